@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { common, type Range, union, without } from '../src/range.ts';
+import { common, partsOf, type Range, stretchesOf, union, without } from '../src/range.ts';
 
 const ranges = fc.array(
   fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 12 })).map(([from, length]): Range => ({
@@ -49,4 +49,17 @@ describe('ranges as sets of seconds', () => {
       }),
     );
   });
+});
+
+test('ranges near each other are parts of one stretch, and what lies between does not count', () => {
+  const [a, b, c] = [
+    { from: 0, to: 10 },
+    { from: 15, to: 20 },
+    { from: 26, to: 30 },
+  ];
+  expect(stretchesOf([c, a, b], 5)).toEqual([{ from: 0, to: 20, parts: [a, b] }, c]);
+  expect(stretchesOf([a, b, c], 4)).toEqual([a, b, c]);
+  expect(stretchesOf([a, b, c], Infinity)).toEqual([{ from: 0, to: 30, parts: [a, b, c] }]);
+  expect(stretchesOf([], Infinity)).toEqual([]);
+  expect(stretchesOf([a, b, c], Infinity).flatMap(partsOf)).toEqual([a, b, c]);
 });

@@ -10,7 +10,8 @@ import { parseVerify, type VerifyFlags } from './parse/verify-flags.ts';
 import { withSource } from './with-source.ts';
 import { closeAfter } from './close-after.ts';
 
-const STOPPED = 'verification was stopped: datasets whose checks had not all run keep the certificates that they had';
+const STOPPED =
+  'verification was stopped: datasets whose checks had not all run keep the certificates that they had';
 const AGAIN = { hint: 'Run the same command again.' };
 
 /** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is missing or wrong. */

@@ -64,10 +64,7 @@ export async function reachOf(
   { dataset, jobs, covered, proved }: Grounded,
 ): Promise<Reach> {
   if (needs.length === 0) return { able: covered, free: [], expired: [], lacking: [] };
-  const able = needs.reduce<readonly Range[]>(
-    (left, name) => common(left, proved.get(name) ?? []),
-    covered,
-  );
+  const able = needs.reduce<readonly Range[]>((left, name) => common(left, proved.get(name) ?? []), covered);
   let free: readonly Range[] = isOptional === true ? without(covered, able) : [];
   for (const job of jobs.filter(({ name }) => needs.includes(name)))
     free = without(free, await readEverRead(session, streamOf(job), free));

@@ -135,7 +135,10 @@ test('leases that wait for a reader are kept until one is free', async () => {
   const [transactions] = await datasetsNamed('transactions');
   const { range } = await proof.reach();
   const stream = { dataset: 'transactions', scope: '', pass: 0 };
-  const holes = [range!.from + 50, range!.from + 100, range!.from + 150].map((from) => ({ from, to: from + 1 }));
+  const holes = [range!.from + 50, range!.from + 100, range!.from + 150].map((from) => ({
+    from,
+    to: from + 1,
+  }));
   const { owner } = proof.context;
   const leases = await reopen(store.database, { stream, owner, holes, surplus: [], receipts: [] });
   await store.database.run(sql`update etl.leases set expires_at = clock_timestamp() + interval '1 second'`);

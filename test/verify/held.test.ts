@@ -178,7 +178,10 @@ function counting(database: Database): { readonly database: Database; readonly s
   });
   const of = counted(database);
   return {
-    database: { ...of, transaction: (work, how) => database.transaction((session) => work(counted(session)), how) },
+    database: {
+      ...of,
+      transaction: (work, how) => database.transaction((session) => work(counted(session)), how),
+    },
     statements: () => statements,
   };
 }
@@ -251,14 +254,18 @@ describe('when it is told to stop', () => {
         sql`select state from pg_stat_activity where query like '%pg_sleep(600)%' and pid <> pg_backend_pid() and state = 'active'`,
         z.object({ state: z.string() }),
       );
-    const step = runStep({ database: store.database, stop }, { dataset: 'transactions', scope: '' }, {
-      check: 'slow',
-      stretch: range,
-      run: (look) =>
-        look(async (session): Promise<Result> => {
-          return { findings: [], rows: await session.run(sql`select pg_sleep(600)`) };
-        }),
-    }).catch((error: unknown) => error);
+    const step = runStep(
+      { database: store.database, stop },
+      { dataset: 'transactions', scope: '' },
+      {
+        check: 'slow',
+        stretch: range,
+        run: (look) =>
+          look(async (session): Promise<Result> => {
+            return { findings: [], rows: await session.run(sql`select pg_sleep(600)`) };
+          }),
+      },
+    ).catch((error: unknown) => error);
     await expect.poll(async () => (await marked()).length).toBe(1);
     stopping.abort();
     expect(isAbort(await step)).toBe(true);

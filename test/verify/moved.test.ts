@@ -75,7 +75,7 @@ test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes
   await expectProved(proof, chain, range);
 });
 
-const MOVES = ['1 second', '9 seconds', '1 day', '40 days'].flatMap((by) => [by, `-${by}`]);
+const MOVES = ['1 second', '-9 seconds', '1 day', '-1 day', '40 days', '-40 days'];
 
 describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s', (how) => {
   test.for(MOVES)('by %s comes back, and no copy of it stays', async (by) => {
@@ -88,7 +88,10 @@ describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s
       z.object({ name: z.string(), own: z.coerce.number(), copied: z.coerce.number() }),
     );
     const { name, own, copied } = moved!;
-    await createPartitions(store.database, 'month').ensure([traces, trace_edges], new Set([formatTime(copied)]));
+    await createPartitions(store.database, 'month').ensure(
+      [traces, trace_edges],
+      new Set([formatTime(copied)]),
+    );
     const stored = () =>
       store.database.rows(
         sql`select 'trace' as of, trace_id, utime::text from ton.traces
@@ -99,7 +102,8 @@ describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s
     for (const table of tables)
       await run(`update ton.${table} set utime = to_timestamp(${copied}) where trace_id = '${name}'`);
     for (const table of [traces, trace_edges])
-      for (const second of [own, copied]) await resetReceipts(store.database, table, { from: second, to: second + 1 });
+      for (const second of [own, copied])
+        await resetReceipts(store.database, table, { from: second, to: second + 1 });
     const found = await proof.verify(chain, range);
     expect(common(await certified('traces'), [{ from: own, to: own + 1 }])).toEqual([]);
     await proof.repair(chain, range, found);

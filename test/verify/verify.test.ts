@@ -308,7 +308,9 @@ describe('what a check did not see', () => {
           }),
         ),
     };
-    await expect(runStep({ database: store.database, stop: never }, transactionsCheck, asAnother)).rejects.toThrow('row-level security');
+    await expect(
+      runStep({ database: store.database, stop: never }, transactionsCheck, asAnother),
+    ).rejects.toThrow('row-level security');
     await run(`drop policy little on ton.transactions; alter table ton.transactions disable row level security;
       drop owned by sees_little; drop role sees_little`);
   });

@@ -51,7 +51,7 @@ export function printReports(facts: ProofFacts, requests: number): void {
 /** Names one row that is known to be wrong, how many its dataset has, and the command that shows it. */
 function wrongRow(reports: readonly Verified[]): string {
   for (const { dataset, findings } of reports) {
-    const wrong = findings.filter(({ outcome }) => outcome !== 'open' && outcome !== 'known');
+    const wrong = findings.filter(({ outcome }) => !['open', 'expired', 'known'].includes(outcome));
     const named = wrong.find(({ rows }) => rows.length > 0);
     const row = named?.rows[0];
     if (row === undefined) continue;

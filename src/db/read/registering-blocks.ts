@@ -42,7 +42,10 @@ async function seqnosOf(
   ranges: readonly Range[],
   which: 'all' | 'masterchain',
 ): Promise<(number | null)[][]> {
-  const [from, to] = [Math.min(...ranges.map((range) => range.from)), Math.max(...ranges.map((range) => range.to))];
+  const [from, to] = [
+    Math.min(...ranges.map((range) => range.from)),
+    Math.max(...ranges.map((range) => range.to)),
+  ];
   const rows = await session.rows(
     sql`
       with r as (

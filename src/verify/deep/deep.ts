@@ -2,7 +2,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { ownTablesOf } from '../../dataset/owners.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
-import { common, isInside, spanOfSecond, union, without, type Range } from '../../range.ts';
+import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
 import { rememberedFindings } from '../remember.ts';
 import type { CompareContext } from './compare-span.ts';
@@ -10,7 +10,7 @@ import { certifiedOf, type Verified } from '../verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from '../checks/second-reading.ts';
-import { drawSlices, rowsBySecond } from './sample.ts';
+import { drawSlices, rowsBySecond, secondsOfEach } from './sample.ts';
 import { spansOf } from '../finding.ts';
 import { scopeOf } from '../../dataset/scope.ts';
 
@@ -90,8 +90,9 @@ async function heldAlready(
   // What was compared are other pools' rows.
   if (table === undefined || comparedRows.size === 0 || stream.scope !== '') return [];
   const held: Range[] = [];
-  for (const range of covered) {
-    const stored = await rowsBySecond(database, table, range);
+  const [whole = { from: 0, to: 0 }] = stretchesOf(covered, Infinity);
+  const all = await rowsBySecond(database, table, whole);
+  for (const [range, stored] of secondsOfEach(all, covered)) {
     const left = [...stored].filter(([second, sum]) => !isSameSum(comparedRows.get(second), sum));
     const open = union(
       unsaid,
@@ -120,7 +121,7 @@ async function countTables(
   for (const [name, table] of ownTablesOf(dataset, jobs)) {
     const count = async (spans: readonly Range[]) => {
       let sum = 0;
-      for (const span of spans)
+      for (const span of stretchesOf(spans, Infinity))
         for (const { rows } of (
           await rowsBySecond(database, table, span, scopeOf(dataset.job, stream))
         ).values())

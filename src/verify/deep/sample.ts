@@ -6,7 +6,7 @@ import type { Stream } from '../../db/coverage/coverage.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { keyHash } from '../../db/write/receipts.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
-import type { Range } from '../../range.ts';
+import { isInside, type Range, type Stretch, stretchesOf } from '../../range.ts';
 import { during } from '../../db/connection/seconds.ts';
 import { scopeOf, type Scope } from '../../dataset/scope.ts';
 
@@ -16,7 +16,7 @@ const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), ke
 export async function rowsBySecond(
   session: Session,
   table: object,
-  span: Range,
+  span: Stretch,
   scope?: Scope,
 ): Promise<Map<number, RowSum>> {
   const target = targetOf(table);
@@ -27,6 +27,26 @@ export async function rowsBySecond(
     Second,
   );
   return new Map(found.map(({ second, ...sum }) => [second, sum]));
+}
+
+/** What of the sums by second lies in a range. */
+export function secondsWithin<T>(sums: ReadonlyMap<number, T>, range: Range): Map<number, T> {
+  return new Map([...sums].filter(([second]) => isInside(second, range)));
+}
+
+/** The same for each of several ranges, in one pass: ranges and seconds ascend. */
+export function secondsOfEach<T>(
+  sums: ReadonlyMap<number, T>,
+  ranges: readonly Range[],
+): (readonly [Range, Map<number, T>])[] {
+  const parts = ranges.map((range) => [range, new Map<number, T>()] as const);
+  let place = 0;
+  for (const [second, sum] of sums) {
+    while (second >= (parts[place]?.[0].to ?? Infinity)) place += 1;
+    const [range, seconds] = parts[place] ?? [];
+    if (range !== undefined && isInside(second, range)) seconds?.set(second, sum);
+  }
+  return parts;
 }
 
 /** Pages of a slice where everything is read: several slices are read at once, and each ends with a short page. */
@@ -49,8 +69,10 @@ export async function drawSlices(
   if (table === undefined) return [];
   const slices: { span: Range; rows: number }[] = [];
   const most = job.paginator.maxSize * (share >= 1 ? PAGES_OF_ALL : 1);
-  for (const range of covered)
-    slices.push(...cut(range, await rowsBySecond(session, table, range, scopeOf(job, stream)), most));
+  for (const stretch of stretchesOf(covered, Infinity)) {
+    const stored = await rowsBySecond(session, table, stretch, scopeOf(job, stream));
+    for (const [range, seconds] of secondsOfEach(stored, covered)) slices.push(...cut(range, seconds, most));
+  }
   if (share >= 1) return slices.map(({ span }) => span);
   const wanted = share * slices.reduce((sum, { rows }) => sum + rows, 0);
   const drawn: Range[] = [];

@@ -8,7 +8,7 @@ import { addRows, isSameSum } from '../deep/added-rows.ts';
 import type { CompareContext } from '../deep/compare-span.ts';
 import { compareSpans } from '../deep/compare-spans.ts';
 import { DEEP } from '../../db/coverage/found-row.ts';
-import { rowsBySecond } from '../deep/sample.ts';
+import { rowsBySecond, secondsWithin } from '../deep/sample.ts';
 import { receipts } from '../checks/receipts.ts';
 import type { Verified } from '../verify.ts';
 import { spansOf, type Finding } from '../finding.ts';
@@ -87,18 +87,14 @@ async function recount(
       async (session) => {
         for (const span of seconds) {
           const stored = await rowsBySecond(session, table, span);
-          if (!isSameBySecond(stored, within(had, span))) return;
+          // Also a second that holds no row any more: somebody may have emptied it since the comparison.
+          if (!isSameBySecond(stored, secondsWithin(had ?? new Map<number, RowSum>(), span))) return;
         }
         await resetReceipts(session, table, minutes);
       },
       { isSnapshot: true },
     ),
   );
-}
-
-/** Also a second that holds no row any more: somebody may have emptied it since the comparison. */
-function within(sums: ReadonlyMap<number, RowSum> | undefined, { from, to }: Range): Map<number, RowSum> {
-  return new Map([...(sums ?? [])].filter(([second]) => second >= from && second < to));
 }
 
 function isSameBySecond(a: ReadonlyMap<number, RowSum>, b: ReadonlyMap<number, RowSum>): boolean {

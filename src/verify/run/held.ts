@@ -4,7 +4,16 @@ import type { Session } from '../../db/connection/database.ts';
 import { owedRows, spanOfMinute, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { minuteOf } from '../../db/write/receipts.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
-import { common, formatTime, partsOf, type Range, type Stretch, stretchesOf, union, without } from '../../range.ts';
+import {
+  common,
+  formatTime,
+  partsOf,
+  type Range,
+  type Stretch,
+  stretchesOf,
+  union,
+  without,
+} from '../../range.ts';
 import { during } from '../../db/connection/seconds.ts';
 
 /** How many rows of a table a check has held, by the minute in which they lie. */

@@ -47,8 +47,15 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
     stretchesOf(spans, Infinity).map((stretch) => openStep(check.name, input, stretch, why));
   return [
     ...steps,
-    ...open(lacking, { kind, sentence: `${needed} are not proved, so there is nothing to hold these against` }),
-    ...open(expired, { kind, outcome: 'expired', sentence: `retention has dropped ${needed}, or what they rest on` }),
+    ...open(lacking, {
+      kind,
+      sentence: `${needed} are not proved, so there is nothing to hold these against`,
+    }),
+    ...open(expired, {
+      kind,
+      outcome: 'expired',
+      sentence: `retention has dropped ${needed}, or what they rest on`,
+    }),
     ...open(unheld, { kind: 'not_checked', sentence: 'the check did not look at these seconds' }),
   ];
 }

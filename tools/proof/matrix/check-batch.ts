@@ -56,7 +56,12 @@ export async function checkBatch(
         ...(again && { again: again[at]!.healed }),
         deepRepair: healed,
       },
-      problems: [...problems, ...holed[at]!, ...(repair?.[at]?.problems ?? []), ...(again?.[at]?.problems ?? [])],
+      problems: [
+        ...problems,
+        ...holed[at]!,
+        ...(repair?.[at]?.problems ?? []),
+        ...(again?.[at]?.problems ?? []),
+      ],
     };
   });
 }

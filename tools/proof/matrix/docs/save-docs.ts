@@ -14,7 +14,8 @@ export async function docsOfLastRun(): Promise<Readonly<Record<string, string>>>
   const run = await readLastRun();
   const tables = (await streamTables()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const docs = await readFile(DOCS, 'utf8');
-  if (!SECTION.test(docs) || !UNCHECKED.test(docs)) throw new Error(`${DOCS} has no place for what verification cannot see`);
+  if (!SECTION.test(docs) || !UNCHECKED.test(docs))
+    throw new Error(`${DOCS} has no place for what verification cannot see`);
   const section = limitsSection(run, tables);
   const unchecked = `${(await uncheckedNames()).map((name) => `\`${name}\``).join(', ')}.`;
   return {
