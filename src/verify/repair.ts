@@ -14,7 +14,7 @@ import { describeFinding, isLost, spansOf, type Finding } from './finding.ts';
 import { withdrawFallen } from './ground.ts';
 import { compareAgain } from './repair/compare-again.ts';
 import { datasetByBlock } from './repair/dataset-by-block.ts';
-import { dropStrayTraces } from './repair/stray-traces.ts';
+import { dropCopiesBeyond, dropStrayTraces } from './repair/stray-copies.ts';
 import { Tries } from './repair/tries.ts';
 import { verifyRange, type Verified } from './verify.ts';
 import { writeTransaction } from '../db/write/write-transaction.ts';
@@ -66,7 +66,10 @@ export async function repairRange(
     reports = await verifyRange(context, datasets, range);
   }
   // What was not read again is nobody's fault.
-  if (!context.stop.finishing.aborted) for (const report of reports) await settle(context, report);
+  for (const report of context.stop.finishing.aborted ? [] : reports) {
+    await dropCopiesBeyond(context, report.dataset, tries.atLeast(1, report.stream, 'by time'));
+    await settle(context, report);
+  }
   await withdrawFallen(context, [range]);
   return { reports: await withVerified(context, reports), rounds: round };
 }

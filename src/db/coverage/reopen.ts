@@ -1,5 +1,6 @@
-import { sql } from 'drizzle-orm';
-import { formatTime, type Range } from '../../range.ts';
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { formatTime, stretchesOf, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import { outliveReceipts } from './findings.ts';
 import { DEEP } from './found-row.ts';
@@ -15,7 +16,9 @@ import { isAsReceipts, resetReceipts, wholeMinutes } from '../write/receipt-ledg
 import { findings } from '../schema/etl/findings.ts';
 import { traces } from '../schema/ton/traces.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { multirangeParam } from '../connection/sql.ts';
+import { during } from '../connection/seconds.ts';
+import { identifiers, multirangeParam } from '../connection/sql.ts';
+import { same } from '../write/rows/supersede.ts';
 import { expiredOf, holdFloors } from './floors.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
@@ -137,37 +140,71 @@ async function removeWrong(
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }
 
-/** A row, by its name and second, with all rows that hang on it. */
-export interface Copy {
-  readonly id: string;
-  readonly second: number;
+const Copy = z.object({ id: z.string(), second: z.coerce.number() });
+
+/** A row, by its name and second. */
+export type Copy = z.infer<typeof Copy>;
+
+/** Copies that are looked for at once. */
+const MOST_COPIES = 1000;
+
+/**
+ * Rows in some seconds of which others have a row of the same key. Messages from outside the chain, and out of it, may be
+ * there twice; parts of a whole that is stored beside them are no copies.
+ */
+export function findCopies(
+  session: Session,
+  table: object,
+  seconds: readonly Range[],
+  beyond: readonly Range[],
+): Promise<Copy[]> {
+  const target = targetOf(table);
+  const { key, shared, supersedes } = target.facts;
+  const names = key.filter((name) => name !== 'utime');
+  const isOne = (shared?.ends ?? []).map((end) => sql` and r.${sql.identifier(end)} is not null`);
+  const isLoose =
+    supersedes === undefined
+      ? sql``
+      : sql` and not exists (select 1 from ton.${sql.identifier(supersedes.of)} w
+          where ${same('w', 'c', ['utime', ...supersedes.columns])})`;
+  return session.rows(
+    sql`
+      with r as materialized (
+        select distinct ${identifiers(names)} from ${target.into} r
+        where ${during('r', stretchesOf(seconds, Infinity)[0] ?? { from: 0, to: 0 })}${sql.join(isOne)})
+      select ${keyText(target, 'c')} as id, extract(epoch from c.utime)::int8 as second
+      from unnest(${multirangeParam(beyond)}) g join ${target.into} c
+        on c.utime >= to_timestamp(lower(g)::float8) and c.utime < to_timestamp(upper(g)::float8)
+      join r on ${same('r', 'c', names)}
+      where c.utime >= to_timestamp(${beyond[0]?.from ?? 0}::float8)
+        and c.utime < to_timestamp(${beyond.at(-1)?.to ?? 0}::float8)${isLoose}
+      order by 2, 1 limit ${MOST_COPIES}::int`,
+    Copy,
+  );
 }
 
-interface Copies {
-  readonly tables: readonly object[];
-  /** The column of these tables that holds the name. */
-  readonly column: string;
-  readonly copies: readonly Copy[];
-}
-
-/** Removes copies that the source does not have. They are taken off the receipts only where these count them. */
-export function dropCopies(database: Database, { tables, column, copies }: Copies): Promise<void> {
+/** Removes rows that the source does not have. They are taken off the receipts only where these count them. */
+export function dropCopies(
+  database: Database,
+  table: object,
+  nameOf: (alias: string) => SQL,
+  copies: readonly Copy[],
+): Promise<void> {
+  const target = targetOf(table);
   return writeTransaction(database, async (session) => {
-    await lockTables(session, tables.map(targetOf), 'shared');
-    for (const table of tables)
-      for (const { id, second } of copies) {
-        const target = targetOf(table);
-        const minute = wholeMinutes({ from: second, to: second + 1 });
-        const receipt = (await isAsReceipts(session, table, minute))
-          ? leaveReceipt(target, sql`gone`, 'removed')
-          : sql`select 1`;
-        await session.run(sql`
-          with gone as (
-            delete from ${target.into} t
-            where t.utime = to_timestamp(${second}::float8) and t.${sql.identifier(column)} = ${id}
-            returning ${receiptColumns(target, sql`t`)}),
-          unverified as (${unverify(target, sql`gone`)})
-          ${receipt}`);
-      }
+    await lockTables(session, [target], 'shared');
+    for (const { id, second } of copies) {
+      const minute = wholeMinutes({ from: second, to: second + 1 });
+      const receipt = (await isAsReceipts(session, table, minute))
+        ? leaveReceipt(target, sql`gone`, 'removed')
+        : sql`select 1`;
+      await session.run(sql`
+        with gone as (
+          delete from ${target.into} t
+          where t.utime = to_timestamp(${second}::float8) and ${nameOf('t')} = ${id}
+          returning ${receiptColumns(target, sql`t`)}),
+        unverified as (${unverify(target, sql`gone`)})
+        ${receipt}`);
+    }
   });
 }

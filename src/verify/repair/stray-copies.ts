@@ -2,14 +2,21 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { listOf } from '../../api/response/v3-envelope.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import { dropCopies, type Copy } from '../../db/coverage/reopen.ts';
+import { ownTablesOf } from '../../dataset/owners.ts';
+import { streamsOf } from '../../crawl/streams/streams.ts';
+import { readCoverage } from '../../db/coverage/coverage.ts';
+import { dropCopies, findCopies } from '../../db/coverage/reopen.ts';
+import { keyText } from '../../db/read/compare.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import { during } from '../../db/connection/seconds.ts';
 import { trace_edges, traces } from '../../db/schema/ton/traces.ts';
 import { concernsRun, EtlError } from '../../errors.ts';
-import { isInside, spanOfSecond, stretchesOf, union, type Range } from '../../range.ts';
-import type { RepairContext } from '../repair.ts';
+import { DAY, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../../range.ts';
+import type { CompareContext } from '../deep/compare-span.ts';
 import type { Verified } from '../verify.ts';
 
+/** So far from holes copies of their rows are looked for. */
+const BEYOND = 60 * DAY;
 /** Traces that are asked for by name in one request. */
 const NAMES = 20;
 /** Copies that one repair asks about: many would be another fault than a trace that was moved. */
@@ -24,7 +31,7 @@ const Suspect = z.object({ id: z.string(), second: z.coerce.number() });
  * @returns seconds in which the source has such a trace, and the table does not
  */
 export async function dropStrayTraces(
-  context: RepairContext,
+  context: CompareContext,
   { dataset, findings }: Pick<Verified, 'dataset' | 'findings'>,
   holes: readonly Range[],
 ): Promise<Range[]> {
@@ -42,7 +49,8 @@ export async function dropStrayTraces(
       { dataset: dataset.name, copies: strays.length, example: strays[0]?.id },
       'traces removed: the source has them in other seconds, or not at all',
     );
-    await dropCopies(context.database, { tables: [trace_edges, traces], column: 'trace_id', copies: strays });
+    for (const table of [trace_edges, traces])
+      await dropCopies(context.database, table, (alias) => sql`${sql.identifier(alias)}.trace_id`, strays);
     for (const { id } of strays) {
       const second = ends.get(id);
       if (second !== undefined && !holes.some((hole) => isInside(second, hole)))
@@ -54,10 +62,10 @@ export async function dropStrayTraces(
 
 /** Traces that transactions, nodes or findings of some seconds name, in whose own second no transaction of theirs lies. */
 function findSuspects(
-  { database }: RepairContext,
+  { database }: CompareContext,
   holes: readonly Range[],
   named: readonly string[],
-): Promise<Copy[]> {
+): Promise<z.infer<typeof Suspect>[]> {
   const [seconds = { from: 0, to: 0 }] = stretchesOf(holes, Infinity);
   return database.rows(
     sql`
@@ -79,7 +87,7 @@ function findSuspects(
 
 /** The second in which each of these traces ends by the source, as far as it has them; undefined where it does not say. */
 async function endsOf(
-  { crawl, stop }: RepairContext,
+  { crawl, stop }: CompareContext,
   { job }: Dataset,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, number> | undefined> {
@@ -97,5 +105,32 @@ async function endsOf(
     if (!(error instanceof EtlError) || concernsRun(error)) throw error;
     crawl.logger.warn({ code: error.code, reason: error.message }, 'traces could not be asked for by name');
     return undefined;
+  }
+}
+
+/**
+ * Removes copies of rows of some seconds, which were just read again, from seconds that are not covered: of what has this
+ * name there is one, and the source has just shown it elsewhere. Traces are asked for by name.
+ */
+export async function dropCopiesBeyond(
+  { database, jobs, crawl }: CompareContext,
+  dataset: Dataset,
+  seconds: readonly Range[],
+): Promise<void> {
+  const [first, last] = [seconds[0], seconds.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const covered: Range[] = [];
+  for (const stream of await streamsOf(database, dataset))
+    covered.push(...(await readCoverage(database, stream)));
+  const beyond = without([{ from: first.from - BEYOND, to: last.to + BEYOND }], [...covered, ...seconds]);
+  for (const [name, table] of ownTablesOf(dataset, jobs)) {
+    if (table === traces) continue;
+    const copies = await findCopies(database, table, seconds, beyond);
+    if (copies.length === 0) continue;
+    crawl.logger.warn(
+      { table: name, copies: copies.length, example: copies[0]?.id },
+      'copies of rows removed',
+    );
+    await dropCopies(database, table, (alias) => keyText(targetOf(table), alias), copies);
   }
 }
