@@ -103,8 +103,8 @@ const HOLES = { above: 60, beside: 4, below: -60 } as const;
 describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
   test.for(WRONG)('%s has no certificate', async ([, dataset, table, alter]) => {
     const second = await secondIn(table);
-    await run('create table kept_links as select * from ton.block_parents');
-    await run(`create table kept_rows as select * from ton.${table}`);
+    await run('create table public.kept_links as select * from ton.block_parents');
+    await run(`create table public.kept_rows as select * from ton.${table}`);
     await run(alter(second));
     await run(`delete from ton.block_parents where (utime, workchain, shard, seqno, position) = (
       select utime, workchain, shard, seqno, position from ton.block_parents
@@ -122,9 +122,9 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
     for (const resting of ['transactions', 'traces', 'actions', 'jetton_transfers'])
       expect(without(await certified(resting), proved)).toEqual([]);
     await run(`truncate ton.${table}, ton.block_parents`);
-    await run(`insert into ton.block_parents select * from kept_links`);
-    await run(`insert into ton.${table} select * from kept_rows`);
-    await run(`drop table kept_links, kept_rows`);
+    await run(`insert into ton.block_parents select * from public.kept_links`);
+    await run(`insert into ton.${table} select * from public.kept_rows`);
+    await run(`drop table public.kept_links, public.kept_rows`);
     for (const of of [actions, action_transactions, action_accounts, jetton_transfers, block_parents])
       await resetReceipts(store.database, of, range);
     await proof.readAgain(all, range);
@@ -148,8 +148,10 @@ test('where what a check needs is read no more, nothing is certified without it'
 });
 
 test('where it was never read, two readings are enough', async () => {
-  await run(`create table kept as select * from etl.coverage`);
-  await run(`create table kept_pages as select * from etl.pages where dataset in ('traces', 'transactions')`);
+  await run(`create table public.kept as select * from etl.coverage`);
+  await run(
+    `create table public.kept_pages as select * from etl.pages where dataset in ('traces', 'transactions')`,
+  );
   await run(`delete from etl.coverage where dataset in ('traces', 'transactions');
     delete from etl.pages where dataset in ('traces', 'transactions')`);
   const found = await proof.verify(
@@ -157,8 +159,8 @@ test('where it was never read, two readings are enough', async () => {
     range,
   );
   for (const { findings, verified } of found) expect([findings, verified]).toEqual([[], [range]]);
-  await run(`delete from etl.coverage; insert into etl.coverage select * from kept;
-    insert into etl.pages overriding system value select * from kept_pages; drop table kept, kept_pages`);
+  await run(`delete from etl.coverage; insert into etl.coverage select * from public.kept;
+    insert into etl.pages overriding system value select * from public.kept_pages; drop table public.kept, public.kept_pages`);
   await expectProved(proof, all, range);
 });
 
@@ -194,7 +196,7 @@ describe('where hundreds of seconds are missing', () => {
     }));
 
   async function statementsOf(holes: readonly Range[], dataset: string): Promise<[number, Range[]]> {
-    await run(`create table kept as select * from etl.coverage`);
+    await run(`create table public.kept as select * from etl.coverage`);
     const stream = streamOf(all.find(({ name }) => name === dataset)!);
     await openHoles(store.database, { stream, holes, surplus: [], receipts: [] });
     const { database, statements } = counting(store.database);
@@ -206,7 +208,9 @@ describe('where hundreds of seconds are missing', () => {
     const covered = await readCoverage(store.database, stream);
     const verified = await certified(dataset);
     expect(without(covered, verified)).toEqual([]);
-    await run(`delete from etl.coverage; insert into etl.coverage select * from kept; drop table kept`);
+    await run(
+      `delete from etl.coverage; insert into etl.coverage select * from public.kept; drop table public.kept`,
+    );
     return [statements(), verified];
   }
 
@@ -223,7 +227,7 @@ describe('where hundreds of seconds are missing', () => {
   );
 
   test('what is wrong in the seconds between is found all the same', async () => {
-    await run(`create table kept as select * from etl.coverage`);
+    await run(`create table public.kept as select * from etl.coverage`);
     const holes = oddSeconds();
     const stream = { dataset: 'transactions', scope: '', pass: 0 };
     await openHoles(store.database, { stream, holes, surplus: [], receipts: [] });
@@ -240,7 +244,9 @@ describe('where hundreds of seconds are missing', () => {
     for (const dataset of ['transactions', 'traces', 'actions', 'jetton_transfers'])
       expect(common(await certified(dataset), [at(second)])).toEqual([]);
     await run(`update ton.transactions set total_fees = total_fees - 1 where hash = '${hash}'`);
-    await run(`delete from etl.coverage; insert into etl.coverage select * from kept; drop table kept`);
+    await run(
+      `delete from etl.coverage; insert into etl.coverage select * from public.kept; drop table public.kept`,
+    );
     await expectProved(proof, all, range);
   });
 });
