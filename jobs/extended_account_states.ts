@@ -10,6 +10,7 @@ import {
   tag,
   transactionId,
 } from '../src/records/members/node-scalar.ts';
+import { MASTERCHAIN } from '../src/ton/shard.ts';
 import { count, digits, requiredSeconds, timeOf } from '../src/records/members/scalar.ts';
 
 /** The result of getExtendedAddressInformation. The account's own state has members by its kind, all kept. */
@@ -31,7 +32,7 @@ const states = {
   method: 'getExtendedAddressInformation',
   shape: 'one',
   record: fullAccountState,
-  id: ['address.account_address', 'block_id.seqno'],
+  id: ['address.account_address', 'block_id.root_hash'],
   rows: stateRows,
 } as const;
 

@@ -10,7 +10,7 @@ import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { readBody, type BodyText } from './response/body-text.ts';
 import type { KeyGuard } from './response/key-guard.ts';
-import { parseJson } from './response/parse-json.ts';
+import { parseBody } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary } from './response/reason.ts';
 import type { CountingStats } from './stats.ts';
@@ -222,7 +222,7 @@ async function parse<T>(
   response: ReadResponse,
 ): Promise<T> {
   try {
-    const body = parseJson(response.text, response.body);
+    const body = parseBody(response.text, response.body);
     await call.flight.turn();
     if (!call.envelope) return call.parse(body, response.strings, call.limit);
     const opened = openEnvelope(body);

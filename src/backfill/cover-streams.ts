@@ -1,3 +1,4 @@
+import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
 import type { HeldBack } from '../crawl/streams/reach.ts';
@@ -35,6 +36,8 @@ export interface Covered {
   readonly delayed: ReadonlyMap<string, Range>;
   /** Why it ended before it was done, such as a cap on requests. */
   readonly stoppedBy: IncompleteError | undefined;
+  /** What of the range is in quarantine. */
+  readonly unfit: readonly Unfit[];
   /** What `plan` expected of this range, and what came. */
   readonly settled: readonly Settled[];
 }
@@ -64,13 +67,14 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   }
   const delayed = delayedOf(datasets, range, watermark);
   const waiting = { ...context, signal: options.stop.leaving };
-  const { refused, settled } = await outlastDatabase(waiting, async () => ({
+  const { refused, settled, unfit } = await outlastDatabase(waiting, async () => ({
     refused: (await readAllRefused(context.database)).filter(
       ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
     ),
     settled: await settleEstimates(context.database, range),
+    unfit: await readUnfit(context.database, datasets, range),
   }));
-  return { missing, refused, delayed, stoppedBy, settled };
+  return { missing, refused, delayed, stoppedBy, settled, unfit };
 }
 
 /** What lies before what is held back, while that is waited for; resolves to the watermark then. */

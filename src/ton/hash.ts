@@ -1,6 +1,9 @@
 import { UsageError } from '../errors.ts';
 
 const HEX = /^(?:0x)?([0-9a-f]{64})$/i;
+/** 43 digits hold 258 bits; of the last one only those count whose lowest two bits are 0. */
+const BASE64 = /^[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$/;
+
 /**
  * A 256-bit hash in base64 with padding, as the API prints it and the tables hold it, from hex (with or without 0x),
  * base64 or base64url. Undefined for anything else.

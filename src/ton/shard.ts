@@ -23,7 +23,9 @@ export function readShard(word: string | number | bigint): string | undefined {
   const hex = typeof word === 'string' && digits !== undefined ? BigInt(`0x${digits}`) : undefined;
   const decimal = DECIMAL.test(text) ? BigInt(text) : undefined;
   const ids = [hex, decimal].filter((id) => id !== undefined).filter((id) => id !== 0n && isOf64Bits(id));
-  const [shorter] = ids.map((id) => BigInt.asUintN(64, id)).sort((a, b) => Number(lowestBit(b) - lowestBit(a)));
+  const [shorter] = ids
+    .map((id) => BigInt.asUintN(64, id))
+    .sort((a, b) => Number(lowestBit(b) - lowestBit(a)));
   return shorter?.toString(16).toUpperCase();
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { doubledWithin } from '../doubled.ts';
 
 /** Puts a value into the form that its schema takes; returns what it cannot read as it is. */
 export type FormReader = (value: unknown) => unknown;
@@ -26,8 +27,10 @@ export function canonicalOf(schema: z.core.$ZodType, value: unknown): unknown {
   return readerOf(schema)?.(value) ?? value;
 }
 
-/** Parses a value whose parts may be in other forms. Throws a ZodError for what does not fit. */
+/** Parses a value whose parts may be in other forms. Throws an error for what does not fit, or has a member twice. */
 export function parseCanonical<T>(schema: z.ZodType<T>, value: unknown): T {
+  const twice = doubledWithin(schema, value);
+  if (twice !== undefined) throw new TypeError(`${twice.map(String).join('.')} comes twice in one object`);
   return schema.parse(canonicalOf(schema, value));
 }
 
@@ -71,7 +74,12 @@ function objectReader(schema: z.ZodObject): FormReader | null {
 function mapReader(reader: FormReader | null): FormReader | null {
   if (reader === null) return null;
   return (value) =>
-    isObject(value) ? withMembers(value, Object.keys(value).map((name) => [name, reader])) : value;
+    isObject(value)
+      ? withMembers(
+          value,
+          Object.keys(value).map((name) => [name, reader]),
+        )
+      : value;
 }
 
 function listReader(reader: FormReader | null): FormReader | null {

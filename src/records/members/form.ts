@@ -52,7 +52,12 @@ export const address = withOtherForms(
 );
 export const optionalAddress = address.nullish();
 /** As v2 has it: an empty string says that there is none. */
-export const addressOrNone = optional(address.refine((word) => word !== '', 'is empty'));
+export const addressOrNone = optional(
+  withOtherForms(
+    address.refine((word) => word !== '', 'is empty'),
+    ofText(readAddress),
+  ),
+);
 export const addresses = z.array(address).nullish();
 
 /** The masterchain and the one workchain that its configuration knows. */

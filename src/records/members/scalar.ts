@@ -130,9 +130,7 @@ function opcodeOf(value: unknown): unknown {
   if (typeof text !== 'string') return value;
   const isCode = /^0x[\da-f]{1,8}$/i.test(text) || (/^-?\d{1,10}$/.test(text) && !isAmbiguous(value));
   const code = isCode ? Number(text) : Number.NaN;
-  return code >= -(2 ** 31) && code <= UINT32_MAX
-    ? `0x${(code >>> 0).toString(16).padStart(8, '0')}`
-    : value;
+  return code >= -(2 ** 31) && code <= UINT32_MAX ? `0x${(code >>> 0).toString(16).padStart(8, '0')}` : value;
 }
 
 function isAmbiguous(code: unknown): boolean {

@@ -1,3 +1,5 @@
+import { parseCanonical } from '../../dataset/declaration/canonical.ts';
+import { flag } from '../../records/members/scalar.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import { LinkedBlock } from '../../crawl/watermark/block-links.ts';
@@ -11,7 +13,7 @@ const PAGE = 1000;
 const PAGE_BEFORE = 256;
 
 /** Without its parents a block ends every chain that comes to it, so that nothing below it would be missed. */
-const Linked = LinkedBlock.extend({ after_merge: z.boolean().nullish() });
+const Linked = LinkedBlock.extend({ after_merge: flag });
 const Block = Linked.refine(hasParents, { error: 'does not name the blocks before it' });
 
 const Blocks = z.object({ blocks: z.array(Block) });
@@ -52,7 +54,7 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
       signal,
       priority: 'repair',
       parse: (body) => {
-        const { blocks } = Blocks.parse(body);
+        const { blocks } = parseCanonical(Blocks, body);
         const other = blocks.find((block) => !isAsked(block));
         if (other === undefined) return blocks;
         throw new BadResponseError(`block ${blockKey(other)} is not one of those that were asked for`);
