@@ -209,7 +209,8 @@ left join etl.grades g on g.dataset = c.dataset and not isempty(c.verified)
 left join etl.coverage again on again.dataset = c.dataset and again.scope = c.scope and again.pass = 1
 left join lateral (
   select etl.as_times(range_agg(r.span)) as refused, string_agg(distinct r.reason || ': ' || r.detail, '; ') as why
-  from etl.refused r where r.dataset = c.dataset and r.scope = c.scope) r on true
+  from etl.refused r where (r.dataset = c.dataset and r.scope = c.scope)
+    or (r.dataset = 'blocks' and r.pass = 0 and r.reason = 'source_gap')) r on true
 left join lateral (
   select string_agg(distinct h.reason || ': ' || h.detail, '; ') as why
   from etl.holes h where h.dataset = c.dataset and h.scope = c.scope and h.reason <> 'source_gap') h on true

@@ -1,6 +1,8 @@
 import { createApiClient, type ApiClient } from '../api/client.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../settings/config.ts';
+import { masterchainId } from '../crawl/watermark/block-links.ts';
+import { namedBlock, type Asking } from '../crawl/watermark/visible-blocks.ts';
 import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from '../crawl/crawl-context.ts';
 import { createNetworkGuard } from '../crawl/network-guard.ts';
@@ -17,7 +19,7 @@ import { createSharedBudget } from '../db/coordination/shared-budget.ts';
 import { startHeartbeat } from '../db/coordination/heartbeat.ts';
 import { releaseClaimsOf } from '../db/cursors/cursors.ts';
 import { releaseLeasesOf } from '../db/coordination/leases.ts';
-import { claimNetwork } from '../db/connection/network.ts';
+import { claimChain, claimNetwork, type ChainBlock } from '../db/connection/network.ts';
 import { releaseDutiesOf } from '../db/settings.ts';
 import { createPartitions } from '../db/write/partitions.ts';
 import type { Logger } from '../logger.ts';
@@ -109,6 +111,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
   try {
     const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
+    const first = await claimBlock(store, api, chain, stop.finishing);
     // What has this name is of an earlier run of this process, which ended because another server answered.
     const isGone = (name: string) => name === owner || hasEnded(name);
     await releaseLeasesOf(store.database, isGone);
@@ -118,6 +121,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
       api,
       clock: systemClock,
       held: chain.globalId,
+      first,
       signal: stop.finishing,
     });
     return { ...assemble(options, { ...guarded, threads }, owner), owner, chain, close };
@@ -125,6 +129,21 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
     await close();
     throw error;
   }
+}
+
+/** Makes sure that the chain is the one that the database holds; the block that tells, where the API names its hash. */
+async function claimBlock(
+  { database }: Store,
+  api: ApiClient,
+  { first: { seqno, rootHash } }: ChainInfo,
+  signal: AbortSignal,
+): Promise<ChainBlock | undefined> {
+  if (rootHash === undefined) return undefined;
+  const asking: Asking = { api, priority: 'tail', signal };
+  const rootHashOf = async (of: number) =>
+    (await namedBlock(asking, masterchainId(of)))?.root_hash ?? undefined;
+  await claimChain(database, { seqno, rootHash }, rootHashOf);
+  return { seqno, rootHash };
 }
 
 function assemble(

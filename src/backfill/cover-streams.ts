@@ -1,3 +1,4 @@
+import { lookAgain, lookBeforeReading } from '../crawl/gaps.ts';
 import { lacksEndpoint } from '../crawl/failure-policy.ts';
 import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
@@ -7,10 +8,11 @@ import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../db/coverage/coverage.ts';
+import { isGap } from '../db/coverage/gaps.ts';
 import { readAllRefused, type RefusedSpan } from '../db/coverage/refused.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
-import { IncompleteError } from '../errors.ts';
-import { common, type Range } from '../range.ts';
+import { EtlError, IncompleteError, WrongDatabaseError } from '../errors.ts';
+import { common, union, without, type Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
@@ -58,6 +60,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   let missing: Covered['missing'];
   let stoppedBy: IncompleteError | undefined;
   try {
+    await lookForGaps(options, watermark);
     if (options.held !== undefined) watermark = await coverBefore(options, options.held);
     missing = await backfill({
       ...options,
@@ -77,7 +80,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   const waiting = { ...context, signal: options.stop.leaving };
   const { refused, settled, unfit } = await outlastDatabase(waiting, async () => ({
     refused: (await readAllRefused(context.database)).filter(
-      ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
+      (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,
     ),
     settled: await settleEstimates(context.database, range),
     unfit: await readUnfit(context.database, datasets, range),
@@ -98,6 +101,31 @@ async function absentOf(
     if (await lacksEndpoint(context.api, path, stop.leaving)) absent.set(dataset.name, path);
   }
   return absent;
+}
+
+/** Looks again at the gaps that are known, and for others where no blocks are read that would show them. */
+async function lookForGaps(
+  { context, datasets, jobs, range, stop }: CoverOptions,
+  watermark: number,
+): Promise<void> {
+  const signal = stop.leaving;
+  try {
+    await lookAgain(context, range, { dueOnly: false, signal });
+    const blocks = jobs.find(({ name }) => name === 'blocks');
+    if (blocks === undefined || datasets.includes(blocks)) return;
+    const missing = await missingOf(context, datasets, range, watermark);
+    const known = await readCoverage(context.database, streamOf(blocks));
+    await lookBeforeReading(context, without(union(...missing.values()), known), signal);
+  } catch (error) {
+    if (stop.finishing.aborted) return;
+    const isOfOthers = error instanceof EtlError && !(error instanceof IncompleteError);
+    if (!isOfOthers || error instanceof WrongDatabaseError) throw error;
+    // What is read next says by itself what is wrong with the source.
+    context.logger.warn(
+      { code: error.code, reason: error.message },
+      'gaps of the source were not looked for',
+    );
+  }
 }
 
 /** What lies before what is held back, while that is waited for; resolves to the watermark then. */

@@ -3,9 +3,11 @@ import type { RunContext } from '../crawl/collections/walk-context.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import { reachOf, type Reach, type Reached } from '../crawl/streams/reach.ts';
+import { requireHead } from '../crawl/watermark/went-back.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { endPauses } from '../db/coverage/refused.ts';
+import { IncompleteError } from '../errors.ts';
 import type { Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import type { Stop } from '../stop.ts';
@@ -81,8 +83,10 @@ function confirmServer(run: BackfillRun): Promise<void> {
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  { range, watermark, isPresent, held }: Reached & { readonly range: Range },
+  { range, watermark, isPresent, held, heldByGap }: Reached & { readonly range: Range },
 ): Promise<boolean> {
+  const { context, chain, delaySeconds, stop } = run;
+  const sinceMs = context.clock.monotonic();
   const names = run.datasets.map(({ name }) => name);
   const progress = await outlastDatabase(waitingOf(run), async () => {
     // Whoever starts a run has looked after what was in the way, and does not mean to wait for a pause to end.
@@ -95,8 +99,22 @@ async function cover(
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
     await confirmServer(run);
     progress.end();
-    const isRead = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);
+    const isRead =
+      covered.missing.size === 0 &&
+      covered.stoppedBy === undefined &&
+      heldByGap === undefined &&
+      (isPresent || covered.delayed.size === 0);
     const isWhole = isRead && !covered.unfit.some(({ isMuch }) => isMuch);
+    if (!stop.finishing.aborted && covered.stoppedBy === undefined)
+      await requireHead(context, {
+        seen: chain.last.utime,
+        delaySeconds,
+        sinceMs,
+        signal: stop.finishing,
+      }).catch((error: unknown) => {
+        // A cap or a stop leaves no request for it.
+        if (!stop.finishing.aborted && !(error instanceof IncompleteError)) throw error;
+      });
     report.onCovered(covered, range, isWhole);
     return isWhole;
   } catch (error) {

@@ -1,7 +1,8 @@
 import { openApi } from '../app/open-crawl.ts';
 import type { Store } from '../app/store.ts';
 import { systemClock } from '../clock.ts';
-import { readChainInfo } from '../crawl/watermark/chain-info.ts';
+import { createWatermarkReader } from '../crawl/watermark/watermark.ts';
+import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readsOnly } from '../db/connection/read-only.ts';
@@ -59,8 +60,12 @@ async function examineApi(invocation: Invocation, store: Store): Promise<DoctorF
     return await withHost(invocation, store, (opened) =>
       closeAfter(openApi({ ...invocation, ...opened, config }), async (api) => {
         const read = (signal: AbortSignal) => readChainInfo(api, signal);
+        const readWatermark = (info: ChainInfo, signal: AbortSignal) =>
+          createWatermarkReader({
+            ...{ api, info, clock: systemClock, delaySeconds: 0, joinedUntil: info.last.utime },
+          }).read(signal);
         const { finishing } = opened.stop;
-        const ofChain = await examineChain({ ...store, read, finishing, now });
+        const ofChain = await examineChain({ ...store, read, readWatermark, finishing, now });
         // Where not even the head was answered, each route would say the same.
         if (ofChain.some(({ check }) => check === 'budget' || check === 'api')) return ofChain;
         const datasets = chooseDatasets(config.datasets, await loadDatasets());

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import type { ApiClient, GetRequest } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
-import { networkChanged } from '../db/connection/network.ts';
+import { canonicalOf } from '../dataset/declaration/canonical.ts';
+import { hash, seqno } from '../records/members/form.ts';
+import { networkChanged, otherChain, type ChainBlock } from '../db/connection/network.ts';
 import type { WrongNetworkError } from '../errors.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import { readChainInfo } from './watermark/chain-info.ts';
@@ -38,6 +40,8 @@ interface GuardOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** The global_id of the network that the database holds, which the API has just named. */
   readonly held: number;
+  /** A masterchain block of the chain that the database holds: the index's first one, where it names its root hash. */
+  readonly first?: ChainBlock | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -45,7 +49,7 @@ interface GuardOptions {
  * A guard, and the client that tells it which network answers. Most responses do not name their network. So the guard
  * believes what blocks say, which come with each poll of the head, and holds everything up as soon as one is of another.
  */
-export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOptions): {
+export function createNetworkGuard({ api: bare, clock, held, first, signal }: GuardOptions): {
   readonly api: ApiClient;
   readonly network: NetworkGuard;
 } {
@@ -53,14 +57,22 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
   let sightings = 0;
   let latest: WrongNetworkError | undefined;
   let isAway = false;
+  const foreignOf = (named: readonly number[]) => {
+    const other = named.find((globalId) => globalId !== held);
+    return other === undefined ? undefined : networkChanged(held, other);
+  };
+  const foreignBlock = (block: ChainBlock | undefined) => {
+    if (block === undefined || first === undefined || block.seqno !== first.seqno) return undefined;
+    return block.rootHash === first.rootHash ? undefined : otherChain(first.seqno);
+  };
   /** What was asked for before another network was seen does not tell that the own one is back. */
   const openLook = () => {
     const [at, before] = [clock.monotonic(), sightings];
-    return (named: readonly number[]) => {
-      const other = named.find((globalId) => globalId !== held);
-      if (other !== undefined) {
-        [sightings, isAway, latest] = [sightings + 1, true, networkChanged(held, other)];
-        throw latest;
+    return (named: readonly number[], block?: ChainBlock) => {
+      const foreign = foreignOf(named) ?? foreignBlock(block);
+      if (foreign !== undefined) {
+        [sightings, isAway, latest] = [sightings + 1, true, foreign];
+        throw foreign;
       }
       if (named.length > 0 && before === sightings) [namedAt, isAway] = [Math.max(namedAt, at), false];
     };
@@ -93,14 +105,17 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
 }
 
 /** Calls `look` with the networks that a response names, before anybody reads it. */
-function withLook(api: ApiClient, openLook: () => (named: readonly number[]) => void): ApiClient {
+function withLook(
+  api: ApiClient,
+  openLook: () => (named: readonly number[], first?: ChainBlock) => void,
+): ApiClient {
   const looked = <T>(request: GetRequest<T>): GetRequest<T> => {
     const { parse, readBytes } = request;
     const look = openLook();
     return {
       ...request,
       parse: (body, ...how) => {
-        look(namedIn(body));
+        look(namedIn(body), firstIn(body));
         return parse(body, ...how);
       },
       readBytes:
@@ -117,6 +132,14 @@ function withLook(api: ApiClient, openLook: () => (named: readonly number[]) => 
 /** An older server leaves it out; what else is wrong with a block is the reader's to say. */
 const Block = z.object({ global_id: z.coerce.number().nullish() }).nullish().catch(undefined);
 const Blocks = z.object({ blocks: z.array(Block).nullish().catch(undefined), last: Block }).catch({});
+
+const Info = z.object({ first: z.object({ seqno, root_hash: hash }) });
+
+/** The index's first block, of a response that names it. */
+function firstIn(body: unknown): ChainBlock | undefined {
+  const first = Info.safeParse(canonicalOf(Info, body)).data?.first;
+  return first && { seqno: first.seqno, rootHash: first.root_hash };
+}
 
 function namedIn(body: unknown): number[] {
   const { blocks, last } = Blocks.parse(body);

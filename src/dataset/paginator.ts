@@ -31,6 +31,17 @@ export interface Joins {
   readonly until: number;
   /** The first second of which the page certainly lacks what follows, though it holds what is later still. */
   readonly gapAt?: number;
+  /** What records of the page follow from and the page lacks: what lies before it has them, unless the source has a gap. */
+  readonly before?: readonly Predecessor[];
+}
+
+/** A block that a record of a page names as one before it. */
+export interface Predecessor {
+  readonly workchain: number;
+  readonly shard: string;
+  readonly seqno: number;
+  /** The second of the record that names it. */
+  readonly namedAt: number;
 }
 
 export interface Echo {

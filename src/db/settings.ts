@@ -9,7 +9,11 @@ import { settings } from './schema/etl/pages.ts';
 /** Facts that every process which shares the database must agree on: rows of the table `settings`, by name. */
 export interface Settings {
   /** The network that the database holds. */
-  readonly network: { readonly global_id: number };
+  readonly network: {
+    readonly global_id: number;
+    /** A masterchain block of it, which tells two chains with one global_id apart. */
+    readonly block?: { readonly seqno: number; readonly root_hash: string } | undefined;
+  };
   /** The repeatable part of the schema that was applied last. */
   readonly repeatable: { readonly sha256: string };
   /** First block of the live demo network that the database follows, unix seconds. */
@@ -45,6 +49,8 @@ export interface Settings {
     readonly everywhere?: { readonly utime: number; readonly delaySeconds: number } | undefined;
     /** What the process that polls next goes on from, oldest first. */
     readonly polls?: readonly { readonly newest: number; readonly utime: number }[] | undefined;
+    /** Above which nothing can be read, because the source has gone back; undefined as long as it has not. */
+    readonly ceiling?: number | undefined;
     readonly waitingFor: string | null;
   };
 }
@@ -54,7 +60,10 @@ type Name = keyof Settings;
 const seconds = z.record(z.string(), z.number());
 
 const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
-  network: z.object({ global_id: z.number() }),
+  network: z.object({
+    global_id: z.number(),
+    block: z.object({ seqno: z.number(), root_hash: z.string() }).optional(),
+  }),
   repeatable: z.object({ sha256: z.string() }),
   demo: z.object({ genesis: z.number() }),
   promote: z.object({ source: z.string() }),
@@ -78,6 +87,7 @@ const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
     newest: z.number().optional(),
     everywhere: z.object({ utime: z.number(), delaySeconds: z.number() }).optional(),
     polls: z.array(z.object({ newest: z.number(), utime: z.number() })).optional(),
+    ceiling: z.number().optional(),
     waitingFor: z.string().nullable(),
   }),
 };

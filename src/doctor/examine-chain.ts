@@ -1,3 +1,4 @@
+import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Database } from '../db/connection/database.ts';
 import { networkMismatch, readNetwork } from '../db/connection/network.ts';
@@ -16,6 +17,8 @@ interface ExamineChainOptions {
   readonly database: Database;
   /** One request: whether the API answers, with this key. */
   readonly read: (signal: AbortSignal) => Promise<ChainInfo>;
+  /** A few requests: how far it is safe to read. */
+  readonly readWatermark: (chain: ChainInfo, signal: AbortSignal) => Promise<Watermark>;
   readonly finishing: AbortSignal;
   /** Unix seconds; undefined where the chain's head does not follow the clock. */
   readonly now: number | undefined;
@@ -25,6 +28,7 @@ interface ExamineChainOptions {
 export async function examineChain({
   database,
   read,
+  readWatermark,
   finishing,
   now,
 }: ExamineChainOptions): Promise<DoctorFinding[]> {
@@ -42,7 +46,8 @@ export async function examineChain({
     ];
   }
   const network = await examineNetwork(database, chain);
-  return now === undefined ? network : [...network, ...examineHead(chain, now)];
+  const watermark = examineWatermark(await readWatermark(chain, endedAfter(finishing, LONGEST_WAIT_MS)));
+  return [...network, ...(now === undefined ? [] : examineHead(chain, now)), ...watermark];
 }
 
 /**
@@ -60,6 +65,21 @@ async function examineNetwork(database: Database, { globalId }: ChainInfo): Prom
   if (held === undefined || held === globalId) return [];
   const { what, hint } = networkMismatch(held, globalId);
   return [{ check: 'network', what, remedy: hint }];
+}
+
+/** A source of which no watermark can be known can never be read. */
+function examineWatermark({ utime, waitingFor, unfit }: Watermark): DoctorFinding[] {
+  if (utime > 0) return [];
+  return [
+    {
+      check: 'watermark',
+      what: `how far it is safe to read is not known: ${unfit ?? `waiting for ${waitingFor ?? 'blocks'}`}`,
+      remedy:
+        unfit === undefined
+          ? 'Run doctor again in a minute: a block may be on its way. If it stays so, the source has a gap near its head.'
+          : 'The program needs the tops of all shards: masterchainBlockShardState, or shards of v2, with the masterchain block itself in it or in blocks.',
+    },
+  ];
 }
 
 /** Compares the newest block that the API shows with the clock, `now` in unix seconds. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { requiredInt, requiredSeconds } from './members/scalar.ts';
 import { blockKey } from '../ton/block-key.ts';
-import type { Joins } from '../dataset/paginator.ts';
+import type { Joins, Predecessor } from '../dataset/paginator.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
 
@@ -21,8 +21,8 @@ type LinkedBlock = z.output<typeof Linked>;
  * what follows it may be missing. All seconds before the first open block are joined. An open block has a *gap* behind it
  * where a later block of its shard is in the page, before the page's last second: its successors lie between the two.
  *
- * Of a chain whose first blocks are missing nothing shows here; the closure of verification sees it. An empty page proves
- * nothing: it is joined until 0. Undefined where a block does not even tell its links: it would look like a missing one for
+ * Of a chain whose first blocks are missing nothing shows here: `before` names the parents that the page lacks, so that
+ * the reader can look for them. An empty page proves nothing: it is joined until 0. Undefined where a block does not even tell its links: it would look like a missing one for
  * ever.
  */
 export function joinsOf(raws: readonly unknown[]): Joins | undefined {
@@ -41,7 +41,23 @@ export function joinsOf(raws: readonly unknown[]): Joins | undefined {
     return successors < (block.before_split === true ? 2 : 1);
   });
   const gapAt = earliest(gapsOf(open, blocks));
-  return { until: earliest(open) ?? 0, ...(gapAt !== undefined && { gapAt }) };
+  const before = predecessorsOf(blocks);
+  return { until: earliest(open) ?? 0, ...(gapAt !== undefined && { gapAt }), before };
+}
+
+/** Parents that are not in the page, each with the first block that names it. Block 0 is in no index. */
+function predecessorsOf(blocks: readonly LinkedBlock[]): Predecessor[] {
+  const here = new Set(blocks.map(blockKey));
+  const before = new Map<string, Predecessor>();
+  for (const { gen_utime, prev_blocks } of blocks) {
+    for (const parent of prev_blocks ?? []) {
+      const key = blockKey(parent);
+      if (parent.seqno === 0 || here.has(key)) continue;
+      const namedAt = Math.min(Number(gen_utime), before.get(key)?.namedAt ?? Infinity);
+      before.set(key, { ...parent, namedAt });
+    }
+  }
+  return [...before.values()];
 }
 
 /** Open blocks that cannot be the ends of their chains. */

@@ -69,6 +69,11 @@ export interface Faults {
   reorganise?: { readonly probability: number; seconds: number };
   /** Masterchain blocks that stay invisible while they stand here; bounds are seqnos, inclusive. */
   holes?: readonly { readonly from: number; readonly to: number }[];
+  /**
+   * Blocks of shards, and all that is in them, that stay invisible while they stand here: those made between two seconds,
+   * both included, of one shard or of all.
+   */
+  lostBlocks?: readonly { readonly shard?: string; readonly from: number; readonly to: number }[];
   /** After each split, the right child's blocks of the first seconds become visible only when those are over. */
   lateSplit?: { readonly seconds: number };
   /**

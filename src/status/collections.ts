@@ -26,6 +26,8 @@ export interface CollectionReport {
   readonly lookups: readonly LookupCounts[];
   readonly quarantined: number;
   readonly lastError: Status['failures'][number] | null;
+  /** Of each pool or walk that has committed nothing since, newest first. */
+  readonly errors: Status['failures'];
 }
 
 interface CollectionFacts {
@@ -51,13 +53,14 @@ export async function readCollectionReports(
           job.walks.find((walk) => walk.name === standing.scope),
         ),
       );
-    const lastError = status.failures.find(({ dataset }) => dataset === name) ?? null;
+    const errors = status.failures.filter(({ dataset }) => dataset === name);
+    const lastError = errors[0] ?? null;
     const own = lookups.filter(({ dataset }) => dataset === name);
     if (walks.length === 0 && own.length === 0 && lastError === null) continue;
     const rows: RowCount[] = [];
     for (const table of Object.values(job.tables)) rows.push(await count(database, table));
     const quarantined = status.quarantined.get(name) ?? 0;
-    reports.push({ dataset: name, rows, walks, lookups: own, quarantined, lastError });
+    reports.push({ dataset: name, rows, walks, lookups: own, quarantined, lastError, errors });
   }
   return reports;
 }

@@ -37,8 +37,9 @@ export function readinessOf(report: Report, datasets: readonly Dataset[], limits
   return { ready: reasons.length === 0, reasons };
 }
 
-function headReasons({ head }: Report, limits: LagLimits): ReadinessReason[] {
+function headReasons({ head, awaited }: Report, limits: LagLimits): ReadinessReason[] {
   // Where --max-lag is given, the database may be kept up by backfills, which do not poll the head.
+  if (awaited !== null) return [{ text: `the watermark is not known yet: waiting for ${awaited}` }];
   if (head === null)
     return limits.maxLagSeconds === undefined ? [{ text: 'no daemon has polled the head yet' }] : [];
   const waiting = head.waitingFor === null ? '' : `: waiting for ${head.waitingFor}`;
@@ -46,13 +47,17 @@ function headReasons({ head }: Report, limits: LagLimits): ReadinessReason[] {
   return [{ text: `the newest masterchain block is {age} old${waiting}`, since: head.time }];
 }
 
-function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagLimits): ReadinessReason[] {
+function datasetReasons(
+  dataset: Dataset,
+  { datasets, gaps, at }: Report,
+  limits: LagLimits,
+): ReadinessReason[] {
   const { name } = dataset;
   const report = datasets.find((one) => one.dataset === name);
   if (report?.isWithoutPools === true) return [];
   if (report === undefined || report.lag === null)
     return isAwaited(dataset, report, at, limits) ? [] : [{ text: `${name}: nothing is covered yet` }];
-  const refused = report.refused.flatMap(({ span }) => span);
+  const refused = [...report.refused, ...gaps].flatMap(({ span }) => span);
   const unread = lengthOf(without(report.missing, refused));
   const isBehind = report.lag > longestLagOf(dataset, limits);
   return [

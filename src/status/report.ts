@@ -5,6 +5,7 @@ import { networkName, readNetwork } from '../db/connection/network.ts';
 import { readClock } from '../db/connection/server-clock.ts';
 import { holesIn, readStatus, type Status } from '../db/read/status.ts';
 import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
+import { isGap } from '../db/coverage/gaps.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { readSavedWatermark, type SavedWatermark } from '../db/coverage/watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
@@ -39,6 +40,8 @@ export interface DatasetReport {
   readonly drift: Status['drift'];
   readonly refused: Status['refused'];
   readonly lastError: Status['failures'][number] | null;
+  /** Of each pool or walk that has committed nothing since, newest first. */
+  readonly errors: Status['failures'];
 }
 
 /** Where a database stands at a moment, from the database alone. */
@@ -62,6 +65,10 @@ export interface Report {
     /** How long the chain takes to name the blocks of a second; null where too few polls are known. */
     readonly naming: Naming | null;
   } | null;
+  /** What the watermark waits for, where it is not known yet. */
+  readonly awaited: string | null;
+  /** Seconds of which the source lacks blocks: no dataset is read there. */
+  readonly gaps: Status['refused'];
   readonly datasets: readonly DatasetReport[];
   readonly collections: readonly CollectionReport[];
   readonly leases: Status['leases'];
@@ -102,6 +109,7 @@ export async function readReport(
       .concat(...status.quarantined.keys(), ...wanted.keys()),
   );
   const count = options.rows === 'exact' ? countRows : estimateRows;
+  const saved = await readSavedWatermark(database);
   const lookups = await (options.countLookups?.() ?? countLookups(database));
   const reports: DatasetReport[] = [];
   for (const dataset of streams.filter(({ name }) => known.has(name))) {
@@ -116,7 +124,9 @@ export async function readReport(
     database: database.label,
     network: network === undefined ? null : networkName(network),
     ...lifeOf(await readOwner(database, 'watermark')),
-    head: headOf(await readSavedWatermark(database), now),
+    head: headOf(saved, now),
+    awaited: saved?.utime === 0 ? saved.waitingFor : null,
+    gaps: status.refused.filter(isGap),
     datasets: reports,
     collections: await readCollectionReports(database, collections, { status, lookups, count }),
     leases: status.leases,
@@ -137,7 +147,7 @@ function lakeOf(lake: Settings['lake'] | undefined, now: number): Report['lake']
 }
 
 function headOf(watermark: SavedWatermark | undefined, now: number): Report['head'] {
-  if (watermark === undefined) return null;
+  if (watermark === undefined || watermark.utime === 0) return null;
   const { headSeqno: seqno, headUtime: time, utime, waitingFor, polls = [] } = watermark;
   return { seqno, time, age: ageOf(time, now), watermark: utime, waitingFor, naming: namingOf(polls) };
 }
@@ -158,6 +168,7 @@ function reportOn(
   const streams = status.streams.filter((row) => row.dataset === name && row.pass === 0);
   const covered = shared(streams.map((stream) => stream.covered));
   const end = covered.at(-1)?.to;
+  const errors = status.failures.filter((row) => row.dataset === name);
   return {
     dataset: name,
     since: since ?? null,
@@ -171,8 +182,9 @@ function reportOn(
     quarantined: status.quarantined.get(name) ?? 0,
     isUnfit: unfit.some(({ dataset, isMuch }) => dataset === name && isMuch),
     drift: status.drift.filter((row) => row.dataset === name),
-    refused: status.refused.filter((row) => row.dataset === name),
-    lastError: status.failures.find((row) => row.dataset === name) ?? null,
+    refused: status.refused.filter((row) => row.dataset === name && !isGap(row)),
+    lastError: errors[0] ?? null,
+    errors,
   };
 }
 

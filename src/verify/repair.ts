@@ -4,6 +4,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { RECEIPTS } from '../db/coverage/found-row.ts';
+import { keepGap } from '../db/coverage/gaps.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
@@ -234,7 +235,11 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
       await subtractCoverage(session, { ...stream, pass: 1 }, gaps);
       await subtractCoverage(session, { ...stream, pass: 0 }, gaps);
     });
-    await keep(gaps, 'source_gap', lost.map(describeFinding).join('; '));
+    const detail = lost.map(describeFinding).join('; ');
+    await keep(gaps, 'source_gap', detail);
+    // Where blocks are missing, no other dataset can be whole.
+    if (stream.dataset === 'blocks')
+      for (const span of gaps) await keepGap(database, { span, detail: `the source has a gap: ${detail}` });
   }
   await keep(
     without(common(spansOf(doubts), coverage), [...gaps, ...standing]),

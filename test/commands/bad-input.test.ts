@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { errorResponse } from '../../src/simulator/http/response.ts';
 import { lackMasterchain } from '../support/simulator/lack-blocks.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
@@ -359,31 +360,25 @@ describe('a crawl refuses', () => {
     },
   );
 
-  test('an index of blocks with a gap is refused for blocks alone: transactions are read, exit 3', async () => {
+  test('a block that has been missing for minutes ends a range before it: exit 3, with what to do', async () => {
     await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
-    const { code, stdout } = await backfill(
-      { after: lackMasterchain({ from: START + 100, to: START + 110 }) },
-      {},
-      ['--only', 'blocks,transactions'],
-    );
+    const lacking = { after: lackMasterchain({ from: START + 100, to: START + 110 }) };
+    const both = ['--only', 'blocks,transactions'];
+    const { code, stdout } = await backfill(lacking, {}, both);
     expect(stdout).toMatch(
-      /^refused +blocks: 2026-05-01T00:01:38Z .. 2026-05-01T00:05:00Z: failing, .*no row joins what lies at 2026-05-01T00:01:/m,
+      /cut: newer than .* is not yet safe to read: masterchain block 4\d is missing, though the source shows blocks of .*Run the command again later/,
     );
+    expect(stdout).toMatch(/^incomplete: /m);
     expect(code).toBe(3);
-    const covered = await store.database.rows(
-      sql`select dataset, covered::text from etl.coverage order by dataset`,
-      z.object({ dataset: z.string(), covered: z.string() }),
-    );
-    expect(covered).toEqual([
-      { dataset: 'blocks', covered: `{[${START},${START + 98})}` },
-      { dataset: 'transactions', covered: `{[${START},${START + 300})}` },
-    ]);
+    expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
   });
 
   test('what was refused is asked for again by a run within the minute: whoever starts it has mended something', async () => {
     await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
     const both = ['--only', 'blocks,transactions'];
-    const lacking = await backfill({ faults: { absent: ['/api/v3/transactions'] } }, {}, both);
+    const before: SimulatorOptions['before'] = ({ path }) =>
+      path === '/api/v3/transactions' ? errorResponse(403, 'not here') : undefined;
+    const lacking = await backfill({ before }, {}, both);
     expect(lacking.stdout).toMatch(/^refused .*; again in 1m/m);
     expect(lacking.code).toBe(3);
     expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });

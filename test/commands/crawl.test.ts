@@ -104,12 +104,12 @@ describe('backfill', () => {
     const duration = 7 * 3600;
     const dead = [{ from: START + 1200, to: START + duration }];
     await serve({ ...MAY, duration, load: { base: 3, dead } });
-    // One for the chain's state, two for pages.
-    const first = await backfill('--max-requests', '3');
-    expect(first.stderr).toContain('all 3 requests of --max-requests are spent');
+    // One for the chain's state, two to look for gaps of it, two for pages.
+    const first = await backfill('--max-requests', '5');
+    expect(first.stderr).toContain('all 5 requests of --max-requests are spent');
     expect(first.stdout).toContain('missing   transactions: ');
     expect(first.code).toBe(3);
-    expect(simulator.stats.total).toBe(3);
+    expect(simulator.stats.total).toBe(5);
     const kept = await count('transactions');
     expect(kept).toBeGreaterThan(1500);
     const second = await backfill();

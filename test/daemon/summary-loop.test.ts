@@ -15,6 +15,8 @@ const snapshotOf = (facts: Partial<Snapshot>): Snapshot => ({
   silence: 0,
   hasEnded: false,
   head: null,
+  awaited: null,
+  gaps: [],
   datasets: [],
   collections: [],
   leases: [],

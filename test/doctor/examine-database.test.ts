@@ -43,22 +43,27 @@ test('a rate that the server does not bear is reported while it is fresh', async
 test('an error is forgotten when its dataset has committed something since, and not before', async () => {
   const failures = async () => (await examine()).filter((what) => what.startsWith('failures'));
   await store.database.run(sql`
-    insert into etl.failures (dataset, code, message, at)
-    select dataset, 'database', 'it was away', now() - interval '1 minute'
-    from unnest('{blocks,traces,jetton_masters,nft_sales}'::text[]) dataset`);
+    insert into etl.failures (dataset, scope, code, message, at)
+    select dataset, scope, 'database', 'it was away', now() - interval '1 minute'
+    from unnest('{blocks,traces,jetton_masters,nft_sales,masterchain_heads}'::text[], '{"","",list,lookup,node}'::text[])
+      as f (dataset, scope)`);
   const page = (dataset: string, ago: string) =>
     store.database.run(sql`
       insert into etl.pages (dataset, span, request, rows, bytes, ms, worker, committed_at)
       values (${dataset}, '[1,2)', '', 1, 1, 1, 'w', now() - ${ago}::interval)`);
   await page('blocks', '2 minutes');
-  expect(await failures()).toHaveLength(4);
+  expect(await failures()).toHaveLength(5);
   await page('blocks', '1 second');
   // A look-up that has nothing to ask for moves its cursor alone.
   await store.database.run(
-    sql`insert into etl.cursors (dataset, scope, cursor) values ('nft_sales', 'lookup', '{}')`,
+    // Another walk of a collection says nothing of the one that failed.
+    sql`insert into etl.cursors (dataset, scope, cursor)
+        values ('nft_sales', 'lookup', '{}'), ('masterchain_heads', 'index', '{}')`,
   );
   expect(await failures()).toEqual(
-    ['jetton_masters', 'traces'].map((name) => `failures: ${name} failed last with database: it was away`),
+    ['jetton_masters', 'masterchain_heads', 'traces'].map(
+      (name) => `failures: ${name} failed last with database: it was away`,
+    ),
   );
 });
 

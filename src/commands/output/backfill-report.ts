@@ -10,7 +10,8 @@ import { programName } from '../../terminal/program-name.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
 import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
-import { absentLine, missingLine, noteOnReach, printSummary, refusedLine } from './summary.ts';
+import { isGap } from '../../db/coverage/gaps.ts';
+import { absentLine, gapLine, missingLine, noteOnReach, printSummary, refusedLine } from './summary.ts';
 
 interface BackfillReportOptions {
   readonly crawl: Crawl;
@@ -66,7 +67,7 @@ function printCovered(
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
-  for (const one of refused) console.log(refusedLine(one, now));
+  for (const one of refused) console.log(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
   for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
   for (const [dataset, range] of delayed)
     console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read; run it again later`);
@@ -92,8 +93,10 @@ function printCollectionsRead(
   for (const name of refused)
     console.log(`missing   ${name}: the API refused it, or a part of it; status says why`);
   for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
-  const names = collections.map(({ name }) => name).join(', ');
-  printVerdict(`${isWhole ? 'read' : 'incomplete'}: ${names}, ${requests} requests in all`, unfit);
+  // What was stopped may lack any of them.
+  const named = refused.length > 0 ? refused : collections.map(({ name }) => name);
+  const names = (isWhole ? named.filter((name) => !absent.has(name)) : named).join(', ');
+  printVerdict(`${isWhole ? 'read' : 'incomplete'}: ${names === '' ? 'nothing' : names}, ${requests} requests in all`, unfit);
 }
 
 /** The last line names what is in quarantine, for a script or a person may read no other one. */

@@ -3,7 +3,7 @@ import { readCoverage, readMissing } from '../../db/coverage/coverage.ts';
 import type { RefusedSpan } from '../../db/coverage/refused.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { networkName } from '../../db/connection/network.ts';
-import type { Reach } from '../../crawl/streams/reach.ts';
+import type { Reached } from '../../crawl/streams/reach.ts';
 import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
 import { streamOf, streamsOf } from '../../crawl/streams/streams.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, type Range } from '../../range.ts';
@@ -43,16 +43,21 @@ export async function printSummary(facts: SummaryFacts): Promise<void> {
 
 /** What to say where less of a range than was asked for can be read. */
 export function noteOnReach(
-  { range }: Pick<Reach, 'range'>,
+  { range, heldByGap }: Pick<Reached, 'range' | 'heldByGap'>,
   wanted: Range,
   chain: ChainInfo,
 ): string | undefined {
+  const why =
+    heldByGap === undefined
+      ? ''
+      : `: ${heldByGap}. Run the command again later; what has been missing for an hour is passed over as a gap`;
   if (range === undefined) {
+    if (heldByGap !== undefined) return `nothing of it can be read now${why}`;
     return `nothing of it can be read now: the source begins at ${formatTime(chain.first.utime)} and ends at ${formatTime(chain.last.utime)}`;
   }
   const parts = [];
   if (range.from > wanted.from) parts.push(`the source begins at ${formatTime(range.from)}`);
-  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read`);
+  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read${why}`);
   return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
@@ -87,6 +92,15 @@ export function absentLine(dataset: string, path: string): string {
   return `absent    ${dataset}: the server has no ${path}`;
 }
 
+/** Seconds of which the source lacks blocks. `now`: unix seconds. */
+export function gapLine({ span, detail, retryAt }: RefusedSpan, now: number): string {
+  return `gap       ${span.map(formatRange).join()}: ${detail}; no dataset is read there; ${againOf(retryAt, now)}`;
+}
+
+function againOf(retryAt: number, now: number): string {
+  return `looked for again ${retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now'}`;
+}
+
 /** What could not be read, why, and when it is asked for again. `now`: unix seconds. */
 export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
   const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
@@ -95,14 +109,16 @@ export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedS
 
 /** What went wrong with a dataset last; nothing where nothing did. `now`: unix seconds. */
 export function errorLines(
-  { dataset, lastError }: Pick<CollectionReport, 'dataset' | 'lastError'>,
+  { dataset, errors }: Pick<CollectionReport, 'dataset' | 'errors'>,
   now: number,
 ): string[] {
-  if (lastError === null) return [];
-  const { message, code, at } = lastError;
-  const path = endpointOf({ code, message });
-  if (path !== undefined) return [`${absentLine(dataset, path)} (${formatDuration(now - at)} ago)`];
-  return [`error     ${dataset}: ${message} (${code}, ${formatDuration(now - at)} ago)`];
+  return errors.map(({ scope, message, code, at }) => {
+    const age = `${formatDuration(now - at)} ago`;
+    const path = endpointOf({ code, message });
+    if (path !== undefined) return `${absentLine(dataset, path)} (${age})`;
+    const whose = scope === '' ? dataset : `${dataset} (${scope})`;
+    return `error     ${whose}: ${message} (${code}, ${age})`;
+  });
 }
 
 /** Rows of a dataset's own table, `~` where they were not counted. */

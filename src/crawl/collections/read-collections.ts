@@ -48,7 +48,7 @@ function looksIntoCollections(walk: Walk): boolean {
 /** Why the API refuses this walk for good, which is logged; the others go on. */
 async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<EtlError | undefined> {
   const { logger } = run.context;
-  const stream = { dataset: dataset.name, scope: '', pass: 0 };
+  const stream = { dataset: dataset.name, scope: walk.name, pass: 0 };
   const policy = { context: run.context, stream, stop: run.stop };
   const failure = await readUnlessRefused(policy, async () => {
     const unserved = await claimAndWalk(run, dataset, walk);

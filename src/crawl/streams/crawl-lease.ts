@@ -4,6 +4,7 @@ import { LEASE_SECONDS, prolongLease, releaseLease } from '../../db/coordination
 import { LeaseLostError, type EtlError } from '../../errors.ts';
 import { formatRange, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+import { explainByGap } from '../gaps.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import type { Assignment } from './planner.ts';
@@ -49,6 +50,7 @@ export async function crawlLease(
     const failure = await readUnlessRefused({ context, stream, stop }, () => read().catch(lost));
     // While it is held: another reader would take what is free, and ask for it again before it is refused.
     if (failure === undefined) return;
+    if (dataset.name === 'blocks' && (await explainByGap(context, rest, failure, stop.leaving))) return;
     if (await prolong()) await refuseRest(context, assignment, rest, failure);
     else sayLost();
   } finally {

@@ -14,6 +14,7 @@ import { readServed, servesElsewhere } from './apart.ts';
 import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import type { NetworkWatch } from '../network-guard.ts';
+import { requirePredecessors } from '../gaps.ts';
 import { leaseLength } from './lease-length.ts';
 import type { SpanTrust } from './page/limit-trust.ts';
 import type { Assignment } from './planner.ts';
@@ -223,11 +224,26 @@ async function readPage(
   try {
     const page = await fetchPage(context, reading, progress, flight);
     if (page === undefined) return progress;
+    await requireBefore(context, reading, progress.held.span, page);
     await flight.turn();
     return await commitAndAdvance(context, reading, progress, page);
   } finally {
     flight.end();
   }
+}
+
+/** Of a dataset whose records follow from each other: what the page follows from has to be there. */
+async function requireBefore(
+  context: CrawlContext,
+  { priority, stop }: LeaseReading,
+  span: Range,
+  page: FetchedPage,
+): Promise<void> {
+  // Pages look beyond their lease: what is named there is the next one's.
+  const before = page.value.reading.joins?.before?.filter(({ namedAt }) => namedAt < span.to) ?? [];
+  if (before.length === 0) return;
+  const { api } = context;
+  await requirePredecessors(context, { api, priority, signal: stop.leaving }, before, span.from);
 }
 
 /** Writes a page, unless its rows have to wait for more of their second, and goes on behind it. */

@@ -2,18 +2,23 @@ import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { parseCanonical } from '../../dataset/declaration/canonical.ts';
-import { seqno } from '../../records/members/form.ts';
+import { hash, seqno } from '../../records/members/form.ts';
 import { requiredInt } from '../../records/members/scalar.ts';
 import { EXIT, NoEndpointError, NotFoundError } from '../../errors.ts';
 
-const End = z.object({ seqno, gen_utime: z.coerce.number(), global_id: requiredInt });
+const End = z.object({
+  seqno,
+  gen_utime: z.coerce.number(),
+  global_id: requiredInt,
+  root_hash: hash.nullish().catch(undefined),
+});
 const MasterchainInfo = z.object({ last: End, first: End });
 
 /** What the API's index holds. */
 export interface ChainInfo {
   readonly globalId: number;
   /** The first masterchain block that the index knows; nothing before it can be had. */
-  readonly first: { readonly seqno: number; readonly utime: number };
+  readonly first: { readonly seqno: number; readonly utime: number; readonly rootHash?: string | undefined };
   /** The newest one that is visible: blocks before it may still be missing. */
   readonly last: { readonly seqno: number; readonly utime: number };
 }
@@ -34,7 +39,11 @@ export async function readChainInfo(
   const { value } = await api.get({ path, params: {}, priority, signal, parse }).catch(refuseOther);
   return {
     globalId: value.last.global_id,
-    first: { seqno: value.first.seqno, utime: value.first.gen_utime },
+    first: {
+      seqno: value.first.seqno,
+      utime: value.first.gen_utime,
+      rootHash: value.first.root_hash ?? undefined,
+    },
     last: { seqno: value.last.seqno, utime: value.last.gen_utime },
   };
 }

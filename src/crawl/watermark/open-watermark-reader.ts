@@ -18,5 +18,5 @@ export async function openWatermarkReader(
   const found = await readFoundWatermark(database);
   // Of an earlier version of the program only the result is known: at most a delay above what all replicas had.
   const before = found && (found.polls ?? [{ newest: found.newest, utime: found.utime - delaySeconds }]);
-  return createWatermarkReader({ api, info, clock, delaySeconds, before });
+  return createWatermarkReader({ api, info, clock, delaySeconds, before, joinedUntil: found?.headUtime });
 }

@@ -2,21 +2,38 @@ import { parseCanonical } from '../../dataset/declaration/canonical.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock.ts';
-import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../errors.ts';
+import {
+  ApiUnavailableError,
+  EtlError,
+  EXIT,
+  NoEndpointError,
+  NotFoundError,
+  RequestRefusedError,
+} from '../../errors.ts';
+import type { Gap } from '../../db/coverage/gaps.ts';
+import { DAY, HOUR } from '../../range.ts';
 import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import { createPageSize, type PageSize } from '../page-size.ts';
-import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
+import type { PageSize } from '../page-size.ts';
+import { findGaps, gapsOf, missingMasterchain } from '../gaps.ts';
+import {
+  brokenLinks,
+  contiguousFrom,
+  firstMissing,
+  masterchainId,
+  type BrokenLink,
+  type LinkedBlock,
+} from './block-links.ts';
 import { createSettling, LOOK_BACK, type PollResult, type Settled } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
+import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from './visible-blocks.ts';
 
-const PAGE = 1000;
-/** About an hour of polls: a page that the server has no time for holds the watermark up. */
-const PAGES_BEFORE_GROWTH = 500;
 /** Seconds before the head that are asked for again, for blocks that become visible out of order. */
 const OVERLAP = 120;
-
-const Blocks = z.object({ blocks: z.array(LinkedBlock) });
+/** Seconds of chain time for which a missing block holds the watermark. What is missing for longer is a gap of the source. */
+const GAP_AGE = HOUR;
+/** What lay so far back when another process looked last is looked through at the start. */
+const LONGEST_SCAN = DAY;
 
 /** How far it is safe to read. */
 export interface Watermark {
@@ -33,6 +50,8 @@ export interface Watermark {
   readonly everywhere: number;
   /** Why the watermark stands below the newest visible block, where it did not move; for the operator. */
   readonly waitingFor: string | undefined;
+  /** What is wrong with an answer of the source, where the watermark waits for one of another form. */
+  readonly unfit?: string | undefined;
   /** When more of it passes without another poll, in milliseconds of the clock that never runs backwards. */
   readonly dueMs?: number | undefined;
 }
@@ -41,6 +60,10 @@ export interface Watermark {
 export interface PolledWatermark extends Watermark {
   /** Where the watermark will be when what is held back has been visible for long enough. */
   readonly visible: number;
+  /** Time of the newest masterchain block that this poll was shown, whatever is missing below it; 0 if it was shown none. */
+  readonly shown: number;
+  /** Gaps that the watermark has passed since the last poll: they must be kept before anything above them is read. */
+  readonly gaps: readonly Gap[];
   readonly polls: readonly PollResult[];
 }
 
@@ -55,6 +78,8 @@ export interface WatermarkReader {
 interface Awaited {
   readonly kind: 'masterchain block' | 'shard state of masterchain block' | 'block';
   readonly name: string;
+  /** What is wrong with an answer that is there: no later one will be another. */
+  readonly unfit?: string;
 }
 
 /** The chain as the last poll left it; what is remembered between two polls. */
@@ -66,6 +91,8 @@ interface ChainState extends Omit<Watermark, 'everywhere' | 'waitingFor' | 'dueM
   readonly known: ReadonlyMap<string, LinkedBlock>;
   /** The shard tops of the head: everything below them is there. */
   readonly settled: ReadonlySet<string>;
+  /** Blocks that were missing for so long that they are given up, by key. */
+  readonly lost: ReadonlySet<string>;
 }
 
 const UNKNOWN: ChainState = {
@@ -76,6 +103,7 @@ const UNKNOWN: ChainState = {
   waitingFor: undefined,
   known: new Map(),
   settled: new Set(),
+  lost: new Set(),
 };
 
 const NOTHING: Settled = { utime: 0, everywhere: 0 };
@@ -89,6 +117,8 @@ export interface WatermarkOptions {
   readonly delaySeconds: number;
   /** The last polls of the process that polled before this one. */
   readonly before?: readonly PollResult[] | undefined;
+  /** Time of the head that another process has seen: up to there no look for gaps is needed. Default: an hour back. */
+  readonly joinedUntil?: number | undefined;
 }
 
 /**
@@ -103,12 +133,14 @@ export function createWatermarkReader({
   clock,
   delaySeconds,
   before,
+  joinedUntil,
 }: WatermarkOptions): WatermarkReader {
   const settling = createSettling(delaySeconds, before);
-  const size = createPageSize(PAGE, { pagesBeforeGrowth: PAGES_BEFORE_GROWTH });
+  const size = blocksPageSize();
   let state = UNKNOWN;
+  let gaps: readonly Gap[] = [];
   const given = ({ utime: settled, everywhere }: Settled): PolledWatermark => {
-    const { utime, head, newest, waitingFor } = state;
+    const { utime, head, newest, seen, waitingFor } = state;
     const dueAt = settling.dueAt();
     return {
       head,
@@ -117,26 +149,112 @@ export function createWatermarkReader({
       everywhere,
       dueMs: dueAt && 1000 * dueAt,
       visible: utime,
+      shown: seen,
+      gaps,
       polls: settling.polls(),
       waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,
+      unfit: waitingFor?.unfit,
     };
   };
   const seconds = () => clock.monotonic() / 1000;
   return {
     async read(signal) {
-      const newest = Math.max(state.newest, state.seen, info.last.utime);
-      const blocks = await blocksSince(api, { from: pollFrom(state, info), newest }, size, signal);
-      state = await advance(api, withBlocks({ ...state, seen: 0 }, blocks), signal);
+      const asking: Asking = { api, priority: 'tail', signal };
+      ({ state, gaps } = await pollChain(asking, state, { info, joinedUntil, size }));
       return given(state.utime === 0 ? NOTHING : settling.settle(state, seconds()));
     },
-    release: () => given(state.utime === 0 ? NOTHING : settling.release(seconds())),
+    release: () => {
+      gaps = [];
+      return given(state.utime === 0 ? NOTHING : settling.release(seconds()));
+    },
   };
 }
 
-/** From the watermark on where a block is known to be missing, else only what is new since the last poll. */
-function pollFrom({ utime, head, waitingFor }: ChainState, info: ChainInfo): number {
-  if (head.seqno === 0) return Math.max(info.first.utime, info.last.utime - LOOK_BACK);
-  return waitingFor?.kind === 'block' ? utime : Math.max(utime, head.utime - OVERLAP);
+/** Polls once: the chain as it is now, and the gaps that nothing is waited for in any more. */
+async function pollChain(
+  asking: Asking,
+  state: ChainState,
+  { info, joinedUntil, size }: Pick<WatermarkOptions, 'info' | 'joinedUntil'> & { readonly size: PageSize },
+): Promise<{ readonly state: ChainState; readonly gaps: readonly Gap[] }> {
+  const newest = Math.max(state.newest, state.seen, info.last.utime);
+  const poll = async (before: ChainState, from: number) => {
+    const blocks = await blocksSince(asking, { from, newest }, size);
+    return advance(asking, withBlocks({ ...before, seen: 0 }, blocks));
+  };
+  if (state.head.seqno === 0) {
+    const { from, gaps } = await scanForGaps(asking, info, joinedUntil).catch((error: unknown) => {
+      // A server that lists no masterchain blocks alone can be read all the same.
+      if (!(error instanceof NotFoundError || error instanceof RequestRefusedError)) throw error;
+      return { from: firstPollFrom(info), gaps: [] };
+    });
+    return { state: await poll(state, from), gaps };
+  }
+  const from = await pollFrom(asking, state);
+  let next = await poll(state, from);
+  // All that may have come late is looked at before it is given up.
+  if (overdueOf(next).length > 0 && from > next.utime) next = await poll(next, next.utime);
+  const overdue = overdueOf(next);
+  if (overdue.length === 0) return { state: next, gaps: [] };
+  const lost = new Set([...next.lost, ...overdue.map(({ missing }) => blockKey(missing))]);
+  return { state: await advance(asking, { ...next, lost }), gaps: gapsOf(overdue, next.utime) };
+}
+
+function firstPollFrom({ first, last }: Pick<ChainInfo, 'first' | 'last'>): number {
+  return Math.max(first.utime, last.utime - LOOK_BACK);
+}
+
+/**
+ * Where the first poll begins: a little before the newest block, or below a masterchain block that has been missing for
+ * less than an hour. What is missing for longer, since another process looked last, is a gap.
+ */
+async function scanForGaps(
+  asking: Asking,
+  { first, last }: ChainInfo,
+  joinedUntil: number | undefined,
+): Promise<{ readonly from: number; readonly gaps: readonly Gap[] }> {
+  const from = firstPollFrom({ first, last });
+  const since = Math.max(first.utime, last.utime - LONGEST_SCAN, joinedUntil ?? last.utime - GAP_AGE);
+  const gaps: Gap[] = [];
+  if (since >= from) return { from, gaps };
+  const { missing } = await missingMasterchain(asking, { from: since, to: from });
+  for (const span of missing) {
+    const found = await findGaps(asking, span);
+    if (found.length > 0 && span.to > last.utime - GAP_AGE)
+      return { from: Math.max(first.utime, span.from - OVERLAP), gaps };
+    gaps.push(...found);
+  }
+  return { from, gaps };
+}
+
+/** Links above the watermark that have been broken for too long to be waited for. */
+function overdueOf({ known, lost, utime, seen, waitingFor }: ChainState): BrokenLink[] {
+  if (waitingFor === undefined || utime === 0) return [];
+  return brokenLinks(known).filter(
+    ({ missing, child, lower }) =>
+      lower !== undefined &&
+      !lost.has(blockKey(missing)) &&
+      child.gen_utime >= utime &&
+      child.gen_utime <= seen - GAP_AGE,
+  );
+}
+
+/**
+ * From the watermark on where a block is known to be missing, else only what is new since the last poll. One that has
+ * been missing for long is looked for by its name: what lies above it is known.
+ */
+async function pollFrom(asking: Asking, { utime, head, seen, waitingFor }: ChainState): Promise<number> {
+  const recent = Math.max(utime, head.utime - OVERLAP);
+  const isLongAgo = seen - OVERLAP > recent;
+  if (waitingFor?.kind === 'masterchain block' && isLongAgo) {
+    const found = await namedBlock(asking, masterchainId(head.seqno + 1));
+    return found === undefined ? seen - OVERLAP : utime;
+  }
+  if (waitingFor?.kind !== 'block') return recent;
+  const [workchain, shard = '', seqno] = waitingFor.name.split(':');
+  const isThere =
+    !isLongAgo ||
+    (await namedBlock(asking, { workchain: Number(workchain), shard, seqno: Number(seqno) })) !== undefined;
+  return isThere ? utime : seen - OVERLAP;
 }
 
 function withBlocks(state: ChainState, blocks: readonly LinkedBlock[]): ChainState {
@@ -146,16 +264,21 @@ function withBlocks(state: ChainState, blocks: readonly LinkedBlock[]): ChainSta
 }
 
 /** Moves the head and the watermark as far as the visible blocks prove, or says what is awaited. */
-async function advance(api: ApiClient, state: ChainState, signal: AbortSignal): Promise<ChainState> {
-  const { known, settled, head } = state;
-  const waitFor = (kind: Awaited['kind'], name: string) => ({ ...state, waitingFor: { kind, name } });
-  const seqno = contiguousFrom(head.seqno === 0 ? firstSeqno(known) : head.seqno, known.values());
+async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
+  const { known, settled, head, lost } = state;
+  const waitFor = (kind: Awaited['kind'], name: string, unfit?: string) => ({
+    ...state,
+    waitingFor: { kind, name, ...(unfit !== undefined && { unfit }) },
+  });
+  const start = head.seqno === 0 ? firstSeqno(known) : head.seqno;
+  const seqno = contiguousFrom(start, known.values(), lost);
   if (seqno === head.seqno) return waitFor('masterchain block', String(seqno + 1));
-  const tops = await shardTops(api, seqno, signal);
-  if (tops === undefined || !tiles(tops)) return waitFor('shard state of masterchain block', String(seqno));
+  const tops = await shardTops(asking, known, seqno);
+  if (tops === undefined || !tiles(tops))
+    return waitFor('shard state of masterchain block', String(seqno), tops && unfitOf(tops, seqno));
   const newest = Math.max(state.newest, headTime(tops));
   const withTops = { ...withBlocks(state, tops), newest };
-  const missing = firstMissing(tops, withTops.known, settled);
+  const missing = firstMissing(tops, withTops.known, settled, lost);
   if (missing !== undefined) return { ...withTops, waitingFor: { kind: 'block', name: missing } };
   const utime = Math.max(state.utime, Math.min(...tops.map(({ gen_utime }) => gen_utime)));
   return {
@@ -166,14 +289,33 @@ async function advance(api: ApiClient, state: ChainState, signal: AbortSignal): 
     waitingFor: undefined,
     known: withoutOld(withTops.known, utime),
     settled: new Set(tops.map(blockKey)),
+    lost: state.lost,
   };
 }
 
+/** What is wrong with shard tops of which a whole workchain is missing; undefined where one of its shards may come late. */
+function unfitOf(tops: readonly LinkedBlock[], seqno: number): string | undefined {
+  const there = new Set(tops.map(({ workchain }) => workchain));
+  const missing = [MASTERCHAIN, 0].filter((workchain) => !there.has(workchain));
+  if (missing.length === 0) return undefined;
+  return `the shard state of masterchain block ${seqno} was answered, but its tops do not cover workchain ${missing.join(' and ')}`;
+}
+
+/** The source answers what the watermark is known by in a form of which nothing can be made. */
+class UnfitSourceError extends EtlError {
+  readonly code = 'unfit_source';
+  override readonly exitCode = EXIT.usage;
+  override readonly retryable = true;
+}
+
 /** The error where nothing can be done before there is a watermark. */
-export function watermarkNotKnown({ waitingFor }: Watermark): ApiUnavailableError {
-  return new ApiUnavailableError(
-    `how far it is safe to read is not known yet: waiting for ${waitingFor ?? 'blocks'}`,
-  );
+export function watermarkNotKnown({ waitingFor, unfit }: Watermark): EtlError {
+  const what = 'how far it is safe to read is not known';
+  if (unfit !== undefined)
+    return new UnfitSourceError(`${what}: ${unfit}`, {
+      hint: 'The server is no complete TON Center API, or its index is empty: run `toncenter-etl doctor`, and look at the server.',
+    });
+  return new ApiUnavailableError(`${what} yet: waiting for ${waitingFor ?? 'blocks'}`);
 }
 
 function firstSeqno(known: ReadonlyMap<string, LinkedBlock>): number {
@@ -191,71 +333,79 @@ function headTime(blocks: readonly LinkedBlock[]): number {
 }
 
 /**
- * All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies, but
- * within a second that fills pages. One that ends before `newest`, which was seen before, was cut by a server that gives
- * fewer rows than it is asked for.
+ * All visible blocks from a second on. A page that ends before `newest`, which was seen before, was cut by a server that
+ * gives fewer rows than it is asked for.
  */
 async function blocksSince(
-  api: ApiClient,
+  asking: Asking,
   { from, newest }: { readonly from: number; readonly newest: number },
   size: PageSize,
-  signal: AbortSignal,
 ): Promise<LinkedBlock[]> {
   const all: LinkedBlock[] = [];
-  for (let at = { second: from, offset: 0 }; ;) {
-    const page = await blocksFrom(api, at, size, signal);
-    if (page === undefined) continue;
-    all.push(...page.blocks);
-    const last = page.blocks.at(-1)?.gen_utime ?? at.second;
-    if (page.blocks.length === 0 || (!page.isFull && last >= newest)) return all;
-    at = last === at.second ? { ...at, offset: at.offset + page.blocks.length } : { second: last, offset: 0 };
+  for await (const { blocks, isFull } of visibleBlocks(asking, { from, size })) {
+    all.push(...blocks);
+    if (!isFull && (blocks.at(-1)?.gen_utime ?? 0) >= newest) break;
   }
+  return all;
 }
 
-/** One page; undefined where the server ran out of time and a smaller page may pass. */
-async function blocksFrom(
-  api: ApiClient,
-  { second, offset }: { readonly second: number; readonly offset: number },
-  size: PageSize,
-  signal: AbortSignal,
-): Promise<{ readonly blocks: LinkedBlock[]; readonly isFull: boolean } | undefined> {
-  const limit = size.current();
-  try {
-    const { value, request } = await api.get({
-      path: '/api/v3/blocks',
-      params: { start_utime: second, sort: 'asc', limit, offset },
-      priority: 'tail',
-      signal,
-      parse: (body) => parseCanonical(Blocks, body).blocks,
-    });
-    size.arrived();
-    return { blocks: value, isFull: value.length >= (request.limit ?? limit) };
-  } catch (error) {
-    if (error instanceof ApiTimeoutError && size.timedOut(limit)) return undefined;
-    throw error;
-  }
-}
-
-/** Undefined where the block is not there yet: a 404 below the head means later. */
+/**
+ * The tops of all shards at a masterchain block; undefined where the block is not there yet: a 404 below the head means
+ * later. A server that leaves the masterchain's own block out has shown it before: it is the one that was asked for.
+ */
 async function shardTops(
-  api: ApiClient,
+  asking: Asking,
+  known: ReadonlyMap<string, LinkedBlock>,
   seqno: number,
-  signal: AbortSignal,
 ): Promise<LinkedBlock[] | undefined> {
   try {
-    const { value } = await api.get({
-      path: '/api/v3/masterchainBlockShardState',
-      params: { seqno },
-      priority: 'tail',
-      signal,
-      parse: (body) => parseCanonical(Blocks, body).blocks,
-    });
-    return value;
+    const tops = await askTops(asking, known, seqno);
+    const own = known.get(blockKey(masterchainId(seqno)));
+    const isWhole = own === undefined || tops.some(({ workchain }) => workchain === MASTERCHAIN);
+    return isWhole || tops.length === 0 ? tops : [own, ...tops];
   } catch (error) {
     if (error instanceof NotFoundError) return undefined;
     throw error;
   }
 }
+
+/** Of a server without the endpoint, v2 names the tops. */
+async function askTops(
+  asking: Asking,
+  known: ReadonlyMap<string, LinkedBlock>,
+  seqno: number,
+): Promise<LinkedBlock[]> {
+  const { api, priority, signal } = asking;
+  const how = { params: { seqno }, priority, signal };
+  try {
+    const parse = (body: unknown) => parseCanonical(Blocks, body).blocks;
+    return (await api.get({ ...how, path: '/api/v3/masterchainBlockShardState', parse })).value;
+  } catch (error) {
+    if (!(error instanceof NoEndpointError)) throw error;
+  }
+  const parse = (body: unknown) => NamedShards.parse(body).shards;
+  const { value } = await api.call({ ...how, method: 'shards', parse });
+  const tops: LinkedBlock[] = [];
+  for (const id of value) {
+    const top = known.get(blockKey(id)) ?? (await namedBlock(asking, id));
+    if (top !== undefined) tops.push(top);
+  }
+  return tops;
+}
+
+/** v2 writes shards as signed numbers. */
+const NamedShards = z.object({
+  shards: z.array(
+    z.object({
+      workchain: z.int(),
+      shard: z
+        .string()
+        .regex(/^-?\d{1,20}$/)
+        .transform((text) => BigInt.asUintN(64, BigInt(text)).toString(16).toUpperCase()),
+      seqno: z.int(),
+    }),
+  ),
+});
 
 /** Blocks well below the watermark are never asked for again. */
 function withoutOld(

@@ -1,5 +1,8 @@
 import { WrongDatabaseError, WrongNetworkError } from '../../errors.ts';
-import { decideSetting, readSetting } from '../settings.ts';
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { MASTERCHAIN } from '../../ton/shard.ts';
+import { decideSetting, keepSetting, readSetting } from '../settings.ts';
 import type { Session } from './database.ts';
 
 /** The global_id of mainnet. */
@@ -40,6 +43,59 @@ export async function claimNetwork(session: Session, globalId: number): Promise<
   const { global_id: held } = await decideSetting(session, 'network', { global_id: globalId });
   if (held === globalId) return;
   throw new WrongDatabaseError(conflictOf(held, globalId), { hint: networkMismatch(held, globalId).hint });
+}
+
+/** A masterchain block: chains that share a global_id do not share it. */
+export interface ChainBlock {
+  readonly seqno: number;
+  readonly rootHash: string;
+}
+
+/**
+ * One database holds one chain: a network that was started anew under its old global_id has other blocks under the same
+ * seqnos. The index may have dropped its first blocks since, so only blocks of one seqno are compared.
+ * @param first the first masterchain block that the index has now
+ * @param rootHashOf asks the API for the root hash of a masterchain block; undefined if it has none
+ * @throws WrongDatabaseError if the database holds another chain
+ */
+export async function claimChain(
+  session: Session,
+  first: ChainBlock,
+  rootHashOf: (seqno: number) => Promise<string | undefined>,
+): Promise<void> {
+  const held = await readSetting(session, 'network');
+  if (held === undefined) return;
+  const { block } = held;
+  if (block !== undefined) {
+    const now = block.seqno === first.seqno ? first.rootHash : await rootHashOf(block.seqno);
+    if (now === block.root_hash && block.seqno === first.seqno) return;
+    if (now !== undefined && now !== block.root_hash) throw otherChain(block.seqno);
+  }
+  const stored = await readRootHash(session, first.seqno);
+  if (stored !== undefined && stored !== first.rootHash) throw otherChain(first.seqno);
+  await keepSetting(session, 'network', {
+    ...held,
+    block: { seqno: first.seqno, root_hash: first.rootHash },
+  });
+}
+
+async function readRootHash(session: Session, seqno: number): Promise<string | undefined> {
+  const [row] = await session.rows(
+    sql`select root_hash from ton.blocks
+        where workchain = ${MASTERCHAIN} and shard = '8000000000000000' and seqno = ${seqno} limit 1`,
+    z.object({ root_hash: z.string() }),
+  );
+  return row?.root_hash;
+}
+
+/** The error if masterchain blocks of one seqno differ. */
+export function otherChain(seqno: number): WrongNetworkError {
+  return new WrongNetworkError(
+    `the database holds another chain: masterchain block ${seqno} of the API has another root hash`,
+    {
+      hint: 'The network was started anew under the same global_id. Set DATABASE_URL (or ETL_DATA_DIR) to another database, or drop this one.',
+    },
+  );
 }
 
 /** The error where the API began to answer for another network while it was read. */

@@ -6,6 +6,7 @@ import { LeaseLostError } from '../../errors.ts';
 import { toMultirangeText, type Range } from '../../range.ts';
 import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
 import { expiredOf, holdFloors } from '../coverage/floors.ts';
+import { gapSeconds } from '../coverage/gaps.ts';
 import { ofStream, type StreamColumns } from '../coverage/of-stream.ts';
 import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session } from '../connection/database.ts';
@@ -91,7 +92,7 @@ async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease |
 
 /** What of `wanted` is to be read and nobody reads, as a scalar within a statement. */
 function freeOf(wanted: SQL, stream: StreamColumns, leased: SQL): SQL {
-  return sql`${wanted} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leased} - ${expiredOf(stream.dataset)}`;
+  return sql`${wanted} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${gapSeconds()} - ${leased} - ${expiredOf(stream.dataset)}`;
 }
 
 /** The ranges of a stream that somebody reads, as a scalar within a statement. */

@@ -151,3 +151,16 @@ export async function dueAt(
   );
   return row?.at ?? undefined;
 }
+
+/** Takes out of the coverage of all datasets what pages of the last `ageSeconds` completed above a second. */
+export async function withdrawReadSince(session: Session, from: number, ageSeconds: number): Promise<void> {
+  const [row] = await session.rows(
+    sql`select (coalesce(range_agg(${pages.completed}), '{}') * int8multirange(int8range(${from}::int8, null)))::text as spans
+        from ${pages} where ${pages.completed} is not null
+          and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})`,
+    Spans,
+  );
+  const spans = row?.spans ?? [];
+  if (spans.length === 0) return;
+  await takeOutOfCoverage(session, multirangeParam(spans), { leases: sql`true`, coverage: sql`true` });
+}

@@ -21,6 +21,7 @@ const StreamStatus = z.object({
 
 const Failure = z.object({
   dataset: z.string(),
+  scope: z.string(),
   code: z.string(),
   message: z.string(),
   hint: z.string().nullable(),
@@ -52,7 +53,7 @@ const Held = z.object({
 export interface Status {
   readonly streams: readonly z.infer<typeof StreamStatus>[];
   readonly refused: readonly RefusedSpan[];
-  /** The last error of each dataset that has committed nothing since. */
+  /** The last error of each dataset, of its pools and walks each, that have committed nothing since; newest first. */
   readonly failures: readonly z.infer<typeof Failure>[];
   readonly quarantined: ReadonlyMap<string, number>;
   readonly drift: readonly Drift[];
@@ -67,11 +68,12 @@ export async function readStatus(session: Session): Promise<Status> {
   );
   const refused = await readAllRefused(session);
   const failures = await session.rows(
-    sql`select ${f.dataset}, ${f.code}, ${f.message}, ${f.hint}, extract(epoch from ${f.at})::int8 as at
+    sql`select ${f.dataset}, ${f.scope}, ${f.code}, ${f.message}, ${f.hint}, extract(epoch from ${f.at})::int8 as at
         from ${f}
-        where not exists (select from ${p} where ${p.dataset} = ${f.dataset} and ${p.committed_at} > ${f.at})
-          and not exists (select from ${cursors} where ${cursors.dataset} = ${f.dataset} and ${cursors.updated_at} > ${f.at})
-        order by ${f.dataset}`,
+        where not exists (select from ${p} where ${p.dataset} = ${f.dataset} and ${p.scope} = ${f.scope} and ${p.committed_at} > ${f.at})
+          and not exists (select from ${cursors} where ${cursors.dataset} = ${f.dataset}
+            and split_part(${cursors.scope}, ':', 1) = ${f.scope} and ${cursors.updated_at} > ${f.at})
+        order by ${f.at} desc, ${f.dataset}, ${f.scope}`,
     Failure,
   );
   const quarantined = await session.rows(

@@ -3,7 +3,12 @@ import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
 import { createInFlight } from '../../../src/budget/in-flight.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
-import { createWatermarkReader, type Watermark } from '../../../src/crawl/watermark/watermark.ts';
+import {
+  createWatermarkReader,
+  watermarkNotKnown,
+  type PolledWatermark,
+  type Watermark,
+} from '../../../src/crawl/watermark/watermark.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import * as z from 'zod';
 import { freeBudget } from '../../api/fake-api.ts';
@@ -20,14 +25,14 @@ afterEach(async () => {
   await simulator.close();
 });
 
-interface Look extends Watermark {
+interface Look extends PolledWatermark {
   readonly headTime: number;
   /** Blocks of the last two minutes below the watermark that the API showed at that moment. */
   readonly visible: number;
 }
 
 /** Moves the head from `from` to `to` seconds after the start and looks at the watermark after each step. */
-async function watch(options: SimulatorOptions, from: number, to: number): Promise<Look[]> {
+async function watch(options: SimulatorOptions, from: number, to: number, step = STEP): Promise<Look[]> {
   simulator = await startSimulator({
     start: START,
     duration: 1800,
@@ -52,7 +57,7 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     delaySeconds: 0,
   });
   const looks: Look[] = [];
-  for (let at = from; at <= to; at += STEP) {
+  for (let at = from; at <= to; at += step) {
     simulator.headTime = START + at;
     const watermark = await reader.read(never.leaving);
     looks.push({ ...watermark, headTime: START + at, visible: await visibleBelow(watermark.utime) });
@@ -62,6 +67,16 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
 
 const Sent = z.object({ blocks: z.array(z.looseObject({ workchain: z.number(), gen_utime: z.string() })) });
 type Change = (blocks: z.output<typeof Sent>['blocks']) => z.output<typeof Sent>['blocks'];
+
+/** A server that leaves a workchain out of the state of the shards. */
+function withoutWorkchain(workchain: number): NonNullable<SimulatorOptions['after']> {
+  return ({ path }, response) => {
+    if (path !== '/api/v3/masterchainBlockShardState') return response;
+    const { blocks } = Sent.parse(JSON.parse(String(response.body)));
+    const left = blocks.filter((block) => block.workchain !== workchain);
+    return { ...response, body: JSON.stringify({ blocks: left }) };
+  };
+}
 
 const FUTURE = String(Date.UTC(2100, 0, 1) / 1000);
 const ALONE = {
@@ -143,6 +158,54 @@ describe('the watermark', () => {
     expect(Math.max(...looks.map(({ head }) => head.seqno))).toBe(seqno - 1);
     simulator.faults.holes = [];
     simulator.headTime = START + 710;
+  });
+
+  test('passes a hole that has lasted for an hour, and names it as a gap', async () => {
+    const seqno = Math.floor(500 / 2.5);
+    const holes = [{ from: seqno, to: seqno + 2 }];
+    const lostBlocks = [{ from: START + 900, to: START + 905 }];
+    const looks = await watch({ duration: 5400, faults: { holes, lostBlocks } }, 400, 5000, 230);
+    const young = looks.filter(({ headTime }) => headTime < START + 500 + 3600);
+    expect(Math.max(...young.map(({ head }) => head.seqno))).toBe(seqno - 1);
+    const last = looks.at(-1)!;
+    expect(last.headTime - last.utime).toBeLessThan(30);
+    const gaps = looks.flatMap((look) => look.gaps);
+    expect(gaps.map(({ detail }) => detail)).toEqual([
+      `the source has a gap: masterchain blocks ${seqno} to ${seqno + 2} are missing`,
+      expect.stringContaining('the source has a gap: block 0:'),
+    ]);
+    const [first, second] = gaps.map(({ span }) => span);
+    expect(first!.from).toBeLessThanOrEqual(START + 498);
+    expect(first!.to).toBeGreaterThan(START + 505);
+    expect(second!.from).toBeLessThanOrEqual(START + 900);
+    expect(second!.to).toBeGreaterThan(START + 905);
+  });
+
+  test('a process that begins to look stands below a hole of half an hour, too', async () => {
+    const seqno = Math.floor(500 / 2.5);
+    const looks = await watch(
+      { duration: 5400, faults: { holes: [{ from: seqno, to: seqno }] } },
+      2300,
+      2300,
+    );
+    expect(looks.map(({ head }) => head.seqno)).toEqual([seqno - 1]);
+    expect(looks[0]!.shown).toBeGreaterThan(looks[0]!.utime + 1700);
+  });
+
+  test.each<[string, SimulatorOptions]>([
+    ['leave the masterchain out', { after: withoutWorkchain(-1) }],
+    ['are only to be had of v2', { faults: { absent: ['/api/v3/masterchainBlockShardState'] } }],
+  ])('is known where the tops of shards %s', async (_, options) => {
+    expectSound(await watch(options, 400, 500));
+    expect(simulator.stats.byPath.size).toBeGreaterThan(1);
+  });
+
+  test('says of tops that lack a workchain that no later answer will do', async () => {
+    const [look] = await watch({ after: withoutWorkchain(0) }, 400, 400);
+    expect(look!.utime).toBe(0);
+    const error = watermarkNotKnown(look!);
+    expect(error).toMatchObject({ code: 'unfit_source', exitCode: 2 });
+    expect(error.message).toContain('was answered, but its tops do not cover workchain 0');
   });
 
   test('waits for a shard whose new blocks nobody has registered for a minute', async () => {

@@ -1,7 +1,7 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
 import { SILENT_SECONDS, type PollLag, type RestingLag } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
-import { errorLines, ownRows, refusedLine } from '../summary.ts';
+import { errorLines, gapLine, ownRows, refusedLine } from '../summary.ts';
 import { fitTable } from '../table.ts';
 import { collectionLines } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
@@ -46,11 +46,13 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   ];
 }
 
-function placeLines({ database, network, head, lake }: Report): string[] {
+function placeLines({ at, database, network, head, awaited, gaps, lake }: Report): string[] {
   return [
     `database  ${database}`,
     `network   ${network ?? 'none yet: nothing was crawled'}`,
     ...(head === null ? [] : [headLine(head)]),
+    ...(awaited === null ? [] : [`head      not known yet: waiting for ${awaited}`]),
+    ...gaps.map((gap) => gapLine(gap, at)),
     ...(lake === null ? [] : [lakeLine(lake)]),
   ];
 }

@@ -127,8 +127,17 @@ function toBeWritten(
   return { ...shownOnly(reading), step, content };
 }
 
-function shownOnly({ positions }: Pick<RecordsReading, 'positions'>): Pick<PageRead, 'records' | 'reading'> {
-  return { records: [], reading: { positions, accepted: [], rejected: [] } };
+function shownOnly({
+  positions,
+  joins,
+}: Pick<RecordsReading, 'positions'> & { readonly joins?: RecordsReading['joins'] }): Pick<
+  PageRead,
+  'records' | 'reading'
+> {
+  return {
+    records: [],
+    reading: { positions, accepted: [], rejected: [], ...(joins !== undefined && { joins }) },
+  };
 }
 
 /** How a body is read by its bytes, here or in another thread; undefined where it is not known what will be written of it. */

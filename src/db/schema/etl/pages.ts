@@ -71,7 +71,7 @@ describe(failures, {
   partitioned: false,
   columns: {
     dataset: 'Name of the dataset that failed: its file in jobs/ without the ending.',
-    scope: 'Pool or account for which the dataset failed; empty where it is read whole.',
+    scope: 'Pool, or walk of a collection, for which the dataset failed; empty where it is read whole.',
     code: 'Kind of the error, for programs: api_unavailable, bad_response, request_refused, …',
     message: 'What happened, to which request, in one sentence.',
     hint: 'What to do next; null where nothing but waiting helps.',

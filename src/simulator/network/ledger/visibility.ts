@@ -1,5 +1,6 @@
 import { BLOCK } from '../chain/tables/block-table.ts';
 import { NONE } from '../chain/tables/block-table.ts';
+import { blockId } from '../../json/block-json.ts';
 import type { World } from '../chain/world.ts';
 import type { Faults } from '../../faults.ts';
 import type { View } from '../../view.ts';
@@ -56,15 +57,31 @@ export class Visibility {
   }
 
   private seesBlock(headTime: number): (block: number) => boolean {
+    const isLate = this.isLateChild(headTime);
+    const { lostBlocks = [] } = this.faults;
+    if (lostBlocks.length === 0) return (block) => !isLate(block);
+    const { blocks } = this.world;
+    const isLost = (block: number): boolean => {
+      const utime = blocks.utime.get(block);
+      const { workchain, shard } = blockId(this.world, block);
+      return lostBlocks.some(
+        (lost) =>
+          workchain === 0 && utime >= lost.from && utime <= lost.to && (lost.shard ?? shard) === shard,
+      );
+    };
+    return (block) => !isLate(block) && !isLost(block);
+  }
+
+  private isLateChild(headTime: number): (block: number) => boolean {
     const { lateSplit } = this.faults;
-    if (lateSplit === undefined) return () => true;
+    if (lateSplit === undefined) return () => false;
     this.scan();
     const { blocks } = this.world;
     const hiding = this.births.filter(
       ({ utime }) => headTime >= utime && headTime < utime + lateSplit.seconds,
     );
     return (block) =>
-      !hiding.some(
+      hiding.some(
         (birth) => blocks.shard.get(block) === birth.shard && blocks.utime.get(block) >= birth.utime,
       );
   }

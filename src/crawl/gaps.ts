@@ -1,0 +1,248 @@
+import type { Predecessor } from '../dataset/paginator.ts';
+import { keepGap, readGaps, renewGap, type Gap } from '../db/coverage/gaps.ts';
+import { blocksNotStored } from '../db/read/bounding-blocks.ts';
+import { BadResponseError, EtlError } from '../errors.ts';
+import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
+import { blockKey } from '../ton/block-key.ts';
+import { MASTERCHAIN } from '../ton/shard.ts';
+import type { CrawlContext } from './crawl-context.ts';
+import { brokenLinks, newestBelow, type BrokenLink, type LinkedBlock } from './watermark/block-links.ts';
+import { namedBlock, newestBefore, visibleBlocks, type Asking } from './watermark/visible-blocks.ts';
+
+/** Seconds behind a range in which a block names a missing one of the range, where blocks come as usual. */
+const AHEAD = 120;
+/** Blocks that are looked up by name, before what pages lack counts as missing. */
+const MOST_NAMED = 64;
+/** Looks for a parent that no page shows: the server asked may lag behind the others. */
+const LOOKS = 3;
+const PAUSE_MS = 1000;
+
+const OF_MASTERCHAIN = { workchain: MASTERCHAIN };
+
+/** A block is not there though others follow from it. */
+class MissingBlockError extends BadResponseError {
+  /** The second of the block that follows from it. */
+  readonly namedAt: number;
+
+  constructor({ namedAt, ...parent }: Predecessor) {
+    super(`block ${blockKey(parent)}, from which one of ${formatTime(namedAt)} follows, is not there`);
+    this.namedAt = namedAt;
+  }
+}
+
+/** The visible blocks of a range, and those around it that show what is missing at its ends. */
+async function blocksAround(asking: Asking, range: Range): Promise<Map<string, LinkedBlock>> {
+  const known = new Map<string, LinkedBlock>();
+  const add = (blocks: readonly LinkedBlock[]) =>
+    blocks.forEach((block) => known.set(blockKey(block), block));
+  add(await newestBefore(asking, range.from));
+  for await (const { blocks } of visibleBlocks(asking, { from: range.from })) {
+    add(blocks);
+    const [first, last] = [blocks[0], blocks.at(-1)];
+    if (last === undefined || first === undefined) break;
+    if (first.gen_utime >= range.to || last.gen_utime >= range.to + AHEAD) break;
+  }
+  return known;
+}
+
+/**
+ * Gaps that touch a range. Every block but the first ones of the index follows from others, and time never falls along a
+ * chain: so a missing block lies between the newest visible one below it and the one that names it, in seconds that both
+ * of them may share with it.
+ */
+export async function findGaps(asking: Asking, range: Range): Promise<Gap[]> {
+  const known = await blocksAround(asking, range);
+  const start = Math.min(...[...known.values()].map(({ gen_utime }) => gen_utime));
+  const isStart = beginningOf(asking, start);
+  const gaps: Gap[] = [];
+  const sought = new Set<string>();
+  for (const link of brokenLinks(known).toSorted((a, b) => a.child.gen_utime - b.child.gen_utime)) {
+    // Of a chain that is not known below, the index may have nothing.
+    if (link.lower === undefined && (await isStart())) continue;
+    const gap = gapOf(link, start);
+    const key = blockKey(link.missing);
+    if (common([gap.span], [range]).length === 0 || sought.has(key)) continue;
+    sought.add(key);
+    if (sought.size > MOST_NAMED || (await namedBlock(asking, link.missing)) === undefined) gaps.push(gap);
+  }
+  return joined(gaps);
+}
+
+/** The gaps that broken links show. `start`: from when on all visible blocks are known. */
+export function gapsOf(links: readonly BrokenLink[], start: number): Gap[] {
+  return joined(links.map((link) => gapOf(link, start)));
+}
+
+/** Whether the index begins at a second; asked once. */
+function beginningOf(asking: Asking, second: number): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined;
+  return () => (answer ??= newestBefore(asking, second).then(({ length }) => length === 0));
+}
+
+function gapOf({ missing, child, lower }: BrokenLink, start: number): Gap {
+  const { workchain, seqno } = missing;
+  const first = (lower?.seqno ?? seqno - 1) + 1;
+  const named = workchain === MASTERCHAIN ? `masterchain block` : `block`;
+  const detail =
+    workchain !== MASTERCHAIN
+      ? `${named} ${blockKey(missing)} is missing, or others of its chain too`
+      : first < seqno
+        ? `${named}s ${first} to ${seqno} are missing`
+        : `${named} ${seqno} is missing`;
+  return { span: { from: lower?.gen_utime ?? start, to: child.gen_utime + 1 }, detail };
+}
+
+/** Gaps whose seconds overlap as one; a missing masterchain block says more than those of shards, which it registers. */
+function joined(gaps: readonly Gap[]): Gap[] {
+  return union(gaps.map(({ span }) => span)).map((span) => {
+    const own = gaps.filter((gap) => common([gap.span], [span]).length > 0).map(({ detail }) => detail);
+    const [said] = own.toSorted((a, b) => Number(b.startsWith('master')) - Number(a.startsWith('master')));
+    return { span, detail: `the source has a gap: ${said ?? 'blocks are missing'}` };
+  });
+}
+
+/** Seconds between masterchain blocks of a range that do not follow each other, and how far was looked. */
+export async function missingMasterchain(
+  asking: Asking,
+  range: Range,
+  {
+    below,
+    mostPages = Infinity,
+  }: { readonly below?: LinkedBlock | undefined; readonly mostPages?: number } = {},
+): Promise<{ readonly missing: readonly Range[]; readonly pages: number; readonly until: number }> {
+  const missing: Range[] = [];
+  let last = below;
+  let pages = 0;
+  for await (const { blocks } of visibleBlocks(asking, { from: range.from, only: OF_MASTERCHAIN })) {
+    for (const block of blocks.toSorted((a, b) => a.seqno - b.seqno)) {
+      last ??= block;
+      if (block.seqno > last.seqno + 1) missing.push({ from: last.gen_utime, to: block.gen_utime + 1 });
+      if (block.seqno > last.seqno) last = block;
+    }
+    pages += 1;
+    const until = last?.gen_utime ?? range.from;
+    if (until >= range.to || pages >= mostPages) return { missing, pages, until: Math.min(until, range.to) };
+  }
+  // There are no later blocks.
+  return { missing, pages, until: range.to };
+}
+
+async function findMasterchainGaps(
+  asking: Asking,
+  range: Range,
+  mostPages: number,
+): Promise<{ readonly gaps: readonly Gap[]; readonly pages: number; readonly until: number }> {
+  const [below] = (await newestBefore(asking, range.from, OF_MASTERCHAIN)).toSorted(
+    (a, b) => b.seqno - a.seqno,
+  );
+  const { missing, pages, until } = await missingMasterchain(asking, range, { below, mostPages });
+  const gaps: Gap[] = [];
+  for (const span of union(common(missing, [range]))) gaps.push(...(await findGaps(asking, span)));
+  return { gaps: joinedOnce(gaps), pages, until };
+}
+
+/** Two looks at neighbouring seconds may find one gap. */
+function joinedOnce(gaps: readonly Gap[]): Gap[] {
+  return gaps.filter(({ span }, index) => gaps.findIndex((gap) => gap.span.from === span.from) === index);
+}
+
+/**
+ * Makes sure that what a page of blocks follows from is there: stored, or shown by the source. A lease may begin inside a
+ * gap, and nothing in its own pages would tell.
+ * @throws MissingBlockError where a block is not there
+ */
+export async function requirePredecessors(
+  { database, clock }: Pick<CrawlContext, 'database' | 'clock'>,
+  asking: Asking,
+  before: readonly Predecessor[],
+  from: number,
+): Promise<void> {
+  const unstored = await blocksNotStored(database, before);
+  if (unstored.length === 0) return;
+  const below = await newestBefore(asking, from);
+  const known = new Map(below.map((block) => [blockKey(block), block]));
+  const isStart = beginningOf(asking, Math.min(from, ...below.map(({ gen_utime }) => gen_utime)));
+  for (const parent of unstored.filter((one) => !known.has(blockKey(one)))) {
+    if (newestBelow(parent, known) === undefined && (await isStart())) continue;
+    for (let look = 1; (await namedBlock(asking, parent)) === undefined; look += 1) {
+      if (look === LOOKS) throw new MissingBlockError(parent);
+      await clock.sleep(PAUSE_MS, asking.signal);
+    }
+  }
+}
+
+/** Looks for the gap that a reading of blocks has come upon, and keeps it; false where there is none. */
+export async function explainByGap(
+  { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
+  rest: Range,
+  failure: unknown,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!(failure instanceof BadResponseError)) return false;
+  const at = failure instanceof MissingBlockError ? failure.namedAt : rest.from;
+  const span = { from: Math.min(at, rest.from), to: at + 1 };
+  const gaps = await findGaps({ api, priority: 'repair', signal }, span).catch(nothingFound);
+  const known = (await readGaps(database, [span])).map((gap) => gap.span);
+  const news = gaps.filter((gap) => without([gap.span], known).length > 0);
+  for (const gap of news) await sayAndKeep({ database, logger }, gap);
+  return news.length > 0;
+}
+
+/** What failed says enough. */
+function nothingFound(error: unknown): Gap[] {
+  if (error instanceof EtlError) return [];
+  throw error;
+}
+
+/** Logs a gap, and keeps it. */
+export async function sayAndKeep(
+  { database, logger }: Pick<CrawlContext, 'database' | 'logger'>,
+  gap: Gap,
+): Promise<void> {
+  logger.warn(
+    { range: formatRange(gap.span), reason: gap.detail },
+    'gap of the source: no dataset is read there',
+  );
+  await keepGap(database, gap);
+}
+
+/** Looks again at the gaps that are kept of a range: blocks that came meanwhile can be read, what is left waits longer. */
+export async function lookAgain(
+  { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
+  range: Range,
+  { dueOnly, signal }: { readonly dueOnly: boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  for (const { span, isDue } of await readGaps(database, [range])) {
+    if (dueOnly && !isDue) continue;
+    const left = await findGaps({ api, priority: 'repair', signal }, span);
+    await renewGap(database, span, left);
+    const level = left.length === 0 ? 'info' : 'debug';
+    logger[level]({ range: formatRange(span), left: left.length }, 'looked again at a gap of the source');
+  }
+}
+
+/** Requests for masterchain blocks before a range is read of which nobody reads all blocks: an hour or more each. */
+const MOST_PAGES = 100;
+
+/**
+ * Looks for gaps in ranges whose blocks are not read: the list of masterchain blocks is short. Of a range of many days
+ * only the beginning is looked through.
+ */
+export async function lookBeforeReading(
+  { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
+  ranges: readonly Range[],
+  signal: AbortSignal,
+): Promise<void> {
+  let left = MOST_PAGES;
+  for (const range of ranges) {
+    const looked = await findMasterchainGaps({ api, priority: 'backfill', signal }, range, left);
+    for (const gap of looked.gaps) await sayAndKeep({ database, logger }, gap);
+    left -= looked.pages;
+    if (looked.until >= range.to && left > 0) continue;
+    logger.info(
+      { from: formatTime(looked.until) },
+      'gaps of the source are not looked for behind this time: choose blocks too, or a shorter range',
+    );
+    return;
+  }
+}

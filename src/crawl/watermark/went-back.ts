@@ -1,0 +1,65 @@
+import { withdrawReadSince } from '../../db/coverage/coverage.ts';
+import { EtlError, EXIT } from '../../errors.ts';
+import { formatTime, MINUTE } from '../../range.ts';
+import type { CrawlContext } from '../crawl-context.ts';
+import { readChainInfo } from './chain-info.ts';
+
+/** A replica may lag so many seconds behind another one at least, whatever ETL_WATERMARK_DELAY says. */
+const LEAST_TOLERANCE = MINUTE;
+const LOOKS = 5;
+const PAUSE_MS = 2000;
+
+/** The source shows less of the chain than it did: it may have been restored from an older copy. */
+export class SourceWentBackError extends EtlError {
+  readonly code = 'source_went_back';
+  override readonly exitCode = EXIT.tryAgain;
+  override readonly retryable = true;
+  /** The second above which nothing can be read until it has caught up. */
+  readonly ceiling: number;
+
+  constructor(message: string, { ceiling, hint }: { readonly ceiling: number; readonly hint: string }) {
+    super(message, { hint });
+    this.ceiling = ceiling;
+  }
+}
+
+/** Seconds by which the head may fall: more than a lagging replica makes of it. */
+export function toleranceOf(delaySeconds: number): number {
+  return Math.max(delaySeconds, LEAST_TOLERANCE);
+}
+
+interface HeadOptions {
+  /** The newest block that the source has shown, unix seconds. */
+  readonly seen: number;
+  readonly delaySeconds: number;
+  /** When the source showed it, in milliseconds of the clock that never runs backwards. */
+  readonly sinceMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks whether the source still shows what it has shown. If its head lies below by more than replicas lag, in several
+ * looks, what was read above it since then is taken out of coverage: nobody knows which rows were missing.
+ * @throws SourceWentBackError if so
+ */
+export async function requireHead(
+  { api, clock, database }: Pick<CrawlContext, 'api' | 'clock' | 'database'>,
+  { seen, delaySeconds, sinceMs, signal }: HeadOptions,
+): Promise<void> {
+  const heads: number[] = [];
+  for (let look = 1; look <= LOOKS; look += 1) {
+    if (look > 1) await clock.sleep(PAUSE_MS, signal);
+    const { last } = await readChainInfo(api, signal);
+    if (last.utime >= seen - toleranceOf(delaySeconds)) return;
+    heads.push(last.utime);
+  }
+  const from = Math.min(...heads) - delaySeconds;
+  await withdrawReadSince(database, from, MINUTE + (clock.monotonic() - sinceMs) / 1000);
+  throw new SourceWentBackError(
+    `the source went back: its newest block is of ${formatTime(Math.max(...heads))}, and was of ${formatTime(seen)} before; what was read above ${formatTime(from)} meanwhile is not covered any more`,
+    {
+      ceiling: from,
+      hint: 'It may have been restored from an older copy. When it has caught up, the same command reads the rest.',
+    },
+  );
+}

@@ -1,0 +1,231 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { coverStreams } from '../../src/backfill/cover-streams.ts';
+import { lookAgain } from '../../src/crawl/gaps.ts';
+import { requireHead } from '../../src/crawl/watermark/went-back.ts';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readGaps } from '../../src/db/coverage/gaps.ts';
+import { loadJobs } from '../../src/dataset/load-jobs.ts';
+import { splitKinds } from '../../src/dataset/dataset.ts';
+import { common, isInside, without, type Range } from '../../src/range.ts';
+import type { Faults } from '../../src/simulator/faults.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const DURATION = 1500;
+/** Seconds of the network between two masterchain blocks. */
+const BLOCK = 2.5;
+const RANGE = { from: START + 200, to: START + 1100 };
+const TWO = ['blocks', 'transactions'];
+const EVERYTHING = ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'];
+
+let store: TestStore;
+let simulator: Simulator;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await simulator.close();
+  await store.close();
+});
+
+async function serve(faults: Faults): Promise<void> {
+  simulator = await startSimulator({
+    start: START,
+    duration: DURATION,
+    seed: 7,
+    load: 0.3,
+    accounts: 400,
+    faults,
+  });
+}
+
+/** What is left of a range after a backfill of some datasets. */
+async function cover(names: readonly string[], range: Range = RANGE) {
+  const opened = await openTestCrawl(store, simulator.url, { maxAttempts: 2 });
+  try {
+    const datasets = await datasetsNamed(...names);
+    const jobs = splitKinds(await loadJobs()).streams;
+    const options = { ...opened, datasets, range, jobs, stop: never, watermark: START + DURATION };
+    const { missing } = await coverStreams({ ...options, held: undefined, onDerived: () => undefined });
+    return missing;
+  } finally {
+    await opened.close();
+  }
+}
+
+async function look(dueOnly: boolean): Promise<void> {
+  const opened = await openTestCrawl(store, simulator.url);
+  await lookAgain(opened.context, RANGE, { dueOnly, signal: never.leaving });
+  await opened.close();
+}
+
+const seqnoAt = (second: number) => Math.round(second / BLOCK);
+/** Masterchain blocks of some seconds after the start, with all that they registered. */
+const holeOf = (from: number, to: number) => ({ from: seqnoAt(from), to: seqnoAt(to) });
+
+const Counted = z.object({ rows: z.coerce.number() });
+
+async function stored(table: string, { from, to }: Range): Promise<number> {
+  const [row] = await store.database.rows(
+    sql`select count(*) as rows from ton.${sql.raw(table)} where utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
+    Counted,
+  );
+  return row!.rows;
+}
+
+/** Every row of what is covered is stored: of blocks and transactions. */
+async function expectWhole(names: readonly string[], range: Range = RANGE): Promise<void> {
+  for (const dataset of await datasetsNamed(...names)) {
+    for (const span of common(await readCoverage(store.database, streamOf(dataset)), [range])) {
+      const truth = simulator.truth.counts(span);
+      if (dataset.name === 'blocks') expect(await stored('blocks', span)).toBe(truth.blocks);
+      if (dataset.name === 'transactions')
+        expect(await stored('transactions', span)).toBe(truth.transactions);
+      if (dataset.name === 'jetton_transfers')
+        expect(await stored('jetton_transfers', span)).toBe(
+          [...simulator.truth.jettonTransfers(span)].length,
+        );
+      if (dataset.name === 'traces')
+        expect(await stored('traces', span)).toBe([...simulator.truth.traces(span)].length);
+    }
+  }
+}
+
+/** The seconds of the blocks that are invisible now. */
+function invisible({ holes = [], lostBlocks = [] }: Faults): Range[] {
+  return [...simulator.truth.blocks()].flatMap((block) => {
+    const utime = Number(block.gen_utime);
+    const seqno = block.workchain === -1 ? block.seqno : block.masterchain_block_ref.seqno;
+    const isHidden =
+      holes.some(({ from, to }) => seqno >= from && seqno <= to) ||
+      (block.workchain === 0 &&
+        lostBlocks.some(
+          ({ from, to, shard = block.shard }) => utime >= from && utime <= to && shard === block.shard,
+        ));
+    return isHidden ? [{ from: utime, to: utime + 1 }] : [];
+  });
+}
+
+const kinds: readonly [string, readonly string[], Faults][] = [
+  ['masterchain blocks', EVERYTHING, { holes: [holeOf(500, 560)] }],
+  ['two gaps', TWO, { holes: [holeOf(350, 380), holeOf(800, 805)] }],
+  ['one masterchain block', TWO, { holes: [holeOf(700, 700)] }],
+  ['the first blocks of the range', EVERYTHING, { holes: [holeOf(185, 230)] }],
+  ['the last blocks of the range', TWO, { holes: [holeOf(1085, 1120)] }],
+  ['more than the range at both ends', TWO, { holes: [holeOf(120, 290), holeOf(950, 1200)] }],
+  ['blocks of all shards', EVERYTHING, { lostBlocks: [{ from: START + 600, to: START + 620 }] }],
+  ['most of the range', TWO, { holes: [holeOf(300, 900)] }],
+];
+
+test.each(kinds)(
+  'where the source lacks %s, no dataset covers their seconds, and the same command reads them later',
+  async (_, names, faults) => {
+    await serve({ ...faults });
+    const gap = invisible(faults);
+    const missing = await cover(names);
+    expect([...missing.keys()].toSorted()).toEqual(names.toSorted());
+    for (const dataset of await datasetsNamed(...names)) {
+      const covered = await readCoverage(store.database, streamOf(dataset));
+      expect(common(covered, gap)).toEqual([]);
+      // What lies above and below goes on.
+      const gaps = await readGaps(store.database, [RANGE]);
+      expect(without([RANGE], [...covered, ...gaps.map(({ span }) => span)])).toEqual([]);
+    }
+    await expectWhole(['blocks', 'transactions', 'jetton_transfers'].filter((name) => names.includes(name)));
+    Object.assign(simulator.faults, { holes: [], lostBlocks: [] });
+    expect(await cover(names)).toEqual(new Map());
+    await expectWhole(names);
+    expect(await readGaps(store.database, [RANGE])).toEqual([]);
+  },
+);
+
+test('a gap of masterchain blocks is found where blocks are not read', async () => {
+  const faults = { holes: [holeOf(500, 560), holeOf(190, 210)] };
+  await serve({ ...faults });
+  const missing = await cover(['jetton_transfers']);
+  const left = missing.get('jetton_transfers') ?? [];
+  expect(without(common(invisible(faults), [RANGE]), left)).toEqual([]);
+  expect(left.length).toBe(2);
+  await expectWhole(['jetton_transfers']);
+  simulator.faults.holes = [];
+  expect(await cover(['jetton_transfers'])).toEqual(new Map());
+  await expectWhole(['jetton_transfers']);
+});
+
+test('what of a gap is filled is read, and the rest waits longer each time', async () => {
+  await serve({ holes: [holeOf(500, 560)] });
+  await cover(['blocks', 'transactions']);
+  const [whole] = await readGaps(store.database, [RANGE]);
+  simulator.faults.holes = [holeOf(540, 560)];
+  const missing = await cover(['blocks', 'transactions']);
+  const [rest] = await readGaps(store.database, [RANGE]);
+  expect(rest!.span.from).toBeGreaterThan(whole!.span.from + 25);
+  expect(rest!.span.to).toBe(whole!.span.to);
+  expect(missing.get('transactions')).toEqual([rest!.span]);
+  await expectWhole(['blocks', 'transactions']);
+  // Before its pause is over, a daemon does not ask.
+  const before = simulator.stats.byPath.get('/api/v3/blocks');
+  await look(true);
+  expect(simulator.stats.byPath.get('/api/v3/blocks')).toBe(before);
+  await store.database.run(sql`update etl.refused set retry_at = now() - interval '1 second'`);
+  await look(true);
+  const Attempts = z.object({ attempts: z.number() });
+  const [row] = await store.database.rows(sql`select attempts from etl.refused`, Attempts);
+  expect(row!.attempts).toBe(3);
+});
+
+test('a lease that begins inside a gap does not cover what it cannot know', async () => {
+  await serve({ holes: [holeOf(500, 560)] });
+  // Nothing below is stored, nor asked for.
+  const range = { from: START + 530, to: START + 900 };
+  const missing = await cover(['blocks', 'transactions'], range);
+  const gap = invisible(simulator.faults);
+  for (const name of ['blocks', 'transactions'])
+    expect(without(common(gap, [range]), missing.get(name) ?? [])).toEqual([]);
+  expect(isInside(START + 850, missing.get('blocks')![0]!)).toBe(false);
+  await expectWhole(['blocks', 'transactions'], range);
+});
+
+test('what was read above the head of a source that went back is not covered any more', async () => {
+  await serve({});
+  await cover(['blocks', 'transactions']);
+  const opened = await openTestCrawl(store, simulator.url);
+  const { context, chain } = opened;
+  const clock = { ...context.clock, sleep: () => Promise.resolve() };
+  const seen = { seen: chain.last.utime, delaySeconds: 30, sinceMs: clock.monotonic() - 600_000 };
+  const look = () => requireHead({ ...context, clock }, { ...seen, signal: never.leaving });
+  // A replica that lags is none.
+  simulator.headTime = START + DURATION - 40;
+  await look();
+  simulator.headTime = START + 600;
+  await expect(look()).rejects.toMatchObject({ code: 'source_went_back', exitCode: 75 });
+  for (const dataset of await datasetsNamed('blocks', 'transactions')) {
+    const [covered, ...others] = await readCoverage(store.database, streamOf(dataset));
+    expect(others).toEqual([]);
+    expect(covered!.from).toBe(RANGE.from);
+    expect(covered!.to).toBeGreaterThan(START + 550);
+    expect(covered!.to).toBeLessThanOrEqual(START + 600 - 30);
+  }
+  await opened.close();
+});
+
+test('another chain under the same global_id is refused, and one that only dropped its first blocks is not', async () => {
+  await serve({});
+  await (await openTestCrawl(store, simulator.url)).close();
+  await simulator.close();
+  simulator = await startSimulator({ start: START, duration: 600, seed: 8 });
+  await expect(openTestCrawl(store, simulator.url)).rejects.toMatchObject({
+    exitCode: 2,
+    code: 'wrong_network',
+  });
+  await simulator.close();
+  // The index begins later, and has forgotten the block that is remembered.
+  simulator = await startSimulator({ start: START + 4000, duration: 600, seed: 7, firstSeqno: 1600 });
+  await (await openTestCrawl(store, simulator.url)).close();
+});
