@@ -148,11 +148,12 @@ describe('etl.assert_complete', () => {
 describe('etl.fed', () => {
   const fed = (call: string) =>
     store.database.rows(
-      sql`select dataset, fed, missing::text, hint from ${sql.raw(`etl.fed(${call})`)}`,
+      sql`select dataset, fed, missing_from::text as "from", missing_to::text as "to", hint from ${sql.raw(`etl.fed(${call})`)}`,
       z.object({
         dataset: z.string(),
         fed: z.boolean(),
-        missing: z.string().nullable(),
+        from: z.string().nullable(),
+        to: z.string().nullable(),
         hint: z.string().nullable(),
       }),
     );
@@ -162,12 +163,13 @@ describe('etl.fed', () => {
       {
         dataset: 'transactions',
         fed: false,
-        missing: '{["1970-01-01 00:33:20+00","1970-01-01 00:35:00+00")}',
+        from: '1970-01-01 00:33:20+00',
+        to: '1970-01-01 00:35:00+00',
         hint: 'Run: npx toncenter-etl backfill --from 1970-01-01T00:33:20Z --to 1970-01-01T00:35:00Z --only transactions',
       },
     ]);
     expect(await fed("'ton.message_delays', to_timestamp(1500), to_timestamp(2000)")).toEqual([
-      { dataset: 'transactions', fed: true, missing: '{}', hint: null },
+      { dataset: 'transactions', fed: true, from: null, to: null, hint: null },
     ]);
     const [actions, ...others] = await fed("'nft_ownership', to_timestamp(1500), to_timestamp(2000)");
     expect([actions?.dataset, actions?.fed, others.map((each) => [each.dataset, each.fed])]).toEqual([

@@ -25,7 +25,7 @@ export interface TextOptions {
   /** Settings for this statement alone. */
   readonly settings: Readonly<Record<string, string>>;
   readonly taker: RowTaker;
-  /** Ends the connection: nobody wants the rest of the rows. */
+  /** Ends the connection, and with it the statement: nobody wants the rest of the rows. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -64,7 +64,7 @@ class RowQuery extends pg.Query {
     void taken.catch((error: unknown) => this.fail(error)).finally(() => this.source?.resume());
   }
 
-  /** Ends the connection, which is all that ends a statement at once. */
+  /** Ends the connection; the server, which looks after it each second, then ends the statement. */
   abandon(): void {
     this.source?.destroy();
   }
@@ -85,6 +85,15 @@ class RowQuery extends pg.Query {
     this.abandon();
   }
 }
+
+/**
+ * Without this the server runs a statement to its end after its client is gone, however that was: Ctrl-C, a signal, a lost
+ * network. Servers on systems that cannot tell refuse the setting.
+ */
+const NOTICE_END = `do $$ begin
+  perform pg_catalog.set_config('client_connection_check_interval', '1s', true);
+exception when others then null;
+end $$`;
 
 function tagOf({ command, rowCount }: Pick<pg.QueryResult, 'command' | 'rowCount'>): string {
   return [command, rowCount].filter((part) => part !== null).join(' ');
@@ -119,6 +128,7 @@ export async function streamAsText(
 ): Promise<string> {
   await client.query(`begin ${readOnly ? 'read only' : 'read write'}; ${PINNED}`);
   try {
+    await client.query(NOTICE_END);
     for (const [name, value] of Object.entries(settings))
       await client.query('select set_config($1, $2, true)', [name, value]);
     const tag = await runByRow(client, text, { taker, signal });

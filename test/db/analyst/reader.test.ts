@@ -28,7 +28,7 @@ async function connectAs(user: string, password: string): Promise<pg.Client> {
 beforeAll(async () => {
   store = await openTestStore();
   await createPartitions(store.database, 'month').ensure([blocks], ['2026-01-05T00:00:00Z']);
-  const { password = '' } = await allowReading(store.database, { name: NAME, timeout: 7 });
+  const { password = '' } = await allowReading(store.database, { name: NAME, timeout: 7, strict: true });
   reader = await connectAs(NAME, password);
 });
 afterAll(async () => {
@@ -190,6 +190,159 @@ test('a new password voids the old one, and a role that may do more is refused',
   );
 });
 
+describe('rows that the role does not see', () => {
+  const RANGE = "'2026-01-01Z', '2026-01-02Z'";
+  const complete = (asking = reader) =>
+    asking.query(`select etl.assert_complete('blocks', ${RANGE})`).then(
+      () => 'true',
+      (error: unknown) => `${(error as pg.DatabaseError).message}. ${(error as pg.DatabaseError).hint ?? ''}`,
+    );
+  const fedBlocks = async () => {
+    const { rows } = await reader.query<{ fed: boolean; hint: string | null }>(
+      `select fed, hint from etl.fed('blocks', ${RANGE})`,
+    );
+    return rows;
+  };
+
+  const hiding: [what: string, change: string, undo: string, said: RegExp][] = [
+    [
+      'row-level security of a table',
+      'alter table ton.blocks enable row level security',
+      'alter table ton.blocks disable row level security',
+      /^row-level security hides rows of ton\.blocks from reader_.*alter table ton\.blocks disable row level security/,
+    ],
+    [
+      'a table that another dataset writes to as well',
+      'alter table ton.block_parents enable row level security, force row level security',
+      'alter table ton.block_parents disable row level security, no force row level security',
+      /hides rows of ton\.block_parents from reader_/,
+    ],
+    [
+      'one partition',
+      'alter table etl_partitions.blocks_2026_01_01 enable row level security',
+      'alter table etl_partitions.blocks_2026_01_01 disable row level security',
+      /hides rows of 1 of the partitions of ton\.blocks \(etl_partitions\.blocks_2026_01_01\)/,
+    ],
+    [
+      'a policy that shows some of the rows',
+      'alter table ton.blocks enable row level security; create policy later on ton.blocks using (seqno > 1)',
+      'drop policy later on ton.blocks; alter table ton.blocks disable row level security',
+      /hides rows of ton\.blocks/,
+    ],
+    [
+      'a policy that shows all of them, and one that takes some',
+      `alter table ton.blocks enable row level security; create policy everything on ton.blocks using (true);
+       create policy less on ton.blocks as restrictive for select using (seqno > 1)`,
+      'drop policy everything on ton.blocks; drop policy less on ton.blocks; alter table ton.blocks disable row level security',
+      /hides rows of ton\.blocks/,
+    ],
+    [
+      'a policy for another role',
+      'alter table ton.blocks enable row level security; create policy theirs on ton.blocks to postgres using (true)',
+      'drop policy theirs on ton.blocks; alter table ton.blocks disable row level security',
+      /hides rows of ton\.blocks/,
+    ],
+    [
+      'a right that is lacking',
+      `revoke select on ton.blocks from ${NAME}`,
+      `grant select on ton.blocks to ${NAME}`,
+      /^reader_\w+ may not read ton\.blocks.*grant select on ton\.blocks to reader_/,
+    ],
+  ];
+  test.each(hiding)('are no complete range: %s', async (_, change, undo, said) => {
+    expect(await complete()).toBe('true');
+    await store.database.script(change);
+    const [answer, fed] = [await complete(), await fedBlocks()];
+    await store.database.script(undo);
+    expect(answer).toMatch(said);
+    expect(fed).toEqual([{ fed: false, hint: expect.stringMatching(said) as string }]);
+    expect([await complete(), await fedBlocks()]).toEqual(['true', [{ fed: true, hint: null }]]);
+  });
+
+  test('are none where a policy shows them all, or no policy binds the role', async () => {
+    await store.database.script(
+      `alter table ton.blocks enable row level security; create policy everything on ton.blocks for select to ${NAME} using (true)`,
+    );
+    const shown = await complete();
+    await store.database.script(`drop policy everything on ton.blocks; alter role ${NAME} bypassrls`);
+    const exempt = await complete();
+    await store.database.script(
+      `alter role ${NAME} nobypassrls; alter table ton.blocks disable row level security`,
+    );
+    expect([shown, exempt]).toEqual(['true', 'true']);
+  });
+
+  test('are named by reader, sql, status and doctor, wherever an event trigger has switched it on', async () => {
+    await store.database.script(`
+      create function public.secure() returns event_trigger language plpgsql as $$ declare r record; begin
+        for r in select objid from pg_event_trigger_ddl_commands() where object_type = 'table' loop
+          execute format('alter table %s enable row level security', r.objid::regclass);
+        end loop; end $$;
+      create event trigger secure on ddl_command_end when tag in ('CREATE TABLE') execute function public.secure()`);
+    await createPartitions(store.database, 'month').ensure([blocks], ['2026-03-05T00:00:00Z']);
+    await store.database.script(
+      'drop event trigger secure; alter table ton.traces enable row level security',
+    );
+    const cli = await openCli();
+    const run = (...args: string[]) => cli.run(args, { DATABASE_URL: store.url, LOG_FORMAT: 'json' });
+    const [made, asked, counted, examined] = [
+      await run('reader', '--name', NAME),
+      await run('sql', 'select count(*) from traces'),
+      await run('status'),
+      await run('doctor', '--json'),
+    ];
+    await cli.close();
+    await store.database.script(`
+      alter table ton.traces disable row level security;
+      alter table etl_partitions.blocks_2026_03_01 disable row level security`);
+    expect(made.code).toBe(2);
+    expect(made.stderr).toMatch(/hides rows of ton\.traces from reader_/);
+    expect(made.stderr).toMatch(/hides rows of 1 of the partitions of ton\.blocks/);
+    expect(asked.stderr).toMatch(/hides rows of ton\.traces from toncenter_etl_sql/);
+    // A superuser sees all of them.
+    expect(counted.stderr).not.toMatch(/hides rows/);
+    expect(examined.stdout).toMatch(/ton\.blocks \(1 of its partitions\) has row-level security/);
+    expect(examined.stdout).toMatch(/ton\.traces has row-level security/);
+  });
+});
+
+describe('what every role may do by PUBLIC', () => {
+  const OTHER = `other_${randomBytes(4).toString('hex')}`;
+  const may = async () => {
+    const other = await connectAs(OTHER, 'x');
+    const done = await other
+      .query('create temp table t (i int); select pg_advisory_lock(7); select lo_create(0)')
+      .then(
+        () => true,
+        () => false,
+      );
+    await other.end();
+    return done;
+  };
+
+  test('stays as it is, unless reader is to be strict', async () => {
+    const fresh = await openTestStore();
+    await fresh.database.script(`create role ${OTHER} login password 'x'`);
+    const before = store;
+    store = fresh;
+    try {
+      const cli = await openCli();
+      const run = (...args: string[]) => cli.run(args, { DATABASE_URL: fresh.url });
+      const reads = await run('sql', 'select 1');
+      const made = await run('reader', '--name', NAME);
+      expect([reads.code, made.code, await may()]).toEqual([0, 0, true]);
+      expect(made.stderr).toMatch(/--strict takes that from PUBLIC/);
+      const strict = await run('reader', '--name', NAME, '--strict');
+      await cli.close();
+      expect([strict.code, await may()]).toEqual([0, false]);
+    } finally {
+      store = before;
+      await fresh.database.script(`drop owned by ${OTHER}; drop role ${OTHER}; drop owned by ${NAME}`);
+      await fresh.close();
+    }
+  });
+});
+
 describe('sql, where the setting names a superuser', () => {
   test('can only read: no program, no file, no lock, no large object, and no other role', async () => {
     const database = await confined('read');
@@ -302,19 +455,53 @@ describe('an owner who may not make roles', () => {
     expect(first.stdout).toMatch(/^create role .* password '/);
     await store.database.script(first.stdout);
     const second = await read();
-    await cli.close();
     expect(second.code).toBe(0);
     expect(second.stdout).toBe(`${withLogin(store.url, MADE, '')}\n`);
     expect(second.stderr).toMatch(/The role was there before: its password stays as it is/);
-    // What only an administrator can still do, each once.
-    expect(second.stderr.match(/password '|statement_timeout/g)).toHaveLength(1);
+    expect(second.stderr).not.toMatch(/password '|statement_timeout/);
+    await store.database.script(
+      `alter role ${MADE} in database ${new URL(store.url).pathname.slice(1)} reset search_path`,
+    );
+    const third = await read();
+    expect([third.code, third.stderr.match(/alter role .*;/g)]).toEqual([
+      2,
+      [expect.stringMatching(/set search_path = ton, etl, public;$/)],
+    ]);
+    await store.database.script(/alter role .*;/.exec(third.stderr)?.[0] ?? '');
     const password = /password '(.*)'/.exec(first.stdout)?.[1] ?? '';
     const made = await connectAs(MADE, password);
     const { rows } = await made.query(
       "select current_setting('statement_timeout') as timeout, (select count(*)::int from blocks) as blocks",
     );
     await made.end();
+    const never = await cli.run(['reader', '--name', 'never_made', '--keep-password'], {
+      DATABASE_URL: store.url,
+    });
+    await cli.close();
+    expect([never.code, never.stdout]).toEqual([2, '']);
+    expect(never.stderr).toMatch(/there is no role never_made whose password could be kept/);
     expect(rows).toEqual([{ timeout: '7s', blocks: 2 }]);
+  });
+
+  test('sees nothing itself where row-level security is forced on it, and is told so', async () => {
+    const url = withLogin(store.url, OWNER, 'x');
+    const force = (word: string) =>
+      store.database.script(`alter table ton.blocks ${word} row level security`);
+    await force('enable');
+    const cli = await openCli();
+    const status = () => cli.run(['status'], { DATABASE_URL: url, LOG_FORMAT: 'json' });
+    const [before, ,] = [await status(), await force('force')];
+    const after = await status();
+    const complete = await database
+      .run(sql`select etl.assert_complete('blocks', '2026-01-01Z', '2026-01-02Z')`)
+      .catch((error: unknown) => String(error));
+    await cli.close();
+    await store.database.script(
+      'alter table ton.blocks disable row level security, no force row level security',
+    );
+    expect(before.stderr).not.toMatch(/hides rows/);
+    expect(after.stderr).toMatch(new RegExp(`hides rows of ton.blocks from ${OWNER}`));
+    expect(complete).toMatch(/hides rows of ton\.blocks from owner_/);
   });
 
   test('reads as itself, in transactions that no statement makes writable', async () => {
