@@ -65,7 +65,11 @@ describe('a statement is ended on the server', () => {
   });
 });
 
-const onlyText = (screen: Screen) => screen.lines().join('\n');
+const onlyText = (screen: Screen) =>
+  screen
+    .lines()
+    .map((line) => line.trimEnd())
+    .join('\n');
 
 async function converse(work: (screen: Screen) => Promise<void>): Promise<string> {
   const screen = openScreen(`${process.execPath} ${join(program, 'src', 'cli.js')} sql`, {

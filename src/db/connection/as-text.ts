@@ -14,8 +14,8 @@ export interface TextResult {
 
 /** Takes a result row by row. */
 export interface RowTaker {
-  /** Once, before any row, where a statement returns rows. */
-  columns(names: readonly string[]): void;
+  /** Once, before any row, where a statement returns rows. `truths` says which of them are booleans, as t and f. */
+  columns(names: readonly string[], truths?: readonly boolean[]): void;
   /** What it returns is waited for before more is received: a result need not fit into memory. */
   row(values: TextRow): Promise<void> | undefined;
 }
@@ -52,8 +52,14 @@ class RowQuery extends pg.Query {
   }
 
   /** Called by the driver. */
-  handleRowDescription({ fields }: { readonly fields: readonly { readonly name: string }[] }): void {
-    this.attempt(() => this.taker.columns(fields.map(({ name }) => name)));
+  handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
+    const truths = fields.map(({ dataTypeID }) => dataTypeID === Number(pg.types.builtins.BOOL));
+    this.attempt(() =>
+      this.taker.columns(
+        fields.map(({ name }) => name),
+        truths,
+      ),
+    );
   }
 
   /** Called by the driver, also for rows that were received before the connection was paused. */

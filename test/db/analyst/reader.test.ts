@@ -159,6 +159,8 @@ describe('the reader', () => {
     "select pg_advisory_lock(hashtextextended('toncenter-etl/migrate', 0))",
     'select pg_try_advisory_lock_shared(1, 2)',
     'select pg_advisory_xact_lock(1)',
+    "select pg_logical_emit_message(false, 'a', 'b')",
+    'select pg_export_snapshot()',
     'create role another',
     'set role postgres',
   ];
