@@ -136,8 +136,8 @@ describe('the prompt', () => {
       await sees(screen, /select/);
       screen.type(' count(*) from daily_act\t');
       await sees(screen, /daily_activity/);
-      screen.type(' d where d.trac\t');
-      await sees(screen, /d\.traces/);
+      screen.type(' d where d.abor\t');
+      await sees(screen, /d\.aborted/);
       screen.type(' > 0;\r');
       await sees(screen, /^count\n *0$/m);
       screen.type('\\timing\r\\df\r');

@@ -204,8 +204,10 @@ describe('etl.fed', () => {
       ['2026-01-05T00:00:00Z', '2026-02-05T00:00:00Z'],
     );
     await store.database.script(`
-      insert into ton.transactions (utime, lt, account, hash) values
-        ('2026-01-05Z', 1, '${A}', 'a'), ('2026-01-05Z', 2, '${B}', 'b'), ('2026-01-06Z', 3, '${A}', 'c'), ('2026-02-05Z', 4, '${C}', 'd');
+      insert into ton.transactions (utime, lt, account, hash, block_workchain, block_shard, block_seqno, prev_trans_lt,
+        orig_status, end_status, total_fees, description_type)
+      select utime::timestamptz, lt, account, lt::text, 0, '8', 1, 0, '', '', 0, '' from (values
+        ('2026-01-05Z', 1, '${A}'), ('2026-01-05Z', 2, '${B}'), ('2026-01-06Z', 3, '${A}'), ('2026-02-05Z', 4, '${C}')) t (utime, lt, account);
       insert into ton.jetton_transfers (utime, transaction_lt, transaction_hash, source_wallet) values
         ('2026-01-05Z', 1, 'a', '${A}'), ('2026-01-05Z', 2, 'b', '${B}'), ('2026-01-05Z', 3, 'c', ''), ('2026-01-05Z', 4, 'd', 'addr_none');
       insert into ton.actions (utime, trace_id, action_id, type, details, start_utime, start_lt, end_utime, end_lt, trace_end_lt) values
