@@ -53,7 +53,7 @@ class RowQuery extends pg.Query {
 
   /** Called by the driver. */
   handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
-    const truths = fields.map(({ dataTypeID }) => dataTypeID === Number(pg.types.builtins.BOOL));
+    const truths = fields.map(({ dataTypeID }) => dataTypeID === pg.types.builtins.BOOL);
     this.attempt(() =>
       this.taker.columns(
         fields.map(({ name }) => name),
