@@ -29,6 +29,9 @@ export interface TextOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How Postgres numbers that type. */
+const BOOLEAN = 16;
+
 /** A query of the driver that hands over each row as it comes; its own keep them all. */
 class RowQuery extends pg.Query {
   private readonly taker: RowTaker;
@@ -53,7 +56,7 @@ class RowQuery extends pg.Query {
 
   /** Called by the driver. */
   handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
-    const truths = fields.map(({ dataTypeID }) => dataTypeID === pg.types.builtins.BOOL);
+    const truths = fields.map(({ dataTypeID }) => dataTypeID === BOOLEAN);
     this.attempt(() =>
       this.taker.columns(
         fields.map(({ name }) => name),
