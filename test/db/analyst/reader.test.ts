@@ -371,7 +371,7 @@ describe('an owner who may not make roles', () => {
     const third = await read();
     expect([third.code, third.stderr.match(/alter role .*;/g)]).toEqual([
       2,
-      [expect.stringMatching(/set search_path = ton, etl, public;$/)],
+      [expect.stringMatching(/set search_path = pg_catalog, ton, etl, public;$/)],
     ]);
     await store.database.script(/alter role .*;/.exec(third.stderr)?.[0] ?? '');
     const password = /password '(.*)'/.exec(first.stdout)?.[1] ?? '';
