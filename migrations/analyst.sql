@@ -116,10 +116,10 @@ language sql stable strict parallel safe begin atomic
     union all
     select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master)
   )
-  select amount * ('1e-' || coalesce(max(decimals), 9))::numeric from stored having count(*) > 0;
+  select amount * etl.to_numeric('1e-' || coalesce(max(decimals), 9)) from stored having count(*) > 0;
 end;
 comment on function ton.jetton_units(text, numeric) is
-  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 where the master is stored and says none, as wallets do; null where no dataset has stored the master.';
+  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 where the master is stored and says none, as wallets do; null where no dataset has stored the master, or no number can have so many decimals.';
 
 create or replace function etl.trace_of(hash text) returns text
 language sql stable strict parallel safe begin atomic
@@ -149,7 +149,7 @@ comment on function etl.trace_of(text) is
 create or replace function ton.trace_tree(trace text)
 returns table (
   depth int, tree text, utime timestamptz, lt bigint, account text, opcode text, value numeric, aborted boolean, tx_hash text
-) language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+) language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   wanted constant text := etl.trace_of(ton.ton_hash(trace));
@@ -444,7 +444,7 @@ comment on column ton.account_ledger.balance is 'What the account held after the
 comment on column ton.account_ledger.tx_hash is 'Hash of the transaction that moved the money, base64; null for mints of jettons.';
 
 create or replace function ton.jetton_holders(master text, at timestamptz default 'infinity')
-returns table (owner text, balance numeric) language sql stable parallel safe begin atomic
+returns table (owner text, balance numeric) language sql stable parallel safe set jit = off begin atomic
   select m.account, sum(m.amount) from ton.jetton_movements m
   where m.jetton_master = ton.ton_address(master) and m.utime < at
   group by m.account having sum(m.amount) <> 0
@@ -456,12 +456,15 @@ comment on function ton.jetton_holders(text, timestamptz) is
 create or replace function ton.account_statement(account text, "from" timestamptz, "to" timestamptz)
 returns table (
   utime timestamptz, kind text, asset text, amount numeric, balance numeric, counterparty text, jetton_master text, tx_hash text
-) language sql stable parallel safe begin atomic
+) language sql stable parallel safe set jit = off begin atomic
   select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON'), l.amount * t.unit, l.balance * t.unit,
-    ton.ton_address_friendly(nullif(l.counterparty, '')), l.jetton_master, ton.hash_hex(l.tx_hash)
+    -- What has no such form is shown as it is: an external address, a workchain beyond a byte.
+    case when l.counterparty ~ '^(-1|[0-9]{1,2}):[0-9A-F]{64}$' then ton.ton_address_friendly(l.counterparty) else nullif(l.counterparty, '') end,
+    l.jetton_master,
+    case when l.tx_hash ~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$' then ton.hash_hex(l.tx_hash) else l.tx_hash end
   from ton.account_ledger l
   left join (
-    select j.address, max(j.symbol) as symbol, ('1e-' || coalesce(max(j.decimals), 9))::numeric as unit
+    select j.address, max(j.symbol) as symbol, etl.to_numeric('1e-' || coalesce(max(j.decimals), 9)) as unit
     from (
       select m.address, m.symbol, m.decimals from ton.jetton_masters m
       union all
@@ -504,8 +507,8 @@ comment on column etl.open_jetton_flows.burned is 'How many jettons were destroy
 
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
-  a.details->>'asset_in' as asset_in, (a.details->'dex_incoming_transfer'->>'amount')::numeric as amount_in,
-  a.details->>'asset_out' as asset_out, (a.details->'dex_outgoing_transfer'->>'amount')::numeric as amount_out,
+  a.details->>'asset_in' as asset_in, etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
+  a.details->>'asset_out' as asset_out, etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
   case when a.details->>'asset_in' is null then a.details->'dex_outgoing_transfer'->>'source'
     else a.details->'dex_incoming_transfer'->>'destination' end as pool
 from ton.actions a where a.type = 'jetton_swap';
@@ -518,9 +521,9 @@ comment on column ton.swaps.account is 'Who swapped, raw form. From actions.sour
 comment on column ton.swaps.dex is 'The exchange: dedust, stonfi, stonfi_v2, tonco and so on. From details.dex.';
 comment on column ton.swaps.success is 'False where the swap was tried and failed. From actions.success.';
 comment on column ton.swaps.asset_in is 'Jetton that was given, raw form; null where it was TON. From details.asset_in.';
-comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount.';
+comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null where that is no number.';
 comment on column ton.swaps.asset_out is 'Jetton that was got, raw form; null where it was TON. From details.asset_out.';
-comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount.';
+comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null where that is no number.';
 comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
 create or replace view etl.open_dex_volume as
@@ -603,7 +606,7 @@ comment on column ton.nft_ownership.trace_id is 'Trace in which the item changed
 -- Validators.
 
 create or replace view ton.validator_stakes as
-select e.election_id, to_timestamp(e.election_id) as starts, e.validator_pubkey, e.stake_holder_address,
+select e.election_id, to_timestamp(case when e.election_id < 253402300800 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
   coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
@@ -621,7 +624,7 @@ comment on column ton.validator_stakes.first_at is 'When the first of the stakes
 comment on column ton.validator_stakes.last_at is 'When the last of the stakes came, block time, UTC.';
 
 create or replace view ton.validator_income as
-select max(m.election_id) as election_id, to_timestamp(max(m.election_id)) as starts, m.stake_holder_address,
+select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id < 253402300800 then m.election_id end)) as starts, m.stake_holder_address,
   count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
@@ -629,7 +632,7 @@ from (
     partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
   from (
     select s.stake_holder_address, s.election_id, s.stake, null::numeric as returned, null::bigint as lt,
-      coalesce(to_timestamp(e.successor), 'infinity') as at
+      coalesce(to_timestamp(case when e.successor < 253402300800 then e.successor end), 'infinity') as at
     from (
       select v.election_id, v.stake_holder_address, sum(v.amount) as stake from ton.validator_events v
       where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
@@ -711,8 +714,14 @@ returns table (part text, statement text) language sql stable begin atomic
   select 'settings', format('alter role %I in database %I set %s = %s', reader, current_database(), name, value)
   from (values
     ('search_path', 'pg_catalog, ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
-    ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
-    ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value);
+    -- With many partitions compiling a query takes far longer than running it.
+    ('jit', 'off'), ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
+    ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value)
+  where not exists (
+    select from pg_db_role_setting s join pg_roles r on r.oid = s.setrole join pg_database d on d.oid = s.setdatabase,
+      unnest(s.setconfig) is_set
+    where r.rolname = reader and d.datname = current_database() and lower(split_part(is_set, '=', 1)) = name
+      and split_part(is_set, '=', 2) = btrim(value, ''''));
 end;
 comment on function etl.reader_statements(name, text, interval) is
   'What makes a role that reads, or renews its password (unless that is null), and gives its sessions their settings: statements for a user who may make roles.';
@@ -722,19 +731,22 @@ language sql stable begin atomic
   select format('revoke temporary on database %I from public', current_database())
   where has_database_privilege(reader, current_database(), 'temporary')
   union all
+  -- Up to Postgres 14 everybody may create tables there.
+  select 'revoke create on schema public from public' where has_schema_privilege(reader, 'public', 'create')
+  union all
   -- The program itself locks; whose schema this is goes on doing so.
   select format('grant execute on function %1$s to %2$I; revoke execute on function %1$s from public', p.oid::regprocedure, o.rolname)
   from pg_proc p, pg_namespace n join pg_roles o on o.oid = n.nspowner
   where n.nspname = 'etl' and p.pronamespace = 'pg_catalog'::regnamespace
-    and (p.proname ~ '^pg_(try_)?advisory_' or p.proname in ('lo_create', 'lo_creat', 'lo_from_bytea', 'lo_put', 'lowrite',
+    and (p.proname ~ '^pg_(try_)?advisory_' or p.proname in ('pg_logical_emit_message', 'pg_export_snapshot', 'lo_create', 'lo_creat', 'lo_from_bytea', 'lo_put', 'lowrite',
       'lo_truncate', 'lo_truncate64', 'lo_unlink', 'lo_import', 'lo_export'))
     and has_function_privilege(reader, p.oid, 'execute');
 end;
 comment on function etl.withheld_statements(name) is
-  'What takes from a role all that Postgres lets everybody do beside reading: temporary tables, large objects, locks of programs. Empty where it is taken already.';
+  'What takes from a role what Postgres lets everybody do beside reading: temporary tables, large objects, locks of programs, messages into the log, tables in schema public. It takes that from every role of the database which has it by PUBLIC alone. Empty where it is taken already.';
 
 drop function if exists etl.allow_reading(name, text, interval);
-create function etl.allow_reading(reader name, password text, timeout interval) returns table (part text, statement text)
+create or replace function etl.allow_reading(reader name, password text, timeout interval, strict boolean default false) returns table (part text, statement text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -773,9 +785,8 @@ begin
   -- Of the program's own tables those that say how far to trust the data; quarantine, settings and the rest stay closed.
   execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.holes, etl.findings, etl.grades,
     etl.verifications, etl.partitions, etl.pages, etl.schema_drift, etl.datasets, etl.feeds to %I', reader);
-  -- Up to Postgres 14 everybody may create tables in schema public.
-  if current_setting('server_version_num')::int < 150000 then
-    revoke create on schema public from public;
+  if not allow_reading.strict then
+    return;
   end if;
   for wanted in select s.statement from etl.withheld_statements(reader) s (statement) loop
     begin
@@ -785,6 +796,6 @@ begin
   end loop;
   return query select 'server', s from etl.withheld_statements(reader) s;
 end $$;
-revoke execute on function etl.allow_reading(name, text, interval) from public;
-comment on function etl.allow_reading(name, text, interval) is
-  'Makes a role that reads the data and does no more, or renews its password: schemas ton and etl_partitions whole, with what is made afterwards, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Gives back the statements that only an administrator may run: none where all is done.';
+revoke execute on function etl.allow_reading(name, text, interval, boolean) from public;
+comment on function etl.allow_reading(name, text, interval, boolean) is
+  'Makes a role that reads the data and does no more, or renews its password: schemas ton and etl_partitions whole, with what is made afterwards, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none where all is done.';

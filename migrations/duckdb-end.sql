@@ -1,7 +1,7 @@
 -- What reads tables: after the views.
 
 create or replace macro ton.jetton_units(master, amount) as (
-  select amount / pow(10, coalesce(max(decimals), 9)) from (
+  select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (
     select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
     union all
     select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master))
@@ -56,10 +56,14 @@ order by 2 desc, 1;
 
 create or replace macro ton.account_statement(wanted, since, until) as table
 select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
-  ton.ton_address_friendly(nullif(l.counterparty, '')) as counterparty, l.jetton_master, ton.hash_hex(l.tx_hash) as tx_hash
+  -- What has no such form is shown as it is.
+  case when regexp_full_match(l.counterparty, '(-1|[0-9]{1,2}):[0-9A-F]{64}') then ton.ton_address_friendly(l.counterparty)
+    else nullif(l.counterparty, '') end as counterparty,
+  l.jetton_master,
+  case when regexp_full_match(l.tx_hash, '[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=') then ton.hash_hex(l.tx_hash) else l.tx_hash end as tx_hash
 from ton.account_ledger l
 left join (
-  select j.address, max(j.symbol) as symbol, pow(10, coalesce(max(j.decimals), 9)) as unit
+  select j.address, max(j.symbol) as symbol, pow(10, case when max(j.decimals) not between 0 and 300 then null else coalesce(max(j.decimals), 9) end) as unit
   from (
     select m.address, m.symbol, m.decimals from ton.jetton_masters m
     union all

@@ -40,6 +40,9 @@ create or replace macro ton.ton_hash(form) as case
 end;
 create or replace macro ton.hash_hex(hash) as lower(hex(from_base64(ton.ton_hash(hash))));
 
+create or replace macro etl.to_numeric(value) as case
+  when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
+end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
 -- Of Postgres, with the time zone as its third word: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),

@@ -28,8 +28,42 @@ comment on view etl.feeds is 'Which datasets fill each table, view and function 
 comment on column etl.feeds.relation is 'Table, view or function of schema ton that is fed, without its schema.';
 comment on column etl.feeds.dataset is 'Name of a dataset that feeds the relation: its file in jobs/ without the ending.';
 
-create or replace function etl.fed(relation text, "from" timestamptz default null, "to" timestamptz default null)
-returns table (dataset text, fed boolean, missing tstzmultirange, hint text)
+-- The newest million rows of each relation have to do: without a range it would read all that is stored.
+create or replace function etl.looked_up(dataset text, "from" timestamptz default null, "to" timestamptz default null)
+returns table (known bigint, seen bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+  subjects text;
+  own text;
+  own_key text;
+begin
+  select d.subjects, k.relation, k.key into subjects, own, own_key
+  from etl.datasets d left join lateral (
+    select c.oid::regclass::text as relation, min(a.attname) as key
+    from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary
+    join pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey)
+    where c.relnamespace = 'ton'::regnamespace and c.relname = d.tables[1]
+    group by c.oid having count(*) = 1 and bool_and(a.atttypid = 'text'::regtype)) k on true
+  where d.dataset = looked_up.dataset;
+  if subjects is null then
+    return;
+  end if;
+  return query execute format('
+    select count(*) filter (where exists (
+        select from etl.lookups l where (l.dataset, l.walk, l.subject) = ($1, s.walk, s.subject) and l.asked_at is not null)
+      %2$s), count(*)
+    from (select distinct walk, subject from (%1$s) named where subject !~ ''^((addr_none)?$|(ext|var)[$])'') s',
+    subjects, case when own is not null then format('or exists (select from %s o where o.%I = s.subject)', own, own_key) end)
+  using looked_up.dataset, coalesce(looked_up."from", '-infinity'), coalesce(looked_up."to", 'infinity');
+end $$;
+comment on function etl.looked_up(text, timestamptz, timestamptz) is
+  'Of how many subjects that the watch list and stored rows name between two times (default: ever) a look-up knows the answer: those that were asked for, or have a row. Of each relation only the newest million rows are looked through. No row for datasets that look up nothing.';
+
+drop function if exists etl.fed(text, timestamptz, timestamptz);
+create or replace function etl.fed(relation text, "from" timestamptz default null, "to" timestamptz default null,
+  reader name default current_user)
+returns table (dataset text, fed boolean, missing_from timestamptz, missing_to timestamptz, known bigint, seen bigint, hint text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -48,28 +82,38 @@ begin
     wanted := etl.seconds_between(fed."from", fed."to");
   end if;
   return query
-  select d.dataset, s.state, s.missing, case when not s.state then s.hint end
+  select d.dataset, s.state and h.hint is null, s.missing_from, s.missing_to, s.known, s.seen,
+    coalesce(h.hint, case when not s.state then s.hint end)
   from etl.feeds f join etl.datasets d on d.dataset = f.dataset
+  left join lateral (
+    select h.why || '. ' || h.hint as hint from etl.hidden_from(fed.reader, d.tables) h limit 1) h on true
   cross join lateral (
     -- Without a range a stream feeds where any second of it is covered.
     select case when wanted is null then exists (
           select from etl.coverage c where c.dataset = d.dataset and c.pass = 0 and not isempty(c.covered))
         else isempty(m.gaps) end as state,
-      etl.as_times(m.gaps) as missing,
+      to_timestamp(lower(m.gaps)) as missing_from, to_timestamp(upper(m.gaps)) as missing_to,
+      null::bigint as known, null::bigint as seen,
       format('Run: npx toncenter-etl backfill --from %s --to %s --only %s',
         coalesce(etl.as_argument(lower(m.gaps)), '-1h'), coalesce(etl.as_argument(upper(m.gaps)), 'now'), d.dataset) as hint
     from (select case when wanted is not null then etl.missing_seconds(d.dataset, wanted, false) end as gaps) m
     where d.kind = 'stream'
     union all
-    select exists (select from etl.cursors c where c.dataset = d.dataset and c.cursor is not null)
-        or exists (select from etl.lookups l where l.dataset = d.dataset and l.asked_at is not null), null::tstzmultirange,
-      format('Run: npx toncenter-etl backfill --only %s, or name it in ETL_DATASETS of sync', d.dataset)
+    select b.begun and coalesce(l.known = l.seen, true), null, null, l.known, l.seen,
+      case when l.known < l.seen then format('%s of %s %s are known. ', to_char(l.known, 'FM999,999,999,999'),
+        to_char(l.seen, 'FM999,999,999,999'), case when d.only_if_seen then 'seen accounts' else 'subjects' end) else '' end
+      || format('Run: %snpx toncenter-etl backfill --only %s, or name it in ETL_DATASETS of sync%s',
+        case when d.only_if_seen then 'ETL_ACCOUNTS=seen ' end, d.dataset,
+        case when d.only_if_seen then ', with ETL_ACCOUNTS=seen' end)
+    from (select exists (select from etl.cursors c where c.dataset = d.dataset and c.cursor is not null)
+        or exists (select from etl.lookups l where l.dataset = d.dataset and l.asked_at is not null) as begun) b
+    left join lateral etl.looked_up(d.dataset, fed."from", fed."to") l on true
     where d.kind = 'list') s
   where f.relation = name
-  order by s.state, d.dataset;
+  order by 2, 1;
 end $$;
-comment on function etl.fed(text, timestamptz, timestamptz) is
-  'Whether a table, view or function has what it needs between two times (the second exclusive): one row for each dataset that feeds it, those that lack something first, with the missing times and the command that reads them. A list is fed once its reading has begun. Where fed is false, no rows mean nothing.';
+comment on function etl.fed(text, timestamptz, timestamptz, name) is
+  'Whether a table, view or function has what it needs between two times (the second exclusive), and the role that asks (or the one that is named) sees it: one row for each dataset that feeds it, those that lack something first, with the first and the last missing time and what to do. A list is fed once its reading has begun. What is looked up by name is fed if all is known that the watch list and stored rows of that time name: known of seen. Where fed is false, no rows mean nothing.';
 
 -- What a view or a function needs is said where people look: in its comment. Those of tables follow after this file.
 do $$

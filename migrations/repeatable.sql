@@ -24,6 +24,13 @@ end;
 comment on function etl.as_times(int8multirange) is
   'Ranges of unix seconds as ranges of time: etl.as_times(covered) of etl.coverage.';
 
+-- Without settings of its own it is inlined, and costs what a cast costs.
+create or replace function etl.to_numeric(value text) returns numeric
+language sql immutable parallel safe
+return case when length(value) <= 1000 and value ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$' then value::numeric end;
+comment on function etl.to_numeric(text) is
+  'A text as a number; null where it is none, is NaN or infinite, or has more than 1000 characters.';
+
 create or replace function etl.grade_rank(grade text) returns int
 language sql immutable parallel safe begin atomic
   select array_position(array['covered', 'cross-checked', 'proved'], grade);
@@ -118,7 +125,50 @@ end $$;
 comment on function etl.require_stream(text) is
   'Raises an error where a word names no dataset, or one that is no stream of time.';
 
-create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered')
+-- Which roles a policy binds is worked out here: row_security_active() knows only the role that runs the function.
+create or replace function etl.hidden_from(reader name, tables text[] default null)
+returns table (relation text, role name, why text, hint text)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with roles as (
+    -- Views and this program's functions read as the owner.
+    select r.oid, r.rolname, r.rolsuper or r.rolbypassrls as is_exempt from pg_roles r where r.rolname in (reader, current_user)
+  ), parts as (
+    select c.oid as root, c.oid as part, n.nspname = 'ton' as is_data
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p') and (n.nspname = 'etl' or n.nspname = 'ton' and (tables is null or c.relname = any (tables)))
+  ), hidden as (
+    select p.root, p.part, p.is_data, r.rolname, r.oid as role, c.relname
+    from (select * from parts union all select p.root, i.inhrelid, p.is_data from parts p join pg_inherits i on i.inhparent = p.root) p
+    join pg_class c on c.oid = p.part and c.relrowsecurity
+    join roles r on not r.is_exempt and (c.relforcerowsecurity or not pg_has_role(r.oid, c.relowner, 'usage'))
+    -- A policy may show everything.
+    cross join lateral (
+      select coalesce(bool_or(o.polpermissive and pg_get_expr(o.polqual, o.polrelid) = 'true'), false)
+        and not coalesce(bool_or(not o.polpermissive and pg_get_expr(o.polqual, o.polrelid) <> 'true'), false) as shows_all
+      from pg_policy o where o.polrelid = p.part and o.polcmd in ('r', '*')
+        and exists (select from unnest(o.polroles) named where named = 0 or pg_has_role(r.oid, named, 'usage'))) o
+    where not o.shows_all and (p.is_data or has_table_privilege(r.oid, p.root, 'select'))
+  )
+  select h.root::regclass::text, h.rolname, 'row-level security hides rows of ' || case when bool_or(h.part = h.root) then h.root::regclass::text
+      else format('%s of the partitions of %s (%s)', count(*), h.root::regclass, min(h.part::regclass::text)) end || ' from ' || h.rolname,
+    format('Let its owner run: alter table %s disable row level security%s. Or give the role a policy that shows all rows: create policy … for select to %I using (true).',
+      case when bool_or(h.part = h.root) then h.root::regclass::text else min(h.part::regclass::text) end,
+      case when bool_or(h.part = h.root) or count(*) = 1 then '' else ', and likewise of the others' end, h.rolname)
+  from hidden h group by h.root, h.rolname
+  union all
+  select p.root::regclass::text, r.rolname, format('%s may not read %s', r.rolname, p.root::regclass),
+    format('Let its owner run: grant select on %s to %I.', p.root::regclass, r.rolname)
+  from parts p, roles r
+  where p.is_data and not (has_schema_privilege(r.oid, 'ton', 'usage') and has_any_column_privilege(r.oid, p.root, 'select'))
+  order by 1 desc, 2
+$$;
+comment on function etl.hidden_from(name, text[]) is
+  'Tables whose rows a role does not see, or the owner, as whom views read: row-level security is on, of the table or of some of its partitions, without a policy that shows all rows; or the right to read is lacking. With the statement that changes this. Of tables of schema ton only those that are named, if any are.';
+
+drop function if exists etl.assert_complete(text, timestamptz, timestamptz, text);
+-- The default is evaluated where the function is called: it is the role that asks.
+create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered',
+  reader name default current_user)
 -- Whoever may read the data may ask, though not read the quarantine.
 returns boolean language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -137,6 +187,13 @@ begin
       using errcode = 'invalid_parameter_value', hint = 'Grades are covered, cross-checked and proved.';
   end if;
   perform etl.require_stream(assert_complete.dataset);
+  select h.why, h.hint into wrong
+  from etl.hidden_from(assert_complete.reader, (select d.tables from etl.datasets d where d.dataset = assert_complete.dataset)) h limit 1;
+  if found then
+    raise exception '%', wrong.why
+      using errcode = 'object_not_in_prerequisite_state',
+        detail = 'Rows may be stored and yet not be in the result of a query.', hint = wrong.hint;
+  end if;
   wanted := etl.seconds_between(assert_complete."from", assert_complete."to");
   if proving and etl.grade_rank(highest) < etl.grade_rank(assert_complete.grade) then
     raise exception '% cannot be %, only %', assert_complete.dataset, assert_complete.grade, highest
@@ -192,8 +249,8 @@ begin
   return true;
 end
 $$;
-comment on function etl.assert_complete(text, timestamptz, timestamptz, text) is
-  'True where a dataset is complete between two times (the second exclusive): every row of the source is stored. Else it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read whole; cross-checked: two readings agree; proved: held against the chain''s own checksums (etl.grades says what that means for each dataset).';
+comment on function etl.assert_complete(text, timestamptz, timestamptz, text, name) is
+  'True where a dataset is complete between two times (the second exclusive): every row of the source is stored, and the role that asks (or the one that is named) sees it. Else it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read whole; cross-checked: two readings agree; proved: held against the chain''s own checksums (etl.grades says what that means for each dataset).';
 
 create or replace view etl.coverage_report as
 select c.dataset, c.scope,
@@ -331,7 +388,7 @@ comment on column etl.unlocated_messages.utime is 'block time, UTC, at which the
 
 create or replace view etl.stored_shard_blocks as
 select b.workchain || ':' || b.shard || ':' || b.seqno as key, b.workchain,
-  ('x' || lpad(b.shard, 16, '0'))::bit(64)::int8 as shard, b.seqno, b.utime
+  case when b.shard ~ '^[0-9A-Fa-f]{1,16}$' then ('x' || lpad(b.shard, 16, '0'))::bit(64)::int8 end as shard, b.seqno, b.utime
 from ton.blocks b where b.workchain >= 0;
 comment on view etl.stored_shard_blocks is 'Stored blocks of the shards, named as v2 wants it: what shard_block_proofs asks for.';
 comment on column etl.stored_shard_blocks.key is 'Workchain, shard in hex and seqno as one text: what is asked for.';

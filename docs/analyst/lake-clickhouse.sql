@@ -196,8 +196,8 @@ from (select {day:Date} as day) d cross join (
 
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, JSONExtract(a.details, 'dex', 'Nullable(String)') as dex, a.success,
-  JSONExtract(a.details, 'asset_in', 'Nullable(String)') as asset_in, (JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'))::Nullable(Decimal(38, 0)) as amount_in,
-  JSONExtract(a.details, 'asset_out', 'Nullable(String)') as asset_out, (JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'))::Nullable(Decimal(38, 0)) as amount_out,
+  JSONExtract(a.details, 'asset_in', 'Nullable(String)') as asset_in, toDecimal128OrNull(JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'), 0) as amount_in,
+  JSONExtract(a.details, 'asset_out', 'Nullable(String)') as asset_out, toDecimal128OrNull(JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'), 0) as amount_out,
   case when JSONExtract(a.details, 'asset_in', 'Nullable(String)') is null then JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)')
     else JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') end as pool
 from ton.actions a where a.type = 'jetton_swap';
@@ -214,7 +214,7 @@ from (
 ) h;
 
 create or replace view ton.validator_stakes as
-select e.election_id, to_timestamp(e.election_id) as starts, e.validator_pubkey, e.stake_holder_address,
+select e.election_id, to_timestamp(case when e.election_id < 253402300800 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
   coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
@@ -222,7 +222,7 @@ from ton.validator_events e where e.election_id is not null
 group by e.election_id, e.validator_pubkey, e.stake_holder_address;
 
 create or replace view ton.validator_income as
-select max(m.election_id) as election_id, to_timestamp(max(m.election_id)) as starts, m.stake_holder_address,
+select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id < 253402300800 then m.election_id end)) as starts, m.stake_holder_address,
   count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
@@ -230,7 +230,7 @@ from (
     partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
   from (
     select s.stake_holder_address, s.election_id, s.stake, null::Nullable(Decimal(38, 0)) as returned, null::Nullable(Int64) as lt,
-      coalesce(to_timestamp(e.successor), toDateTime64('2299-12-31 00:00:00', 6, 'UTC')) as at
+      coalesce(to_timestamp(case when e.successor < 253402300800 then e.successor end), toDateTime64('2299-12-31 00:00:00', 6, 'UTC')) as at
     from (
       select v.election_id, v.stake_holder_address, sum(v.amount) as stake from ton.validator_events v
       where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s

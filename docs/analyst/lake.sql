@@ -42,6 +42,9 @@ create or replace macro ton.ton_hash(form) as case
 end;
 create or replace macro ton.hash_hex(hash) as lower(hex(from_base64(ton.ton_hash(hash))));
 
+create or replace macro etl.to_numeric(value) as case
+  when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
+end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
 -- Of Postgres, with the time zone as its third word: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
@@ -424,8 +427,8 @@ where d.relation = 'jetton_flows';
 
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
-  a.details->>'asset_in' as asset_in, (a.details->'dex_incoming_transfer'->>'amount')::decimal(38,0) as amount_in,
-  a.details->>'asset_out' as asset_out, (a.details->'dex_outgoing_transfer'->>'amount')::decimal(38,0) as amount_out,
+  a.details->>'asset_in' as asset_in, etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
+  a.details->>'asset_out' as asset_out, etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
   case when a.details->>'asset_in' is null then a.details->'dex_outgoing_transfer'->>'source'
     else a.details->'dex_incoming_transfer'->>'destination' end as pool
 from ton.actions a where a.type = 'jetton_swap';
@@ -458,7 +461,7 @@ from (
 ) h;
 
 create or replace view ton.validator_stakes as
-select e.election_id, to_timestamp(e.election_id) as starts, e.validator_pubkey, e.stake_holder_address,
+select e.election_id, to_timestamp(case when e.election_id < 253402300800 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
   coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
@@ -466,7 +469,7 @@ from ton.validator_events e where e.election_id is not null
 group by e.election_id, e.validator_pubkey, e.stake_holder_address;
 
 create or replace view ton.validator_income as
-select max(m.election_id) as election_id, to_timestamp(max(m.election_id)) as starts, m.stake_holder_address,
+select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id < 253402300800 then m.election_id end)) as starts, m.stake_holder_address,
   count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
@@ -474,7 +477,7 @@ from (
     partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
   from (
     select s.stake_holder_address, s.election_id, s.stake, null::decimal(38,0) as returned, null::bigint as lt,
-      coalesce(to_timestamp(e.successor), 'infinity') as at
+      coalesce(to_timestamp(case when e.successor < 253402300800 then e.successor end), 'infinity') as at
     from (
       select v.election_id, v.stake_holder_address, sum(v.amount) as stake from ton.validator_events v
       where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
@@ -529,7 +532,7 @@ create or replace view ton.dex_volume as select *, false as certified from etl.o
 -- What reads tables: after the views.
 
 create or replace macro ton.jetton_units(master, amount) as (
-  select amount / pow(10, coalesce(max(decimals), 9)) from (
+  select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (
     select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
     union all
     select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master))
@@ -584,10 +587,14 @@ order by 2 desc, 1;
 
 create or replace macro ton.account_statement(wanted, since, until) as table
 select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
-  ton.ton_address_friendly(nullif(l.counterparty, '')) as counterparty, l.jetton_master, ton.hash_hex(l.tx_hash) as tx_hash
+  -- What has no such form is shown as it is.
+  case when regexp_full_match(l.counterparty, '(-1|[0-9]{1,2}):[0-9A-F]{64}') then ton.ton_address_friendly(l.counterparty)
+    else nullif(l.counterparty, '') end as counterparty,
+  l.jetton_master,
+  case when regexp_full_match(l.tx_hash, '[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=') then ton.hash_hex(l.tx_hash) else l.tx_hash end as tx_hash
 from ton.account_ledger l
 left join (
-  select j.address, max(j.symbol) as symbol, pow(10, coalesce(max(j.decimals), 9)) as unit
+  select j.address, max(j.symbol) as symbol, pow(10, case when max(j.decimals) not between 0 and 300 then null else coalesce(max(j.decimals), 9) end) as unit
   from (
     select m.address, m.symbol, m.decimals from ton.jetton_masters m
     union all

@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts';
 import { openDatabase, type Database } from '../db/connection/database.ts';
 import { migrate, requireSchema } from '../db/migrate/migrate.ts';
+import { rowsHiddenFrom } from '../db/migrate/reader.ts';
 import type { EmbeddedServer } from '../embedded/embedded.ts';
 import { WrongDatabaseError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -82,10 +83,18 @@ function connect(
     const database = await openDatabase(where);
     try {
       await (migrates ? migrate(database, meanwhile) : requireSchema(database));
+      await warnOfHiddenRows(database, logger);
       return database;
     } catch (error) {
       await database.close();
       throw error;
     }
   });
+}
+
+/** What counts or proves rows would take those that its role does not see for missing. */
+export async function warnOfHiddenRows(database: Database, logger: Logger): Promise<void> {
+  const [first, ...others] = await rowsHiddenFrom(database);
+  if (first !== undefined)
+    logger.warn({ reason: first, found: others.length + 1 }, 'this role does not see all rows');
 }

@@ -16,7 +16,9 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
     withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl export', async ({ database }) => {
       console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${flags.out}`);
       const options = { ...wanted, database, stop, now: invocation.now };
-      return format === 'csv' ? toCsv(options, resolve(flags.out)) : toLake(options, flags.out);
+      return format === 'parquet'
+        ? toLake(options, flags.out)
+        : toCsv({ ...options, forSpreadsheets: format === 'spreadsheet' }, resolve(flags.out));
     }),
   );
 }
@@ -26,7 +28,10 @@ type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFau
 /** Holes that are named: of many the first ones tell enough. */
 const NAMED_HOLES = 3;
 
-async function toCsv(options: Options, directory: string): Promise<ExitCode> {
+async function toCsv(
+  options: Options & { readonly forSpreadsheets: boolean },
+  directory: string,
+): Promise<ExitCode> {
   const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ name, rows, grade, lacking }) => {
     const holes = lacking.slice(0, NAMED_HOLES).map(formatRange);
     if (lacking.length > holes.length) holes.push(`${lacking.length - holes.length} more`);

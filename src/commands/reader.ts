@@ -9,6 +9,7 @@ interface ReaderFlags {
   readonly name: string;
   readonly timeout: string;
   readonly keepPassword?: boolean;
+  readonly strict?: boolean;
 }
 
 /**
@@ -20,7 +21,10 @@ export async function reader(invocation: Invocation, flags: ReaderFlags): Promis
   const timeout = parseDuration(flags.timeout);
   return withStore(invocation, 'toncenter-etl reader', async (store) => {
     const kept = flags.keepPassword === true ? { password: null } : {};
-    const { exists, password, left } = await allowReading(store.database, { name, timeout, ...kept });
+    // The program's own server has no other application that needs what is taken from PUBLIC.
+    const strict = flags.strict === true || store.embedded !== undefined;
+    const made = await allowReading(store.database, { name, timeout, strict, ...kept });
+    const { exists, password, left, hidden } = made;
     if (!exists) {
       console.log(left.join('\n'));
       console.error(
@@ -29,16 +33,21 @@ export async function reader(invocation: Invocation, flags: ReaderFlags): Promis
       return EXIT.usage;
     }
     console.log(withLogin(store.url, name, password ?? ''));
-    console.error(`${name} reads and does no more. ${passwordLine(password)}`);
+    console.error(`${name} can read the data and change nothing. ${passwordLine(password)}`);
+    if (!strict) console.error(NOT_STRICT);
     if (store.embedded !== undefined)
       console.error('The embedded server behind it runs only while a command such as sync runs.');
     if (left.length > 0)
       console.error(
-        `What is left needs an administrator of the server, in this database:\n${left.join('\n')}`,
+        `Not all is done: without what follows, its sessions have not all of their settings and limits. Let an administrator of the server run it in this database:\n${left.join('\n')}`,
       );
-    return EXIT.done;
+    for (const sentence of hidden) console.error(`It does not see everything: ${sentence}`);
+    return left.length + hidden.length === 0 ? EXIT.done : EXIT.usage;
   });
 }
+
+const NOT_STRICT =
+  'As any role of this database it may also take advisory locks, and make temporary tables and large objects: --strict takes that from PUBLIC, and so from the roles of other applications.';
 
 function passwordLine(password: string | undefined): string {
   return password === undefined

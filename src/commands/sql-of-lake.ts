@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { openLakeReader } from '../lake/sql/open-lake-reader.ts';
+import { NAMES_OF_LAKE } from './output/sql/backslash.ts';
 import { converse } from './output/sql/converse.ts';
 import { openRunner } from './output/sql/run-typed.ts';
 import { showResult } from './output/sql/show-result.ts';
@@ -18,10 +19,11 @@ export async function sqlOfLake(
     throw new UsageError('--lake reads a lake: it goes with neither --url nor --write');
   return withLake(place, async ({ engine, store }) => {
     const ask = await openLakeReader(engine, place.startsWith('s3:') ? place : resolve(place));
-    const run = openRunner(async (statement, shape) => {
-      showResult(await ask(statement), wanted.format, shape);
+    const run = openRunner(async (statement, shape, signal) => {
+      showResult(await ask(statement, signal), wanted.format, shape);
     });
-    if (wanted.kind === 'conversation') await converse(store.label, run);
+    const names = async () => (await ask(NAMES_OF_LAKE)).rows.flatMap(([name]) => name ?? []);
+    if (wanted.kind === 'conversation') await converse(store.label, run, names);
     else for (const statement of wanted.statements) await run(statement);
     return EXIT.done;
   });

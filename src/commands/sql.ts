@@ -3,6 +3,8 @@ import type { Database } from '../db/connection/database.ts';
 import { runSql, streamSql } from '../db/read/free-sql.ts';
 import { DatabaseUnavailableError, EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
+import { warnOfHiddenRows } from '../app/store.ts';
+import { NAMES } from './output/sql/backslash.ts';
 import { converse } from './output/sql/converse.ts';
 import { summarize } from './output/sql/format-result.ts';
 import { createRowWriter, type RowFormatName } from './output/sql/row-writer.ts';
@@ -36,13 +38,17 @@ export async function sql(
     const write = flags.write === true;
     const right = write ? 'write' : 'read';
     const database = await openConfined({ ...store, applicationName: APPLICATION, right });
-    const run = openRunner((statement, shape) =>
+    const run = openRunner((statement, shape, signal) =>
       wanted.format === 'table'
-        ? printTable(database, statement, { write, shape })
-        : printRows(database, statement, { write, format: wanted.format }),
+        ? printTable(database, statement, { write, shape, signal })
+        : printRows(database, statement, { write, format: wanted.format, signal }),
     );
+    const names = async () =>
+      (await runSql(database, NAMES, { write: false })).rows.flatMap(([name]) => name ?? []);
     try {
-      if (wanted.kind === 'conversation') await converse(database.label, run);
+      // A superuser sees all rows, and the role that stands in for one may not.
+      if (database !== store.database) await warnOfHiddenRows(database, invocation.logger);
+      if (wanted.kind === 'conversation') await converse(database.label, run, names);
       else
         for (const statement of wanted.statements) {
           if (stdoutGone.aborted && !write) break;
@@ -55,29 +61,35 @@ export async function sql(
   });
 }
 
+interface Running {
+  readonly write: boolean;
+  /** Ends the statement. */
+  readonly signal: AbortSignal | undefined;
+}
+
 async function printTable(
   database: Database,
   statement: string,
-  { write, shape }: { readonly write: boolean; readonly shape: ResultShape },
+  { write, shape, signal }: Running & { readonly shape: ResultShape },
 ): Promise<void> {
-  showResult(await runSql(database, statement, { write }), 'table', shape);
+  showResult(await runSql(database, statement, { write, signal }), 'table', shape);
 }
 
 /** Prints rows as they come: no more than a piece of the result is in memory. */
 async function printRows(
   database: Database,
   statement: string,
-  { write, format }: { readonly write: boolean; readonly format: RowFormatName },
+  { write, format, signal: stopped }: Running & { readonly format: RowFormatName },
 ): Promise<void> {
   const writer = createRowWriter(format);
   // What writes is done whole, whoever reads of it.
-  const signal = write ? undefined : stdoutGone;
+  const signal = AbortSignal.any([...(stopped ? [stopped] : []), ...(write ? [] : [stdoutGone])]);
   try {
     const tag = await streamSql(database, statement, writer, { write, signal });
     console.error(summarize(writer.end(), tag));
   } catch (error) {
     // Whoever read the rows has seen enough, and so the connection was ended.
-    if (signal?.aborted !== true || !(error instanceof DatabaseUnavailableError)) throw error;
+    if (!stdoutGone.aborted || write || !(error instanceof DatabaseUnavailableError)) throw error;
   }
 }
 

@@ -1,4 +1,10 @@
-import { compareSchema, invalidIndexes, strayPartitions } from '../db/migrate/check-schema.ts';
+import {
+  compareSchema,
+  invalidIndexes,
+  readLockRoom,
+  rowSecurity,
+  strayPartitions,
+} from '../db/migrate/check-schema.ts';
 import type { Database } from '../db/connection/database.ts';
 import { endpointOf } from '../db/coverage/failures.ts';
 import { readStatus, type Status } from '../db/read/status.ts';
@@ -17,6 +23,7 @@ const LEAST_FACTOR = 0.7;
 export async function examineDatabase(database: Database, wallTime: () => number): Promise<DoctorFinding[]> {
   return [
     ...(await examineSchema(database)),
+    ...(await examineLocks(database)),
     ...(await examineClock(database, wallTime)),
     ...(await examineRate(database)),
     ...(await examineState(database)),
@@ -27,7 +34,13 @@ async function examineSchema(database: Database): Promise<DoctorFinding[]> {
   const differences = await compareSchema(database);
   const invalid = await invalidIndexes(database);
   const stray = await strayPartitions(database);
+  const secured = await rowSecurity(database);
   return [
+    ...secured.map(({ table, what }) => ({
+      check: 'row security',
+      what,
+      remedy: `Where nobody wants that: \`alter table ${table} disable row level security\`, and likewise of its partitions. An event trigger may switch it on for new tables.`,
+    })),
     ...differences.map((what) => ({
       check: 'schema',
       what,
@@ -46,6 +59,20 @@ async function examineSchema(database: Database): Promise<DoctorFinding[]> {
       remedy:
         'Attach or detach it with `alter table ton.… attach partition`, and keep etl.partitions in step; no partition is made over one that is listed.',
     })),
+  ];
+}
+
+/** A query over all partitions locks each of them with its indexes; the lock table is shared by all sessions. */
+async function examineLocks(database: Database): Promise<DoctorFinding[]> {
+  const { relations, room, setting, transactions } = await readLockRoom(database);
+  if (2 * relations <= room) return [];
+  const enough = 2 ** Math.ceil(Math.log2((2 * relations) / transactions));
+  return [
+    {
+      check: 'locks',
+      what: `the partitions and their indexes are ${relations} relations, and the lock table of the server has room for ${room}: a query over all of them may fail with "out of shared memory", and others with it`,
+      remedy: `alter system set max_locks_per_transaction = ${Math.max(enough, 2 * setting)}; then restart Postgres. Longer partitions (ETL_PARTITION) need fewer locks.`,
+    },
   ];
 }
 

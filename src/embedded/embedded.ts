@@ -92,7 +92,7 @@ function handle(
 ): EmbeddedServer {
   let closing: Promise<void> | undefined;
   return {
-    url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`,
+    url: `postgresql://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`,
     port,
     dataDir,
     close: () => (closing ??= keeper.leave(() => stopPostmaster(pgdata))),

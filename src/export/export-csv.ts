@@ -22,6 +22,7 @@ interface CsvOptions {
   readonly tables: readonly ExportedTable[];
   readonly range: Range;
   readonly directory: string;
+  readonly forSpreadsheets: boolean;
   readonly stop: Stop;
   readonly onFile: (file: CsvFile) => void;
 }
@@ -32,7 +33,7 @@ interface CsvOptions {
  * False where it was stopped before the end.
  */
 export async function exportCsv(options: CsvOptions): Promise<boolean> {
-  const { database, tables, range, directory, stop, onFile } = options;
+  const { database, tables, range, directory, stop, onFile, forSpreadsheets } = options;
   await makeFolder(directory);
   for (const { table, facts, dataset } of tables) {
     if (stop.finishing.aborted) return false;
@@ -42,7 +43,11 @@ export async function exportCsv(options: CsvOptions): Promise<boolean> {
       const covered = span === undefined ? [] : await coveredBy(session, dataset, span);
       if (span === undefined ? !(await isRead(session, facts.name)) : covered.length === 0) return undefined;
       const { rows } = await stateOf(session, { table, span });
-      await writeRows(session, { table, span }, { path: `${path}.partial`, format: 'csv' });
+      await writeRows(
+        session,
+        { table, span },
+        { path: `${path}.partial`, format: 'csv', ...(forSpreadsheets && { spreadsheet: facts }) },
+      );
       const grade = span === undefined ? 'as read' : await gradeOf(session, dataset, span);
       const lacking = span === undefined ? [] : without([span], covered);
       return { name: `${facts.name}.csv`, rows, grade, lacking };

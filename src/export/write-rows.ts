@@ -1,5 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Session } from '../db/connection/database.ts';
+import { BYTE_ORDER_MARK, cellsOf, csvLine, forSpreadsheets } from '../csv.ts';
+import type { TableDescription } from '../db/read/table-description.ts';
 import { copyRows, type CopyFormat, type TableRows } from '../db/read/table-rows.ts';
 
 /** Bytes that are written at once: the server sends row by row. */
@@ -8,6 +10,13 @@ const PIECE = 2 ** 20;
 /** Begins a file in the text format: what reads files drops a mark of byte order at their beginning, and it may be a row's. */
 const FIRST_LINE = '\n';
 
+interface RowFile {
+  readonly path: string;
+  readonly format: CopyFormat;
+  /** The table, where a spreadsheet is to read the file, which then is CSV. */
+  readonly spreadsheet?: TableDescription;
+}
+
 /**
  * Writes rows to a file. Written without waiting: the server sends no faster than the file is written, and nothing
  * gathers in memory.
@@ -15,12 +24,12 @@ const FIRST_LINE = '\n';
 export async function writeRows(
   session: Session,
   rows: TableRows,
-  { path, format }: { readonly path: string; readonly format: CopyFormat },
+  { path, format, spreadsheet }: RowFile,
 ): Promise<void> {
   const file = openSync(path, 'w');
   const piece = Buffer.allocUnsafe(PIECE);
   let used = 0;
-  const onData = (data: Buffer) => {
+  const write = (data: Buffer) => {
     if (used + data.length > PIECE) {
       writeSync(file, piece, 0, used);
       used = 0;
@@ -28,6 +37,7 @@ export async function writeRows(
     if (data.length > PIECE) writeSync(file, data);
     else used += data.copy(piece, used);
   };
+  const onData = spreadsheet === undefined ? write : spreadsheetLines(spreadsheet, write);
   try {
     if (format === 'text') writeSync(file, FIRST_LINE);
     await copyRows(session, rows, { format, onData });
@@ -35,4 +45,16 @@ export async function writeRows(
   } finally {
     closeSync(file);
   }
+}
+
+/** The server sends each row by itself, and the names of the columns first. */
+function spreadsheetLines({ columns }: TableDescription, write: (data: Buffer) => void) {
+  const types = new Map(columns.map(({ name, type }) => [name, type]));
+  let truths: readonly boolean[] | undefined;
+  return (line: Buffer) => {
+    const cells = cellsOf(line.toString());
+    const mark = truths === undefined ? BYTE_ORDER_MARK : '';
+    write(Buffer.from(mark + csvLine(forSpreadsheets(cells, truths))));
+    truths ??= cells.map((name) => types.get(name ?? '') === 'boolean');
+  };
 }

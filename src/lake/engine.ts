@@ -34,8 +34,8 @@ export interface Engine {
   ask(statements: string): Promise<TextResult>;
   /** From now on the engine opens no file but these, nothing of the network, and no setting can be changed. */
   confine(paths: readonly string[]): Promise<void>;
-  /** Runs a statement of a user's own, which may only read. Call `confine` first. */
-  read(statement: string): Promise<TextResult>;
+  /** Runs a statement of a user's own, which may only read, until the signal ends it. Call `confine` first. */
+  read(statement: string, signal?: AbortSignal): Promise<TextResult>;
   close(): Promise<void>;
 }
 
@@ -63,7 +63,15 @@ export async function openEngine(place = tmpdir()): Promise<Engine> {
       said(eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts)),
     ask: async (statements) => textOf(await duck.runAndReadAll(statements)),
     confine: (paths) => confine(duck, paths),
-    read: async (statement) => textOf(await runReading(duck, statement)),
+    async read(statement, signal) {
+      const interrupt = () => duck.interrupt();
+      signal?.addEventListener('abort', interrupt);
+      try {
+        return textOf(await runReading(duck, statement));
+      } finally {
+        signal?.removeEventListener('abort', interrupt);
+      }
+    },
     async close() {
       duck.closeSync();
       instance.closeSync();

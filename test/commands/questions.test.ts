@@ -151,7 +151,7 @@ describe('sql', () => {
     });
     const unknown = await piped('\\copy blocks');
     expect(unknown.code).toBe(2);
-    expect(unknown.stderr).toMatch(/^error: there is no command \\copy blocks\nhint: .*\n\\d /);
+    expect(unknown.stderr).toMatch(/^error: unknown command \\copy blocks\nhint: .*\n\\d /);
   });
 
   test.concurrent('refuses to write unless --write is said', async () => {

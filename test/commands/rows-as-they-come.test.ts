@@ -122,6 +122,19 @@ describe.each(['--csv', '--json'])('sql %s', (format) => {
   });
 });
 
+test('sql --csv --spreadsheet writes what a spreadsheet does not change', async () => {
+  const values = `true as is, 't' as word, '+a/b=' as "=hash", 12345678901234567 as lt, -5 as n, timestamptz '2026-01-01 00:00:31+00' as at, null as none`;
+  const { code, stdout } = await shell(`$SQL --csv --spreadsheet "select ${values.replaceAll('"', '\\"')}"`);
+  expect(stdout).toBe(
+    "is,word,'=hash,lt,n,at,none\ntrue,t,'+a/b=,'12345678901234567,-5,2026-01-01 00:00:31,\n",
+  );
+  expect(code).toBe(0);
+  // Whoever reads text as UTF-8 does not see it.
+  const { stdout: mark } = await shell(`$SQL --csv --spreadsheet "select 1" | head -c 3 | od -An -tx1`);
+  expect(mark.trim()).toBe('ef bb bf');
+  expect((await shell(`$SQL --spreadsheet "select 1"`)).code).toBe(2);
+});
+
 test.skipIf(process.platform !== 'linux')(
   'rows that are written as they come take no memory, also where nobody is in a hurry to read them',
   async () => {

@@ -179,9 +179,11 @@ describe('the files for deployment', () => {
     const { command } = z
       .object({ services: z.object({ reader: z.object({ command: z.array(z.string()) }) }) })
       .parse(parse(read('docker-compose.yml'))).services.reader;
-    expect(command).toEqual(['reader', '--name', 'grafana', '--keep-password']);
+    expect(command).toEqual(['reader', '--name', 'grafana', '--keep-password', '--strict']);
     await store.database.script(made);
-    expect(await allowReading(store.database, { name, timeout: 60, password: null })).toMatchObject({
+    expect(
+      await allowReading(store.database, { name, timeout: 60, password: null, strict: true }),
+    ).toMatchObject({
       exists: true,
       left: [],
     });

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -44,6 +44,7 @@ interface Wanted {
   readonly only?: string[];
   readonly out?: string;
   readonly format?: string;
+  readonly spreadsheet?: boolean;
   readonly from?: string;
   readonly to?: string;
 }
@@ -424,5 +425,24 @@ describe('export to csv', () => {
     );
     expect(theirs).toEqual([Object.values(mine)]);
     await expect(run({ only: ['blocks'], format: 'xml', out })).rejects.toThrow(/parquet or csv/);
+  });
+
+  test('for a spreadsheet has all rows, no formula, and no number that loses digits', async () => {
+    const out = join(directory, 'sheets');
+    const wanted = { only: ['transactions'], from: '2026-02-01', to: '2026-02-01T00:20Z', out };
+    await run({ ...wanted, format: 'csv', spreadsheet: true });
+    const text = await readFile(join(out, 'transactions.csv'), 'utf8');
+    expect(text.startsWith('\uFEFFutime,lt,account,hash,')).toBe(true);
+    const rows = await duck.rows(
+      `select count(*)::text, count(*) filter (hash similar to '[-+=@].*')::text, min(aborted), min(utime)
+       from read_csv('${join(out, 'transactions.csv')}', header = true, all_varchar = true)`,
+    );
+    const [stored] = await store.ask(
+      `select count(*) as rows from transactions where utime >= '2026-02-01Z' and utime < '2026-02-01 00:20Z'`,
+    );
+    expect(rows).toEqual([
+      [stored?.['rows'], '0', 'false', expect.stringMatching(/^2026-02-01 00:\d\d:\d\d$/)],
+    ]);
+    await expect(run({ ...wanted, format: 'parquet', spreadsheet: true })).rejects.toThrow(/give both/);
   });
 });

@@ -1,6 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { actions } from '../../src/db/schema/ton/actions.ts';
+import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { createPartitions } from '../../src/db/write/partitions.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let store: TestStore;
@@ -148,11 +152,12 @@ describe('etl.assert_complete', () => {
 describe('etl.fed', () => {
   const fed = (call: string) =>
     store.database.rows(
-      sql`select dataset, fed, missing::text, hint from ${sql.raw(`etl.fed(${call})`)}`,
+      sql`select dataset, fed, missing_from::text as "from", missing_to::text as "to", hint from ${sql.raw(`etl.fed(${call})`)}`,
       z.object({
         dataset: z.string(),
         fed: z.boolean(),
-        missing: z.string().nullable(),
+        from: z.string().nullable(),
+        to: z.string().nullable(),
         hint: z.string().nullable(),
       }),
     );
@@ -162,12 +167,13 @@ describe('etl.fed', () => {
       {
         dataset: 'transactions',
         fed: false,
-        missing: '{["1970-01-01 00:33:20+00","1970-01-01 00:35:00+00")}',
+        from: '1970-01-01 00:33:20+00',
+        to: '1970-01-01 00:35:00+00',
         hint: 'Run: npx toncenter-etl backfill --from 1970-01-01T00:33:20Z --to 1970-01-01T00:35:00Z --only transactions',
       },
     ]);
     expect(await fed("'ton.message_delays', to_timestamp(1500), to_timestamp(2000)")).toEqual([
-      { dataset: 'transactions', fed: true, missing: '{}', hint: null },
+      { dataset: 'transactions', fed: true, from: null, to: null, hint: null },
     ]);
     const [actions, ...others] = await fed("'nft_ownership', to_timestamp(1500), to_timestamp(2000)");
     expect([actions?.dataset, actions?.fed, others.map((each) => [each.dataset, each.fed])]).toEqual([
@@ -189,6 +195,67 @@ describe('etl.fed', () => {
       "insert into etl.cursors (dataset, scope, cursor) values ('jetton_masters', 'list', '{}')",
     );
     expect(await all('jetton_masters')).toEqual([['jetton_masters', true]]);
+  });
+
+  test('tells how many of the subjects that rows name a look-up knows', async () => {
+    const [A, B, C] = ['A', 'B', 'C'].map((digit) => `0:${digit.repeat(64)}`);
+    await createPartitions(store.database, 'month').ensure(
+      [transactions, jetton_transfers, actions],
+      ['2026-01-05T00:00:00Z', '2026-02-05T00:00:00Z'],
+    );
+    await store.database.script(`
+      insert into ton.transactions (utime, lt, account, hash, block_workchain, block_shard, block_seqno, prev_trans_lt,
+        orig_status, end_status, total_fees, description_type)
+      select utime::timestamptz, lt, account, lt::text, 0, '8', 1, 0, '', '', 0, '' from (values
+        ('2026-01-05Z', 1, '${A}'), ('2026-01-05Z', 2, '${B}'), ('2026-01-06Z', 3, '${A}'), ('2026-02-05Z', 4, '${C}')) t (utime, lt, account);
+      insert into ton.jetton_transfers (utime, transaction_lt, transaction_hash, source_wallet) values
+        ('2026-01-05Z', 1, 'a', '${A}'), ('2026-01-05Z', 2, 'b', '${B}'), ('2026-01-05Z', 3, 'c', ''), ('2026-01-05Z', 4, 'd', 'addr_none');
+      insert into ton.actions (utime, trace_id, action_id, type, details, start_utime, start_lt, end_utime, end_lt, trace_end_lt) values
+        ('2026-01-05Z', 't', 'a', 'multisig_execute', '{"destination": "${A}"}', '2026-01-05Z', 1, '2026-01-05Z', 1, 1);
+      insert into etl.watch (address) values ('${A}');
+      insert into etl.lookups (dataset, walk, subject, asked_at, found) values
+        ('account_states', 'lookup', '${A}', now(), true), ('account_states', 'lookup', '${B}', null, null),
+        ('multisig_wallets', 'lookup', '${A}', now(), false);
+      insert into ton.address_book (address) values ('${A}'), ('${B}'), ('${C}');
+      insert into etl.cursors (dataset, scope, cursor) values ('address_book', 'lookup', '{}'), ('jetton_wallets', 'list', '{}');
+      insert into ton.jetton_wallets (address, last_transaction_lt) values ('${B}', 1)`);
+    const known = async (call: string) => {
+      const rows = await store.database.rows(
+        sql`select dataset, fed, known::int, seen::int, hint from ${sql.raw(`etl.fed(${call})`)}`,
+        z.object({
+          ...{ dataset: z.string(), fed: z.boolean(), hint: z.string().nullable() },
+          ...{ known: z.number().nullable(), seen: z.number().nullable() },
+        }),
+      );
+      return Object.fromEntries(rows.map((row) => [row.dataset, row]));
+    };
+    const accounts = await known("'accounts'");
+    expect(accounts['account_states']).toEqual({
+      ...{ dataset: 'account_states', fed: false, known: 1, seen: 3 },
+      hint: '1 of 3 seen accounts are known. Run: ETL_ACCOUNTS=seen npx toncenter-etl backfill --only account_states, or name it in ETL_DATASETS of sync, with ETL_ACCOUNTS=seen',
+    });
+    expect(accounts['address_book']).toMatchObject({ fed: true, known: 3, seen: 3, hint: null });
+    // Of a time in which nobody else moved.
+    const quiet = await known("'account_states', '2026-01-06Z', '2026-01-07Z'");
+    expect(quiet['account_states']).toMatchObject({ fed: true, known: 1, seen: 1 });
+    const busy = await known("'account_states', '2026-01-05Z', '2026-01-06Z'");
+    expect(busy['account_states']).toMatchObject({ fed: false, known: 1, seen: 2 });
+    const wallets = await known("'jetton_wallets'");
+    expect(wallets['jetton_wallets']).toMatchObject({ fed: false, known: 1, seen: 2 });
+    expect(wallets['jetton_wallets']?.hint).toMatch(/^1 of 2 subjects are known\. Run: npx/);
+    expect((await known("'multisig_wallets'"))['multisig_wallets']).toMatchObject({
+      fed: true,
+      known: 1,
+      seen: 1,
+    });
+    // What was never looked up says so of each dataset that looks something up, and no query of theirs fails.
+    const lists = await store.database.rows(
+      sql`select d.dataset, d.subjects is null as plain, l.seen::int as seen from etl.datasets d left join lateral etl.looked_up(d.dataset) l on true
+          where d.kind = 'list'`,
+      z.object({ dataset: z.string(), plain: z.boolean(), seen: z.number().nullable() }),
+    );
+    expect(lists.filter(({ plain, seen }) => plain === (seen !== null))).toEqual([]);
+    expect(lists.filter(({ plain }) => !plain).length).toBeGreaterThan(8);
   });
 
   test('refuses what nothing feeds, and half a range', async () => {

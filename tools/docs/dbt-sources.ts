@@ -20,6 +20,10 @@ function tableLines({ name, comment, columns, kind, key }: Entity): string[] {
   return [
     `      - name: ${name}`,
     `        description: ${JSON.stringify(comment)}`,
+    // What `dbt source freshness` looks at, in projects that say how old it may be.
+    ...(kind === 'table' && columns.some((column) => column.name === 'loaded_at')
+      ? ['        loaded_at_field: loaded_at']
+      : []),
     '        columns:',
     ...columns.flatMap((column) => [
       `          - name: ${column.name}`,

@@ -4,6 +4,7 @@ import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words
 const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
   ...OF_POSTGRES_ALONE,
+  [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'toDecimal128OrNull($1, 0)'],
   [/::numeric\b/g, '::Nullable(Decimal(38, 0))'],
   [/::text\b/g, '::Nullable(String)'],
   [/::bigint\b/g, '::Nullable(Int64)'],

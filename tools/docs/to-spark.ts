@@ -4,6 +4,7 @@ import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words
 const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
   ...OF_POSTGRES_ALONE,
+  [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'try_cast($1 as decimal(38,0))'],
   [/::numeric\b/g, '::decimal(38,0)'],
   [/::text\b/g, '::string'],
   [/, 'UTC'\)/g, ')'],

@@ -12,6 +12,7 @@ const WORDS: Words = [
   [/extract\(epoch from (\S+) - (\S+)\)/g, '(to_unixtime($1) - to_unixtime($2))'],
   [/(\w\.\w+)->'(\w+)'->>'(\w+)'/g, `json_extract_scalar($1, '$$.$2.$3')`],
   [/(\w\.\w+)->>'(\w+)'/g, `json_extract_scalar($1, '$$.$2')`],
+  [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'try_cast($1 as decimal(38, 0))'],
   [/(null|\w*\((?:[^()]|\([^()]*\))*\))::numeric\b/g, 'cast($1 as decimal(38, 0))'],
   [/(null)::text\b/g, 'cast($1 as varchar)'],
   [/(null)::bigint\b/g, 'cast($1 as bigint)'],

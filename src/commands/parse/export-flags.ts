@@ -11,12 +11,13 @@ export interface ExportFlags {
   readonly out: string;
   readonly only?: readonly string[];
   readonly format: string;
+  readonly spreadsheet?: boolean;
 }
 
 /** What an export is asked for. */
 interface ExportWanted {
   readonly range: Range;
-  readonly format: 'parquet' | 'csv';
+  readonly format: 'parquet' | 'csv' | 'spreadsheet';
   readonly tables: readonly ExportedTable[];
 }
 
@@ -29,13 +30,15 @@ export async function parseExport(
   flags: ExportFlags,
 ): Promise<ExportWanted> {
   const range = parseRange(flags.from, flags.to, now);
-  const format = formatOf(flags.format);
+  const format = formatOf(flags);
   const available = await loadDatasets();
   const chosen = flags.only === undefined ? available : chooseDatasets(flags.only, available);
   return { range, format, tables: tablesOf(chosen, available) };
 }
 
-function formatOf(name: string): ExportWanted['format'] {
+function formatOf({ format: name, spreadsheet = false }: ExportFlags): ExportWanted['format'] {
+  if (spreadsheet && name === 'csv') return 'spreadsheet';
+  if (spreadsheet) throw new UsageError('--spreadsheet is a kind of --format csv: give both');
   if (name === 'parquet' || name === 'csv') return name;
   throw new UsageError(`--format is parquet or csv, not "${name}"`);
 }

@@ -8,6 +8,7 @@ export interface SqlFlags {
   readonly url?: boolean;
   readonly write?: boolean;
   readonly csv?: boolean;
+  readonly spreadsheet?: boolean;
   readonly json?: boolean;
 }
 
@@ -32,9 +33,10 @@ export async function parseSql(given: string | undefined, flags: SqlFlags): Prom
   return { kind: 'statements', format, statements: readStatements(given ?? (await textOf(process.stdin))) };
 }
 
-function formatOf({ csv = false, json = false }: SqlFlags): SqlFormat {
+function formatOf({ csv = false, json = false, spreadsheet = false }: SqlFlags): SqlFormat {
+  if (spreadsheet && !csv) throw new UsageError('--spreadsheet is a kind of --csv: give both');
   if (csv && json) throw new UsageError('--csv and --json exclude each other');
-  return csv ? 'csv' : json ? 'json' : 'table';
+  return spreadsheet ? 'spreadsheet' : csv ? 'csv' : json ? 'json' : 'table';
 }
 
 function readStatements(text: string): string[] {

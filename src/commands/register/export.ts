@@ -21,6 +21,10 @@ export function registerExport(program: Command): void {
       datasetList,
     )
     .option('--format <parquet|csv>', 'a lake of Parquet files, or a CSV file for each table', 'parquet')
+    .option(
+      '--spreadsheet',
+      'with --format csv: as Excel and LibreOffice read it, without formulas and lost digits',
+    )
     .addHelpText(
       'after',
       examples(

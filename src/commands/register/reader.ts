@@ -9,6 +9,10 @@ export function registerReader(program: Command): void {
     .description('make a role that reads the data and does no more, and print its connection string')
     .option('--name <role>', 'the role', roleName, 'toncenter_reader')
     .option('--keep-password', 'of a role that is there, which only gets its rights')
+    .option(
+      '--strict',
+      'take temporary tables, large objects and advisory locks from every role of the database (PUBLIC); always so on the embedded server',
+    )
     .option('--timeout <duration>', 'after which its statements are ended', '60s')
     .addHelpText(
       'after',

@@ -14,6 +14,7 @@ export function registerSql(program: Command): void {
       'print the connection string, with its password, for psql and other programs; runs nothing',
     )
     .option('--csv', 'comma-separated values with a header')
+    .option('--spreadsheet', 'with --csv: as Excel and LibreOffice read it, without formulas and lost digits')
     .option('--json', 'an array of objects, values as strings')
     .option('--lake <place>', 'ask the lake that `export` wrote instead, in the SQL of DuckDB')
     .addHelpText(

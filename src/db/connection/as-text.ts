@@ -14,8 +14,8 @@ export interface TextResult {
 
 /** Takes a result row by row. */
 export interface RowTaker {
-  /** Once, before any row, where a statement returns rows. */
-  columns(names: readonly string[]): void;
+  /** Once, before any row, where a statement returns rows. `truths` says which of them are booleans, as t and f. */
+  columns(names: readonly string[], truths?: readonly boolean[]): void;
   /** What it returns is waited for before more is received: a result need not fit into memory. */
   row(values: TextRow): Promise<void> | undefined;
 }
@@ -25,9 +25,12 @@ export interface TextOptions {
   /** Settings for this statement alone. */
   readonly settings: Readonly<Record<string, string>>;
   readonly taker: RowTaker;
-  /** Ends the connection: nobody wants the rest of the rows. */
+  /** Ends the connection, and with it the statement: nobody wants the rest of the rows. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** How Postgres numbers that type. */
+const BOOLEAN = 16;
 
 /** A query of the driver that hands over each row as it comes; its own keep them all. */
 class RowQuery extends pg.Query {
@@ -52,8 +55,14 @@ class RowQuery extends pg.Query {
   }
 
   /** Called by the driver. */
-  handleRowDescription({ fields }: { readonly fields: readonly { readonly name: string }[] }): void {
-    this.attempt(() => this.taker.columns(fields.map(({ name }) => name)));
+  handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
+    const truths = fields.map(({ dataTypeID }) => dataTypeID === BOOLEAN);
+    this.attempt(() =>
+      this.taker.columns(
+        fields.map(({ name }) => name),
+        truths,
+      ),
+    );
   }
 
   /** Called by the driver, also for rows that were received before the connection was paused. */
@@ -64,7 +73,7 @@ class RowQuery extends pg.Query {
     void taken.catch((error: unknown) => this.fail(error)).finally(() => this.source?.resume());
   }
 
-  /** Ends the connection, which is all that ends a statement at once. */
+  /** Ends the connection; the server, which looks after it each second, then ends the statement. */
   abandon(): void {
     this.source?.destroy();
   }
@@ -85,6 +94,15 @@ class RowQuery extends pg.Query {
     this.abandon();
   }
 }
+
+/**
+ * Without this the server runs a statement to its end after its client is gone, however that was: Ctrl-C, a signal, a lost
+ * network. Servers on systems that cannot tell refuse the setting.
+ */
+const NOTICE_END = `do $$ begin
+  perform pg_catalog.set_config('client_connection_check_interval', '1s', true);
+exception when others then null;
+end $$`;
 
 function tagOf({ command, rowCount }: Pick<pg.QueryResult, 'command' | 'rowCount'>): string {
   return [command, rowCount].filter((part) => part !== null).join(' ');
@@ -119,6 +137,7 @@ export async function streamAsText(
 ): Promise<string> {
   await client.query(`begin ${readOnly ? 'read only' : 'read write'}; ${PINNED}`);
   try {
+    await client.query(NOTICE_END);
     for (const [name, value] of Object.entries(settings))
       await client.query('select set_config($1, $2, true)', [name, value]);
     const tag = await runByRow(client, text, { taker, signal });

@@ -18,6 +18,8 @@ const SETTINGS = {
   transform_null_equals: 'off',
   quote_all_identifiers: 'off',
   default_table_access_method: 'heap',
+  // With many partitions compiling a query takes far longer than running it.
+  jit: 'off',
 };
 
 /**

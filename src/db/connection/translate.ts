@@ -92,6 +92,10 @@ const ACCESS: readonly (readonly [patterns: readonly RegExp[], hint: string])[] 
     'Create the database, such as with `createdb`, or correct its name in DATABASE_URL (or PGDATABASE).',
   ],
   [
+    [/row-level security/],
+    'Row-level security is on. Let the owner of the table run `alter table … disable row level security`, or give this role a policy that shows all rows; `toncenter-etl doctor` names the tables.',
+  ],
+  [
     [sqlstates(SQLSTATE.insufficientPrivilege)],
     'Connect as the owner of the database, or let the owner grant that right to this role.',
   ],

@@ -90,6 +90,25 @@ async function addedRules(session: Session): Promise<string[]> {
   );
 }
 
+const Secured = z.object({ table: z.string(), partitions: z.coerce.number() });
+
+/** Sentences about tables with row-level security, which hides rows without a word; partitions count with their table. */
+export async function rowSecurity(session: Session): Promise<{ table: string; what: string }[]> {
+  const rows = await session.rows(
+    sql`
+      select n.nspname || '.' || t.relname as "table", count(*) filter (where c.oid <> t.oid) as partitions
+      from pg_class c left join pg_inherits i on i.inhrelid = c.oid
+      join pg_class t on t.oid = coalesce(i.inhparent, c.oid) join pg_namespace n on n.oid = t.relnamespace
+      where c.relrowsecurity and c.relkind in ('r', 'p') and n.nspname in ('ton', 'etl', 'etl_partitions')
+      group by 1 order by 1`,
+    Secured,
+  );
+  return rows.map(({ table, partitions }) => ({
+    table,
+    what: `${table}${partitions > 0 ? ` (${partitions} of its partitions)` : ''} has row-level security: roles that no policy names see none of the rows`,
+  }));
+}
+
 function nameOf(table: PgTable): string {
   const { schema, name } = getTableConfig(table);
   return `${schema ?? 'public'}.${name}`;
@@ -164,4 +183,25 @@ export async function strayPartitions(session: Session): Promise<string[]> {
       ? `etl_partitions.${row.name} is a partition of ${row.parent} that etl.partitions does not list`
       : `etl.partitions lists ${row.name}, which is not a partition of ${row.parent}`,
   );
+}
+
+const LockRoom = z.object({
+  relations: z.coerce.number(),
+  room: z.number(),
+  setting: z.number(),
+  transactions: z.number(),
+});
+
+/** How many locks the server has room for, and how many partitions and indexes of them there are. */
+export async function readLockRoom(session: Session): Promise<z.infer<typeof LockRoom>> {
+  const [row] = await session.rows(
+    sql`
+      select s.setting, s.transactions, s.setting * s.transactions as room, (
+          select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+          where n.nspname = 'etl_partitions' and c.relkind in ('r', 'i')) as relations
+      from (select current_setting('max_locks_per_transaction')::int as setting,
+          current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int as transactions) s`,
+    LockRoom,
+  );
+  return LockRoom.parse(row);
 }

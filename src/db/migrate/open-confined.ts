@@ -63,7 +63,7 @@ export async function openConfined(confinement: Confinement): Promise<Database> 
   }
   // Roles are the server's: processes that make one at the same time, in whatever databases, are in each other's way.
   await retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
-    grant(database, right, found === undefined ? password : null),
+    grant(confinement, found === undefined ? password : null),
   );
   return open();
 }
@@ -108,9 +108,9 @@ async function hasRights(database: Database, right: Right): Promise<boolean> {
  * The user's own database: the program's own tables are open to its owner. No table is owned and no schema can be
  * created in: a trigger or an expression of an index would run as whoever writes next, which is the superuser.
  */
-async function grant(database: Database, right: Right, password: string | null): Promise<void> {
+async function grant({ database, right, embedded }: Confinement, password: string | null): Promise<void> {
   const { name } = ROLES[right];
-  await allowReading(database, { name, timeout: 0, password });
+  await allowReading(database, { name, timeout: 0, password, strict: embedded !== undefined });
   const maintain = database.version >= KNOWS_MAINTAIN ? ', maintain' : '';
   const rights = right === 'read' ? 'select' : `select, insert, update, delete, truncate${maintain}`;
   const schemas = right === 'read' ? ['etl'] : ['ton', 'etl', 'etl_partitions'];

@@ -23,7 +23,7 @@ export async function lakeSqlOfTables(): Promise<string> {
 export async function openLakeReader(
   engine: Engine,
   place: string,
-): Promise<(statement: string) => Promise<TextResult>> {
+): Promise<(statement: string, signal?: AbortSignal) => Promise<TextResult>> {
   const isBucket = place.startsWith('s3:');
   if (isBucket) {
     const bucket = await bucketSql(place).catch((cause: unknown) => failAt(place, cause));
@@ -42,7 +42,7 @@ export async function openLakeReader(
     `select getvariable('lake') || '/' || "table" || '/' || path from etl.parts where not regexp_matches(path, '(^|[/\\\\])\\.\\.([/\\\\]|$)')`,
   );
   await engine.confine(rows.flatMap(([path]) => path ?? []));
-  return (statement) => engine.read(statement).catch(refuseStatement);
+  return (statement, signal) => engine.read(statement, signal).catch(refuseStatement);
 }
 
 function refuseBucket(cause: unknown): never {

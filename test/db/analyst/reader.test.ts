@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
+import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
@@ -28,7 +29,7 @@ async function connectAs(user: string, password: string): Promise<pg.Client> {
 beforeAll(async () => {
   store = await openTestStore();
   await createPartitions(store.database, 'month').ensure([blocks], ['2026-01-05T00:00:00Z']);
-  const { password = '' } = await allowReading(store.database, { name: NAME, timeout: 7 });
+  const { password = '' } = await allowReading(store.database, { name: NAME, timeout: 7, strict: true });
   reader = await connectAs(NAME, password);
 });
 afterAll(async () => {
@@ -109,6 +110,25 @@ describe('the reader', () => {
     expect(await one("select fed from etl.fed('blocks', '2026-01-01Z', '2026-01-02Z')")).toBe(true);
   });
 
+  test('compiles no query, whatever is set for the database, nor do sql and functions', async () => {
+    await store.database.script(`alter database ${new URL(store.url).pathname.slice(1)} set jit = on`);
+    const { password = '' } = await allowReading(store.database, { name: NAME, timeout: 7, strict: true });
+    const again = await connectAs(NAME, password);
+    const { rows } = await again.query('show jit');
+    await again.end();
+    const other = await openDatabase({ url: store.url, applicationName: 'sql' });
+    const shown = await runSql(other, 'show jit', { write: false });
+    const own = await other.transaction((session) =>
+      session.rows(sql`select current_setting('jit') as jit`, z.object({ jit: z.string() })),
+    );
+    await other.close();
+    expect([rows, shown.rows, own]).toEqual([[{ jit: 'off' }], [['off']], [{ jit: 'off' }]]);
+    expect(
+      await one(`select string_agg(proname, ' ' order by proname) from pg_proc
+        where 'jit=off' = any (proconfig) and pronamespace = 'ton'::regnamespace`),
+    ).toBe('account_statement jetton_holders trace_tree');
+  });
+
   test('has no more than so many sessions', async () => {
     const {
       rows: [role],
@@ -159,6 +179,8 @@ describe('the reader', () => {
     "select pg_advisory_lock(hashtextextended('toncenter-etl/migrate', 0))",
     'select pg_try_advisory_lock_shared(1, 2)',
     'select pg_advisory_xact_lock(1)',
+    "select pg_logical_emit_message(false, 'a', 'b')",
+    'select pg_export_snapshot()',
     'create role another',
     'set role postgres',
   ];
@@ -188,6 +210,43 @@ test('a new password voids the old one, and a role that may do more is refused',
   await expect(allowReading(store.database, { name: 'postgres', timeout: 7 })).rejects.toThrow(
     /may do more than read/,
   );
+});
+
+describe('what every role may do by PUBLIC', () => {
+  const OTHER = `other_${randomBytes(4).toString('hex')}`;
+  const may = async () => {
+    const other = await connectAs(OTHER, 'x');
+    const done = await other
+      .query('create temp table t (i int); select pg_advisory_lock(7); select lo_create(0)')
+      .then(
+        () => true,
+        () => false,
+      );
+    await other.end();
+    return done;
+  };
+
+  test('stays as it is, unless reader is to be strict', async () => {
+    const fresh = await openTestStore();
+    await fresh.database.script(`create role ${OTHER} login password 'x'`);
+    const before = store;
+    store = fresh;
+    try {
+      const cli = await openCli();
+      const run = (...args: string[]) => cli.run(args, { DATABASE_URL: fresh.url });
+      const reads = await run('sql', 'select 1');
+      const made = await run('reader', '--name', NAME);
+      expect([reads.code, made.code, await may()]).toEqual([0, 0, true]);
+      expect(made.stderr).toMatch(/--strict takes that from PUBLIC/);
+      const strict = await run('reader', '--name', NAME, '--strict');
+      await cli.close();
+      expect([strict.code, await may()]).toEqual([0, false]);
+    } finally {
+      store = before;
+      await fresh.database.script(`drop owned by ${OTHER}; drop role ${OTHER}; drop owned by ${NAME}`);
+      await fresh.close();
+    }
+  });
 });
 
 describe('sql, where the setting names a superuser', () => {
@@ -302,19 +361,54 @@ describe('an owner who may not make roles', () => {
     expect(first.stdout).toMatch(/^create role .* password '/);
     await store.database.script(first.stdout);
     const second = await read();
-    await cli.close();
     expect(second.code).toBe(0);
     expect(second.stdout).toBe(`${withLogin(store.url, MADE, '')}\n`);
     expect(second.stderr).toMatch(/The role was there before: its password stays as it is/);
-    // What only an administrator can still do, each once.
-    expect(second.stderr.match(/password '|statement_timeout/g)).toHaveLength(1);
+    expect(second.stderr).not.toMatch(/password '|statement_timeout/);
+    await store.database.script(
+      `alter role ${MADE} in database ${new URL(store.url).pathname.slice(1)} reset search_path`,
+    );
+    const third = await read();
+    expect([third.code, third.stderr.match(/alter role .*;/g)]).toEqual([
+      2,
+      [expect.stringMatching(/set search_path = pg_catalog, ton, etl, public;$/)],
+    ]);
+    await store.database.script(/alter role .*;/.exec(third.stderr)?.[0] ?? '');
     const password = /password '(.*)'/.exec(first.stdout)?.[1] ?? '';
     const made = await connectAs(MADE, password);
     const { rows } = await made.query(
       "select current_setting('statement_timeout') as timeout, (select count(*)::int from blocks) as blocks",
     );
     await made.end();
+    const never = await cli.run(['reader', '--name', 'never_made', '--keep-password'], {
+      DATABASE_URL: store.url,
+    });
+    await cli.close();
+    expect([never.code, never.stdout]).toEqual([2, '']);
+    expect(never.stderr).toMatch(/there is no role never_made whose password could be kept/);
     expect(rows).toEqual([{ timeout: '7s', blocks: 2 }]);
+  });
+
+  test('sees nothing itself where row-level security is forced on it, and is told so', async () => {
+    const url = withLogin(store.url, OWNER, 'x');
+    const force = (word: string) =>
+      store.database.script(`alter table ton.blocks ${word} row level security`);
+    await force('enable');
+    const cli = await openCli();
+    const status = () => cli.run(['status'], { DATABASE_URL: url, LOG_FORMAT: 'json' });
+    const before = await status();
+    await force('force');
+    const after = await status();
+    const complete = await database
+      .run(sql`select etl.assert_complete('blocks', '2026-01-01Z', '2026-01-02Z')`)
+      .catch((error: unknown) => String(error));
+    await cli.close();
+    await store.database.script(
+      'alter table ton.blocks disable row level security, no force row level security',
+    );
+    expect(before.stderr).not.toMatch(/hides rows/);
+    expect(after.stderr).toMatch(new RegExp(`hides rows of ton.blocks from ${OWNER}`));
+    expect(complete).toMatch(/hides rows of ton\.blocks from owner_/);
   });
 
   test('reads as itself, in transactions that no statement makes writable', async () => {

@@ -6,6 +6,8 @@ export interface Screen {
   readonly child: ChildProcess;
   /** Null where a signal ended it. */
   readonly ended: Promise<number | null>;
+  /** What somebody types. */
+  type(text: string): void;
   /** All lines down to the last that holds something, those that scrolled off first. */
   lines(): string[];
 }
@@ -29,7 +31,7 @@ export function openScreen(command: string, { columns, env, cwd, onChange }: Scr
   const child = spawn('script', ['-qec', `stty cols ${columns} rows 24; ${command}`, '/dev/null'], {
     env: { PATH: process.env['PATH'], TERM: 'xterm', ...env },
     cwd,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = () => {
     const { active } = terminal.buffer;
@@ -43,5 +45,7 @@ export function openScreen(command: string, { columns, env, cwd, onChange }: Scr
   const ended = new Promise<number | null>((resolve) => {
     child.once('close', (code) => terminal.write('', () => resolve(code)));
   });
-  return { child, ended, lines };
+  // Who has ended reads nothing any more.
+  child.stdin.on('error', () => undefined);
+  return { child, ended, type: (text) => void child.stdin.write(text), lines };
 }

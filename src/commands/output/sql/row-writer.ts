@@ -1,4 +1,5 @@
 import type { RowTaker, TextRow } from '../../../db/connection/as-text.ts';
+import { BYTE_ORDER_MARK, csvLine, forSpreadsheets } from '../../../csv.ts';
 import { writeOut } from '../../../terminal/stdout.ts';
 
 /** Characters that are written at once: fewer calls of the system than rows. */
@@ -17,11 +18,17 @@ interface RowFormat {
   readonly foot: (isEmpty: boolean) => string;
 }
 
-/** As RFC 4180 has it, with a header, but lines end with a line feed; null as nothing, the empty string in quotes. */
+/** With a header. */
 const CSV: RowFormat = {
   head: csvLine,
   row: (_, values) => csvLine(values),
   foot: () => '',
+};
+
+/** Its rows come as spreadsheets take them. */
+const SPREADSHEET: RowFormat = {
+  ...CSV,
+  head: (columns) => BYTE_ORDER_MARK + csvLine(forSpreadsheets(columns)),
 };
 
 /** An array of objects whose values are strings or null, so that no digit is lost. */
@@ -31,7 +38,7 @@ const JSON_ARRAY: RowFormat = {
   foot: (isEmpty) => (isEmpty ? ']\n' : '\n]\n'),
 };
 
-const FORMATS = { csv: CSV, json: JSON_ARRAY };
+const FORMATS = { csv: CSV, spreadsheet: SPREADSHEET, json: JSON_ARRAY };
 
 export type RowFormatName = keyof typeof FORMATS;
 
@@ -39,6 +46,7 @@ export type RowFormatName = keyof typeof FORMATS;
 export function createRowWriter(format: RowFormatName): RowWriter {
   const { head, row, foot } = FORMATS[format];
   let columns: readonly string[] | undefined;
+  let truths: readonly boolean[] | undefined;
   let count = 0;
   let piece = '';
   const write = (): Promise<void> | undefined => {
@@ -47,15 +55,17 @@ export function createRowWriter(format: RowFormatName): RowWriter {
     return writeOut(text);
   };
   return {
-    columns(names) {
+    columns(names, areTruths) {
       // `select from` has rows, and nothing to say of them.
       if (names.length === 0) return;
       columns = names;
+      truths = areTruths;
       piece = head(names);
     },
     row(values) {
       if (columns === undefined) return undefined;
-      piece += row(columns, values, count === 0);
+      const cells = format === 'spreadsheet' ? forSpreadsheets(values, truths) : values;
+      piece += row(columns, cells, count === 0);
       count += 1;
       return piece.length < PIECE ? undefined : write();
     },
@@ -66,15 +76,6 @@ export function createRowWriter(format: RowFormatName): RowWriter {
       return count;
     },
   };
-}
-
-function csvLine(cells: TextRow): string {
-  return `${cells.map(csvCell).join(',')}\n`;
-}
-
-function csvCell(value: string | null): string {
-  if (value === null) return '';
-  return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
 function objectOf(columns: readonly string[], values: TextRow): string {

@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cellsOf, csvLine, forSpreadsheets } from '../src/csv.ts';
+
+test('what is written as a line of CSV is read as it was', () => {
+  const cell = fc.oneof(
+    fc.constant(null),
+    fc.string(),
+    fc.constantFrom('', '"', ',', '\n', '\r\n', '""', 'a,"b"\n'),
+  );
+  fc.assert(
+    fc.property(fc.array(cell, { minLength: 1 }), (cells) => {
+      expect(cellsOf(csvLine(cells))).toEqual(cells);
+    }),
+  );
+});
+
+describe('for a spreadsheet', () => {
+  const one = (text: string) => forSpreadsheets([text])[0];
+
+  test.each([
+    '+abc=',
+    '=1+1',
+    '-1:AB',
+    '@x',
+    '-',
+    '-5a',
+    '+5',
+    '\t=1',
+    ' =1',
+    '\r\n=1',
+    '＝1',
+    '-1e5',
+    '--5',
+  ])('a text that would be a formula is text: %j', (text) => {
+    expect(one(text)).toBe(`'${text}`);
+  });
+
+  test.each([
+    '1234567890123456',
+    '-1234567890123456',
+    '1.234567890123456',
+    '00123',
+    '4E10',
+    '12e-3',
+    '9'.repeat(78),
+  ])('what would lose digits is text: %s', (text) => {
+    expect(one(text)).toBe(`'${text}`);
+  });
+
+  test.each([
+    '',
+    '0',
+    '5',
+    '-5',
+    '123456789012345',
+    '0.000000001',
+    '-0.5',
+    '1.50',
+    'abc',
+    '0:AB',
+    '{"a":-1}',
+    't',
+  ])('everything else stays as it is: %j', (text) => {
+    expect(one(text)).toBe(text);
+  });
+
+  test('times lose their zone, truths are words, and null stays nothing', () => {
+    const cells = ['2026-01-01 00:00:31+00', '2026-01-01 00:00:31.5+00', 't', 'f', null, 't'];
+    const truths = [false, false, true, true, true, false];
+    expect(forSpreadsheets(cells, truths)).toEqual([
+      ...['2026-01-01 00:00:31', '2026-01-01 00:00:31.5', 'true', 'false', null, 't'],
+    ]);
+  });
+
+  test('no text of any kind is a formula, or loses digits as a number', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[-+=@]?[0-9.eE]{0,30}$/)), (text) => {
+        const [cell = ''] = forSpreadsheets([text]);
+        const isNumber = /^-?[\d.]+$/.test(cell ?? '') && String(Number(cell)).replace(/e.*/, '') !== '';
+        expect(/^[=+@]/.test(cell ?? '') || (/^-/.test(cell ?? '') && !isNumber)).toBe(false);
+      }),
+    );
+  });
+});
