@@ -4,7 +4,15 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { account_state_changes, account_states } from '../src/db/schema/ton/account-states.ts';
-import { digits, extraCurrencies, flag, int64, text, texts } from '../src/records/members/scalar.ts';
+import {
+  digits,
+  extraCurrencies,
+  flag,
+  int64,
+  requiredCount,
+  text,
+  texts,
+} from '../src/records/members/scalar.ts';
 
 /** One element of `accounts` of GET /api/v3/accountStates. */
 export const accountStateFull = z.strictObject({
@@ -20,7 +28,7 @@ export const accountStateFull = z.strictObject({
   code_hash: optionalHash,
   data_boc: text,
   code_boc: text,
-  contract_methods: z.array(z.int()).nullish(),
+  contract_methods: z.array(requiredCount).nullish(),
   interfaces: texts,
   suspended: flag,
 });

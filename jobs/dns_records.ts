@@ -1,4 +1,4 @@
-import { account, hexKey, optionalAddress } from '../src/records/members/form.ts';
+import { account, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
@@ -13,8 +13,8 @@ export const dnsRecord = z.strictObject({
   domain: z.string(),
   dns_next_resolver: optionalAddress,
   dns_wallet: optionalAddress,
-  dns_site_adnl: hexKey,
-  dns_storage_bag_id: hexKey,
+  dns_site_adnl: optionalKey,
+  dns_storage_bag_id: optionalKey,
 });
 
 const tables = { dns_records };

@@ -10,7 +10,8 @@ import {
   tag,
   transactionId,
 } from '../src/records/members/node-scalar.ts';
-import { digits, requiredSeconds, timeOf } from '../src/records/members/scalar.ts';
+import { MASTERCHAIN } from '../src/ton/shard.ts';
+import { count, digits, requiredSeconds, timeOf } from '../src/records/members/scalar.ts';
 
 /** The result of getExtendedAddressInformation. The account's own state has members by its kind, all kept. */
 export const fullAccountState = z.strictObject({
@@ -22,7 +23,7 @@ export const fullAccountState = z.strictObject({
   block_id: blockIdExt,
   sync_utime: requiredSeconds,
   account_state: z.looseObject({ '@type': z.string() }),
-  revision: z.int().nullish(),
+  revision: count,
 });
 
 const tables = { extended_account_states };
@@ -31,7 +32,7 @@ const states = {
   method: 'getExtendedAddressInformation',
   shape: 'one',
   record: fullAccountState,
-  id: ['address.account_address', 'block_id.seqno'],
+  id: ['address.account_address', 'block_id.root_hash'],
   rows: stateRows,
 } as const;
 
@@ -67,7 +68,7 @@ function stateRows(record: z.output<typeof fullAccountState>, extra: Extra): Row
   const state = record.account_state;
   const row = {
     address: address.account_address,
-    mc_seqno: block_id.seqno,
+    mc_seqno: block_id.workchain === MASTERCHAIN ? block_id.seqno : null,
     sync_utime: timeOf(sync_utime),
     balance,
     extra_currencies: extra_currencies?.map(({ id, amount }) => ({ id, amount })),

@@ -7,7 +7,8 @@ import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { masterchain_heads } from '../src/db/schema/ton/masterchain-heads.ts';
 import { block, blockRows } from '../src/records/block.ts';
-import { blockIdExt, hash, tag } from '../src/records/members/node-scalar.ts';
+import { hash } from '../src/records/members/form.ts';
+import { blockIdExt, tag } from '../src/records/members/node-scalar.ts';
 
 /** The result of getMasterchainInfo: the node's head. */
 export const nodeHead = z.strictObject({

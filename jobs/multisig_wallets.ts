@@ -1,19 +1,19 @@
-import { account, optionalHash } from '../src/records/members/form.ts';
+import { account, addresses, optionalHash } from '../src/records/members/form.ts';
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
 import { extraOutside, type Extra } from '../src/dataset/record.ts';
 import { multisig_wallets } from '../src/db/schema/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
-import { digits, int, requiredInt64, texts } from '../src/records/members/scalar.ts';
+import { digits, int, requiredInt64 } from '../src/records/members/scalar.ts';
 
 /** One element of `multisigs` of GET /api/v3/multisig/wallets. */
 export const multisigWallet = z.strictObject({
   address: account,
   next_order_seqno: digits,
   threshold: int,
-  signers: texts,
-  proposers: texts,
+  signers: addresses,
+  proposers: addresses,
   last_transaction_lt: requiredInt64,
   code_hash: optionalHash,
   data_hash: optionalHash,

@@ -5,6 +5,7 @@ import { orNull, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { shard_block_proofs } from '../src/db/schema/ton/shard-block-proofs.ts';
 import { blockIdExt, tag } from '../src/records/members/node-scalar.ts';
+import { requiredFlag } from '../src/records/members/scalar.ts';
 
 /** The result of getShardBlockProof. */
 export const shardBlockProof = z.strictObject({
@@ -15,7 +16,7 @@ export const shardBlockProof = z.strictObject({
   mc_proof: z.array(
     z.strictObject({
       '@type': tag,
-      to_key_block: z.boolean(),
+      to_key_block: requiredFlag,
       from: blockIdExt,
       to: blockIdExt,
       dest_proof: z.string(),

@@ -5,7 +5,7 @@ import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { token_metadata } from '../src/db/schema/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
-import { flag, freeForm, text } from '../src/records/members/scalar.ts';
+import { flag, freeForm, requiredFlag, text } from '../src/records/members/scalar.ts';
 import { contentDecimals } from '../src/records/members/token-content.ts';
 
 const tokenInfo = z.strictObject({
@@ -24,7 +24,7 @@ const tokenInfo = z.strictObject({
 /** An entry of a `metadata` map, with its key as `address`. */
 export const metadataEntry = z.strictObject({
   address: account,
-  is_indexed: z.boolean(),
+  is_indexed: requiredFlag,
   token_info: z.array(tokenInfo).nullish(),
 });
 

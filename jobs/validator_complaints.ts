@@ -12,6 +12,8 @@ import {
   digits,
   flag,
   int,
+  real,
+  requiredCount,
   requiredSeconds,
   seconds,
   text,
@@ -31,7 +33,7 @@ const vote = z.strictObject({
  */
 export const validatorComplaint = z.strictObject({
   cycle_start: seconds,
-  election_id: z.int(),
+  election_id: requiredCount,
   complaint_hash: hash,
   validator_pubkey: optionalKey,
   adnl_addr: optionalKey,
@@ -46,7 +48,7 @@ export const validatorComplaint = z.strictObject({
   voted_validators: elsewhere(z.array(vote).nullish()),
   vset_id: optionalHash,
   weight_remaining: digits,
-  approved_percent: z.number().nullish(),
+  approved_percent: real,
   is_passed: flag,
 });
 

@@ -1,11 +1,11 @@
-import { account, optionalAddress } from '../src/records/members/form.ts';
+import { account, addresses, optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { vesting_contracts } from '../src/db/schema/ton/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
-import { count, digits, texts } from '../src/records/members/scalar.ts';
+import { count, digits } from '../src/records/members/scalar.ts';
 
 /** One element of `vesting_contracts` of GET /api/v3/vesting. */
 export const vestingContract = z.strictObject({
@@ -17,7 +17,7 @@ export const vestingContract = z.strictObject({
   sender_address: optionalAddress,
   owner_address: optionalAddress,
   total_amount: digits,
-  whitelist: texts,
+  whitelist: addresses,
 });
 
 const tables = { vesting_contracts };

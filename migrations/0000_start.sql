@@ -592,7 +592,7 @@ CREATE TABLE "ton"."dns_records" (
 --> statement-breakpoint
 CREATE TABLE "ton"."extended_account_states" (
 	"address" text NOT NULL,
-	"mc_seqno" integer NOT NULL,
+	"mc_seqno" integer,
 	"sync_utime" timestamp with time zone NOT NULL,
 	"balance" numeric,
 	"extra_currencies" jsonb,
@@ -608,7 +608,7 @@ CREATE TABLE "ton"."extended_account_states" (
 	"block_file_hash" text NOT NULL,
 	"extra" jsonb,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "extended_account_states_address_mc_seqno_pk" PRIMARY KEY("address","mc_seqno")
+	CONSTRAINT "extended_account_states_address_block_root_hash_pk" PRIMARY KEY("address","block_root_hash")
 );
 --> statement-breakpoint
 CREATE TABLE "ton"."jetton_burns" (

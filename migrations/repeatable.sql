@@ -228,16 +228,28 @@ comment on column etl.coverage_report.read_twice is 'Times that were read a seco
 comment on column etl.coverage_report.refused is 'Times that could not be read and are not asked for before a pause is over.';
 comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null where nothing is wrong.';
 
+-- Details of actions are kept as they came, and servers may print addresses in other forms than the tables hold.
+create or replace function etl.raw_address(word text) returns text language sql immutable parallel safe as $$
+  select case
+    when word ~ '^(-1|0):[0-9A-Fa-f]{64}$' then upper(word)
+    when word ~ '^[A-Za-z0-9+/_-]{48}$' then (
+      select case get_byte(bytes, 1) when 255 then '-1' else get_byte(bytes, 1)::text end || ':' ||
+        upper(encode(substring(bytes from 3 for 32), 'hex'))
+      from decode(translate(word, '-_', '+/'), 'base64') as bytes)
+  end
+$$;
+comment on function etl.raw_address is 'The raw form of an account''s address in raw or friendly form; null for anything else.';
+
 create or replace view etl.seen_multisigs as
-select a.details->>'destination' as address, a.start_lt as lt, a.utime
-from ton.actions a where a.type in ('multisig_create_order', 'multisig_execute') and a.details->>'destination' is not null;
+select etl.raw_address(a.details->>'destination') as address, a.start_lt as lt, a.utime
+from ton.actions a where a.type in ('multisig_create_order', 'multisig_execute') and etl.raw_address(a.details->>'destination') is not null;
 comment on view etl.seen_multisigs is 'Multisig wallets that indexed actions name: whom multisig_wallets looks up.';
 comment on column etl.seen_multisigs.address is 'Account of the multisig wallet, raw form, out of an action''s details.';
 comment on column etl.seen_multisigs.lt is 'Logical time at which the action that names the wallet began.';
 comment on column etl.seen_multisigs.utime is 'block time, UTC, of the action that names the wallet.';
 
 create or replace view etl.seen_multisig_orders as
-select case a.type when 'multisig_create_order' then a.details->>'destination_order' else a.details->>'destination' end as address,
+select etl.raw_address(case a.type when 'multisig_create_order' then a.details->>'destination_order' else a.details->>'destination' end) as address,
   a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('multisig_create_order', 'multisig_approve');
 comment on view etl.seen_multisig_orders is 'Orders of multisig wallets that indexed actions name: whom multisig_orders looks up.';
@@ -263,7 +275,7 @@ comment on column etl.seen_telemints.lt is 'Logical time of the last transaction
 comment on column etl.seen_telemints.loaded_at is 'When the row of the item was written last, or the first auction of its code, whichever came later, wall time, UTC.';
 
 create or replace view etl.seen_vestings as
-select a.details->>'vesting' as address, a.start_lt as lt, a.utime
+select etl.raw_address(a.details->>'vesting') as address, a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('vesting_send_message', 'vesting_add_whitelist');
 comment on view etl.seen_vestings is 'Vesting contracts that indexed actions name: whom vesting_contracts looks up.';
 comment on column etl.seen_vestings.address is 'Account of the vesting contract, raw form, out of an action''s details; null where they lack it.';

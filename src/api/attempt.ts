@@ -17,7 +17,7 @@ import type { Attempt, Exchange } from './exchange.ts';
 import { readBody, type BodyText } from './response/body-text.ts';
 import type { KeyGuard } from './response/key-guard.ts';
 import { ApiFailedError } from './response/api-failed-error.ts';
-import { parseJson } from './response/parse-json.ts';
+import { parseBody } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary } from './response/reason.ts';
 import type { ApiFacts } from './server-facts.ts';
@@ -239,7 +239,7 @@ async function parse<T>(
   response: ReadResponse,
 ): Promise<T> {
   try {
-    const body = parseJson(response.text, response.body);
+    const body = parseBody(response.text, response.body);
     await call.flight.turn();
     if (!call.envelope) return call.parse(body, response.strings, call.limit);
     const opened = openEnvelope(body);

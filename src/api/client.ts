@@ -10,10 +10,11 @@ import type { Recorder } from './recorder.ts';
 import { attempt, type Call, type AttemptContext, type ReadBytes } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
-import { createPreparer, readBaseUrl } from './prepare.ts';
+import { createPreparer, readBaseUrl, rpcPath } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
 import { guardKey } from './response/key-guard.ts';
 import { summary } from './response/reason.ts';
+import { NoEndpointError } from '../errors.ts';
 import { createRedactor } from '../settings/redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
 import { createRetryLog } from './retry-log.ts';
@@ -84,7 +85,7 @@ export interface CallRequest<T> extends RequestOptions<T> {
 /** The one way to the API. Its methods throw the API errors of `errors.ts`, or the reason of an aborted signal. */
 export interface ApiClient {
   get<T>(request: GetRequest<T>): Promise<Exchange<T>>;
-  /** Calls a v2 method and parses the `result` of its envelope. */
+  /** Calls a v2 method, by its own route or over JSON-RPC where the server has none, and parses the `result` of its envelope. */
   call<T>(request: CallRequest<T>): Promise<Exchange<T>>;
   readonly stats: Stats;
   /** True where the server lacks an endpoint, as far as it is known: nothing of it is worth planning. */
@@ -167,19 +168,24 @@ interface AskParts {
   readonly run: <T>(call: Call<T>, signal: AbortSignal | undefined) => Promise<Exchange<T>>;
 }
 
-/** Asks for no more than the server has, and once more where it says what would pass. */
+/** Asks for no more than the server has, and once more where it says what would pass, or may have a method elsewhere. */
 function createAsk({ prepare, facts, run }: AskParts) {
   return async function ask<T>(request: GetRequest<T> | CallRequest<T>): Promise<Exchange<T>> {
     const limit = facts.withinLimit(request.params?.['limit']);
     const params = limit === undefined ? request.params : { ...request.params, limit };
-    const prepared = prepare({ ...request, params });
-    facts.requireEndpoint(prepared.path);
+    const envelope = 'method' in request;
+    // A server may have v2's methods only over their common route.
+    const byRpc = envelope && facts.lacks(`/api/v2/${request.method}`);
+    const prepared = prepare({ ...request, params, byRpc });
+    const route = byRpc ? rpcPath(request.method) : prepared.path;
+    facts.requireEndpoint(route);
     const sent = typeof limit === 'number' ? limit : undefined;
     try {
-      const envelope = 'method' in request;
       return await run({ ...request, ...prepared, limit: sent, envelope }, request.signal);
     } catch (error) {
-      if (!facts.learn(prepared.path, error) || sent === undefined) throw error;
+      const isLess = facts.learn(route, error) && sent !== undefined;
+      const isElsewhere = envelope && !byRpc && error instanceof NoEndpointError;
+      if (!isLess && !isElsewhere) throw error;
       return await ask(request);
     }
   };

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import type { Params } from '../dataset/paginator.ts';
+import type { Param, Params } from '../dataset/paginator.ts';
 import { toQuery } from './query.ts';
 import { ACCEPT_ENCODING, type Outgoing } from './transport.ts';
 
@@ -10,14 +10,50 @@ export interface Prepared {
   readonly outgoing: Outgoing;
 }
 
-/** A v3 path below the host, or a v2 method, with its parameters. */
-type PreparableCall = ({ readonly path: string } | { readonly method: string }) & {
+/**
+ * A v3 path below the host, or a v2 method, with its parameters. `byRpc`: the method is called over the one route that v2
+ * has for all of them.
+ */
+type PreparableCall = ({ readonly path: string } | { readonly method: string; readonly byRpc?: boolean }) & {
   readonly params?: Params | undefined;
   readonly timeoutMs?: number | undefined;
 };
 
-/** Makes a request of a call: a v2 method is its path. */
+/** Makes a request of a call: a v2 method is its path, however it is called. */
 export type Preparer = (call: PreparableCall) => Prepared;
+
+/** Path of the one route by which a v2 method can be called, and of none else: what a server lacks is known by it. */
+export function rpcPath(method: string): string {
+  return `${RPC}#${method}`;
+}
+
+const RPC = '/api/v2/jsonRPC';
+/** Parameters that are numbers in a body, where others are text; in a query all are text. */
+const NUMBERS = new Set(['limit', 'workchain', 'seqno', 'from_seqno']);
+
+/** Whole things of a known size. What answers there with more is not the API, and may be asked again. */
+const LARGEST_THINGS: Readonly<Record<string, number>> = {
+  '/api/v3/masterchainInfo': 2 ** 16,
+  '/api/v2/getMasterchainInfo': 2 ** 16,
+  '/api/v3/masterchainBlockShardState': 2 ** 22,
+  '/api/v2/tryLocateTx': 2 ** 24,
+  '/api/v2/getExtendedAddressInformation': 2 ** 24,
+  '/api/v2/getShardBlockProof': 2 ** 24,
+};
+/** Of a list of few rows one may still be large, as a trace of thousands of transactions is. */
+const LARGEST_ROW = 2 ** 25;
+/** Far more than a row of many takes. */
+const LARGE_ROW = 2 ** 17;
+/** More than this is no page of the API, and several of them at once would fill the memory. */
+const LARGEST_LIST = 2 ** 27;
+
+/** The most bytes that a response may have. */
+function mostBytesOf(path: string, { limit }: Params): Outgoing['most'] {
+  const bytes = LARGEST_THINGS[path];
+  if (bytes !== undefined) return { bytes, isList: false };
+  const ofRows = typeof limit === 'number' ? LARGEST_ROW + limit * LARGE_ROW : LARGEST_LIST;
+  return { bytes: Math.min(ofRows, LARGEST_LIST), isList: true };
+}
 
 interface PreparerOptions {
   /** Path before `/api`, without a slash at its end. */
@@ -44,9 +80,24 @@ export function createPreparer({
   return ({ params = {}, timeoutMs: own = timeoutMs, ...call }) => {
     const path = 'path' in call ? call.path : `/api/v2/${call.method}`;
     const query = toQuery(params);
+    const shared = { headers, timeoutMs: own, most: mostBytesOf(path, params) };
+    if ('method' in call && call.byRpc === true) {
+      const label = `POST ${RPC} ${call.method}`;
+      const body = rpcBody(call.method, params);
+      return { path, query, outgoing: { ...shared, target: `${prefix}${RPC}`, body, label } };
+    }
     const target = `${prefix}${path}${query === '' ? '' : `?${query}`}`;
-    return { path, query, outgoing: { target, headers, label: `GET ${path}`, timeoutMs: own } };
+    return { path, query, outgoing: { ...shared, target, label: `GET ${path}` } };
   };
+}
+
+function rpcBody(method: string, params: Params): string {
+  const given = Object.entries(params).map(([name, value]): [string, Param] => [
+    name,
+    NUMBERS.has(name) && typeof value === 'string' ? Number(value) : value,
+  ]);
+  const named: Params = Object.fromEntries(given);
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: named });
 }
 
 function checkedKey(key: string): string {

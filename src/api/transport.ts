@@ -20,9 +20,13 @@ export interface Outgoing {
   /** Path and query as they are sent. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Posted as JSON; left out: the request is a GET. */
+  readonly body?: string;
   /** For messages: `GET /api/v3/blocks`. */
   readonly label: string;
   readonly timeoutMs: number;
+  /** What the decoded body of a 200 may have; of a list less can be asked for where it has more. */
+  readonly most: { readonly bytes: number; readonly isList: boolean };
 }
 
 /** The status line and headers of a response, known before its body. */
@@ -65,7 +69,7 @@ interface BetweenHeadAndBody {
 export interface Transport {
   /**
    * Sends at once. Throws the signal's reason when aborted, ApiUnavailableError without a connection, ApiTimeoutError
-   * when the whole takes longer than its timeout, RequestTooLargeError for a 200 whose body is too long to be held, and
+   * when the whole takes longer than its timeout, RequestTooLargeError for a 200 whose list is too long to be held, and
    * BadResponseError for one whose body is cut off or cannot be decoded.
    */
   send(outgoing: Outgoing, signal: AbortSignal, between: BetweenHeadAndBody): Promise<ApiResponse>;
@@ -141,11 +145,14 @@ async function send(
 /** Sends, and waits for the status line. */
 async function request(
   { agent, origin, through }: Pick<Wire, 'agent' | 'origin' | 'through'>,
-  { target, headers, label }: Outgoing,
+  { target, headers, body, label }: Outgoing,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   try {
-    return await agent.request({ origin, method: 'GET', path: target, headers, signal });
+    const how = { origin, path: target, signal };
+    if (body === undefined) return await agent.request({ ...how, method: 'GET', headers });
+    const typed = { ...headers, 'content-type': 'application/json' };
+    return await agent.request({ ...how, method: 'POST', headers: typed, body });
   } catch (error) {
     throw new ApiUnavailableError(
       `${label}: no response from ${origin}${through ?? ''} (${wireReason(error)})`,
@@ -159,26 +166,30 @@ async function request(
 
 /** Reads and decodes the body. What a body says matters less where the status has said it, so then none is lost. */
 async function receive(
-  { label }: Outgoing,
+  { label, most: { bytes: most, isList } }: Outgoing,
   response: Dispatcher.ResponseData,
   beforeReading: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Pick<ApiResponse, 'body' | 'bytes'>> {
   const isWanted = response.statusCode === 200;
   try {
     const length = Number(oneOf(response.headers['content-length']) ?? NaN);
-    const raw = await gather(response.body, { most: isWanted ? LONGEST_BODY : LONGEST_REASON, length });
+    const raw = await gather(response.body, { most: isWanted ? most : LONGEST_REASON, length });
     await beforeReading();
-    const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
+    const decoded = await decode(
+      raw,
+      oneOf(response.headers['content-encoding']),
+      isWanted ? most : LONGEST_REASON,
+    );
     // Decoding would put U+FFFD in their place, and the page would be stored with them.
     if (isWanted && !isUtf8(decoded)) throw new Error('bytes that are not UTF-8');
     return { body: decoded, bytes: raw.byteLength };
   } catch (error) {
     if (!isWanted) return { body: Buffer.alloc(0), bytes: 0 };
-    if (error instanceof RangeError)
-      throw new RequestTooLargeError(`${label}: the response is longer than ${LONGEST_BODY / 2 ** 20} MiB`, {
-        cause: error,
-        hint: 'No page of the API is: a proxy may answer for it. Look at the response with curl.',
-      });
+    if (error instanceof RangeError) {
+      const message = `${label}: the response is longer than ${most / 2 ** 20} MiB`;
+      const hint = 'None of the API is: a proxy may answer for it. Look at the response with curl.';
+      throw new (isList ? RequestTooLargeError : BadResponseError)(message, { cause: error, hint });
+    }
     throw new BadResponseError(`${label}: the response was cut off or broken (${wireReason(error)})`, {
       cause: error,
       hint: 'A proxy or the connection breaks off responses; repeating the request did not help.',
@@ -189,8 +200,6 @@ async function receive(
 /** The content codings that are asked for, and none else. */
 export const ACCEPT_ENCODING = 'gzip, br, deflate';
 
-/** More than this is no page of the API, and several of them at once would fill the memory. */
-const LONGEST_BODY = 2 ** 27;
 /** Of what is no success only a few words are used. */
 const LONGEST_REASON = 2 ** 20;
 
@@ -230,11 +239,11 @@ function grown(memory: ArrayBuffer, used: number, needed: number): ArrayBuffer {
 const DECODED = { chunkSize: 2 ** 17 };
 
 /** Decodes on zlib's threads, so that a page costs the event loop nothing but its parsing. */
-async function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> {
+async function decode(raw: Buffer, encoding: string | undefined, most: number): Promise<Buffer> {
   const decoder = decoderOf(encoding?.toLowerCase() ?? '');
   if (decoder === undefined) return raw;
   decoder.end(raw);
-  const decoded = await gather(decoder, { most: LONGEST_BODY, length: NaN });
+  const decoded = await gather(decoder, { most, length: NaN });
   giveMemory(raw.buffer);
   return decoded;
 }

@@ -133,7 +133,7 @@ function assemble(
   owner: string,
 ): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
-  const listeners: ((event: PageEvent) => void)[] = [];
+  const listeners: ((event: PageEvent) => void)[] = [warnOfUnfit(logger)];
   const tuning = rememberTuning(logger);
   const lengthOf = (dataset: Dataset, streams: number) =>
     leaseLength(api.inFlight.target / streams, tuning(dataset).density.pageSeconds());
@@ -160,6 +160,26 @@ function assemble(
       },
     },
     subscribe: (listener) => void listeners.push(listener),
+  };
+}
+
+/** Reasons that are remembered: what is wrong with each record of its own would fill the log. */
+const MOST_REASONS = 100;
+
+/** Says once of each reason that records go to quarantine for it. */
+function warnOfUnfit(logger: Logger): (event: PageEvent) => void {
+  const told = new Set<string>();
+  return ({ dataset, records, unfit = [] }) => {
+    for (const { path, reason } of unfit) {
+      const place = path.replaceAll(/\d+/g, '*').slice(0, 100);
+      const key = `${dataset} ${place} ${reason}`;
+      if (told.has(key) || told.size >= MOST_REASONS) continue;
+      told.add(key);
+      logger.warn(
+        { dataset, path: place, reason, records: unfit.length, of: records },
+        'records do not fit the schema and go to quarantine',
+      );
+    }
   };
 }
 

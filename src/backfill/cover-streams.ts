@@ -1,4 +1,5 @@
 import { lacksEndpoint } from '../crawl/failure-policy.ts';
+import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
 import type { HeldBack } from '../crawl/streams/reach.ts';
@@ -41,6 +42,8 @@ export interface Covered {
   readonly delayed: ReadonlyMap<string, Range>;
   /** Why it ended before it was done, such as a cap on requests. */
   readonly stoppedBy: IncompleteError | undefined;
+  /** What of the range is in quarantine. */
+  readonly unfit: readonly Unfit[];
   /** What `plan` expected of this range, and what came. */
   readonly settled: readonly Settled[];
 }
@@ -72,13 +75,14 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   missing = new Map([...missing].filter(([dataset]) => !absent.has(dataset)));
   const delayed = delayedOf(datasets, range, watermark);
   const waiting = { ...context, signal: options.stop.leaving };
-  const { refused, settled } = await outlastDatabase(waiting, async () => ({
+  const { refused, settled, unfit } = await outlastDatabase(waiting, async () => ({
     refused: (await readAllRefused(context.database)).filter(
       ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
     ),
     settled: await settleEstimates(context.database, range),
+    unfit: await readUnfit(context.database, datasets, range),
   }));
-  return { missing, absent, refused, delayed, stoppedBy, settled };
+  return { missing, absent, refused, delayed, stoppedBy, settled, unfit };
 }
 
 /** Of datasets that nobody has asked for by name and of which nothing was ever read. */

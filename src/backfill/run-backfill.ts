@@ -1,3 +1,4 @@
+import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
 import type { RunContext } from '../crawl/collections/walk-context.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
@@ -45,7 +46,7 @@ export interface BackfillReport {
   /** Before streams are read; what it returns learns how they go on. */
   onStreams(range: Range, watermark: number): Promise<StreamsReport>;
   onCovered(covered: Covered, range: Range, isWhole: boolean): void;
-  onCollections(read: CollectionsRead): void;
+  onCollections(read: CollectionsRead & { readonly unfit: readonly Unfit[] }): void;
 }
 
 interface StreamsReport {
@@ -94,7 +95,8 @@ async function cover(
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
     await confirmServer(run);
     progress.end();
-    const isWhole = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);
+    const isRead = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);
+    const isWhole = isRead && !covered.unfit.some(({ isMuch }) => isMuch);
     report.onCovered(covered, range, isWhole);
     return isWhole;
   } catch (error) {
@@ -113,6 +115,8 @@ async function readBehind(
   if (collections.length === 0 || stop.finishing.aborted) return true;
   const read = await readCollectionsOnce({ ...run, range, firstSeqno: chain.first.seqno }, collections);
   await confirmServer(run);
-  report.onCollections(read);
-  return read.isWhole;
+  const unfit = await outlastDatabase(waitingOf(run), () => readUnfit(run.context.database, collections));
+  const isWhole = read.isWhole && !unfit.some(({ isMuch }) => isMuch);
+  report.onCollections({ ...read, isWhole, unfit });
+  return isWhole;
 }

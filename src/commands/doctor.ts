@@ -2,10 +2,13 @@ import { openApi } from '../app/open-crawl.ts';
 import type { Store } from '../app/store.ts';
 import { systemClock } from '../clock.ts';
 import { readChainInfo } from '../crawl/watermark/chain-info.ts';
+import { chooseDatasets } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readsOnly } from '../db/connection/read-only.ts';
 import { examineChain, findingOf } from '../doctor/examine-chain.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import { examineDisk } from '../doctor/examine-disk.ts';
+import { examineRoutes } from '../doctor/examine-routes.ts';
 import { examineSettings } from '../doctor/examine-settings.ts';
 import type { DoctorFinding } from '../doctor/finding.ts';
 import { writeBundle } from '../doctor/write-bundle.ts';
@@ -54,9 +57,21 @@ async function examineApi(invocation: Invocation, store: Store): Promise<DoctorF
   const now = config.network === 'demo' ? undefined : invocation.now;
   try {
     return await withHost(invocation, store, (opened) =>
-      closeAfter(openApi({ ...invocation, ...opened, config }), (api) => {
+      closeAfter(openApi({ ...invocation, ...opened, config }), async (api) => {
         const read = (signal: AbortSignal) => readChainInfo(api, signal);
-        return examineChain({ ...store, read, finishing: opened.stop.finishing, now });
+        const { finishing } = opened.stop;
+        const ofChain = await examineChain({ ...store, read, finishing, now });
+        // Where not even the head was answered, each route would say the same.
+        if (ofChain.some(({ check }) => check === 'budget' || check === 'api')) return ofChain;
+        const datasets = chooseDatasets(config.datasets, await loadDatasets());
+        const asking = {
+          api,
+          datasets,
+          choices: config.choices,
+          chain: await read(finishing),
+          signal: finishing,
+        };
+        return [...ofChain, ...(await examineRoutes(asking))];
       }),
     );
   } catch (error) {

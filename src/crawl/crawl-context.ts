@@ -1,6 +1,7 @@
 import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import type { Rejected } from '../dataset/job.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Partitions } from '../db/write/partitions.ts';
 import type { Logger } from '../logger.ts';
@@ -26,6 +27,8 @@ export interface PageEvent {
   /** The pool or account that it was read for; empty where a dataset is read as a whole. */
   readonly scope: string;
   readonly records: number;
+  /** Those of them that do not fit their schema, each with the path and the reason. */
+  readonly unfit?: readonly Pick<Rejected, 'path' | 'reason'>[];
   /** What the page completed; undefined where it completed nothing yet. */
   readonly completed: Range | undefined;
   readonly bytes: number;

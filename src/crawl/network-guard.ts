@@ -115,7 +115,7 @@ function withLook(api: ApiClient, openLook: () => (named: readonly number[]) => 
 }
 
 /** An older server leaves it out; what else is wrong with a block is the reader's to say. */
-const Block = z.object({ global_id: z.number().nullish() }).nullish().catch(undefined);
+const Block = z.object({ global_id: z.coerce.number().nullish() }).nullish().catch(undefined);
 const Blocks = z.object({ blocks: z.array(Block).nullish().catch(undefined), last: Block }).catch({});
 
 function namedIn(body: unknown): number[] {
@@ -124,7 +124,7 @@ function namedIn(body: unknown): number[] {
 }
 
 const MEMBER = '"global_id"';
-const VALUE = /^\s*:\s*(-?\d+)/;
+const VALUE = /^\s*:\s*"?(-?\d+)/;
 /** The longest value, with spaces around its colon. */
 const LONGEST = 24;
 

@@ -6,6 +6,7 @@ import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';
 import { offset } from './paginators/offset.ts';
 import { seqnos } from './paginators/seqnos.ts';
+import { canonicalRecord } from './record.ts';
 import { memberText, readResponse, type RecordSpec } from './read-response.ts';
 import type {
   AnyWalk,
@@ -108,8 +109,9 @@ export function lookup<Rec>(spec: WalkSpec<Rec> & LookupOptions): LookupWalk {
     refreshSeconds,
     unknownForSeconds,
     answers: (raw) => {
-      const key = memberText(raw, answers.key);
-      const lt = answers.lt === undefined ? undefined : memberText(raw, answers.lt);
+      const record = canonicalRecord(spec.record, raw);
+      const key = memberText(record, answers.key);
+      const lt = answers.lt === undefined ? undefined : memberText(record, answers.lt);
       return key === undefined ? undefined : { key, lt };
     },
   };
@@ -125,7 +127,8 @@ export function backward<Rec>(
     ...common('backward', spec),
     paginator: newestFirst(),
     place: (raw) => {
-      const [lt, hash] = [memberText(raw, place.lt), memberText(raw, place.hash)];
+      const record = canonicalRecord(spec.record, raw);
+      const [lt, hash] = [memberText(record, place.lt), memberText(record, place.hash)];
       return lt === undefined || hash === undefined ? undefined : { lt, hash };
     },
   };
@@ -133,7 +136,12 @@ export function backward<Rec>(
 
 /** Asks about each masterchain block of a range of time. */
 export function perBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'>): PerBlockWalk {
-  return { kind: 'per_block', ...common('per_block', spec), paginator: seqnos(), isWhole: spec.isWhole };
+  return {
+    kind: 'per_block',
+    ...common('per_block', spec),
+    paginator: seqnos(),
+    isWhole: (records) => spec.isWhole(records.map((raw) => canonicalRecord(spec.record, raw))),
+  };
 }
 
 /** Keeps what the source says at a moment, at most once in `everySeconds`. */

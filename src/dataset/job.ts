@@ -1,3 +1,4 @@
+import { doubledWithin } from './doubled.ts';
 import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables } from './rows.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
@@ -7,7 +8,7 @@ import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
-import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
+import { canonicalRecord, hashOf, NOTHING, readRecord, type Extra } from './record.ts';
 import { rowAsText, type Strings } from './strings.ts';
 import { DAY, spanOfSecond, type Range } from '../range.ts';
 
@@ -37,8 +38,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    */
   readonly rows: (record: Rec, extra: Extra, put: Put) => void;
   /**
-   * For endpoints that may cut a 200 short: see `Page.joins`. Takes the records as they came, also those that go
-   * to quarantine, because a page is not whole for one that is not understood.
+   * For endpoints that may cut a 200 short: see `Page.joins`. Takes all records, also those that go to quarantine, because a page is not whole for one that is not understood.
    */
   readonly joinsOf?: (raws: readonly unknown[]) => Joins | undefined;
   /** How far to keep behind the watermark, where the dataset's source lags behind the chain's. */
@@ -197,10 +197,8 @@ function readAll<Cursor, Rec, T extends Tables>(
   strings: Strings | undefined,
 ): RecordsReading {
   const sorted = raws.map((raw) => takeOrTurn(spec.record, raw, strings));
-  const places = placesOf(
-    spec.position,
-    sorted.map(({ raw }) => raw),
-  );
+  const canonical = sorted.map((one) => one.canonical);
+  const places = placesOf(spec.position, canonical);
   const positions = places.map(({ position }) => position);
   const accepted: AcceptedRecord[] = [];
   const rejected: Rejected[] = [];
@@ -208,8 +206,8 @@ function readAll<Cursor, Rec, T extends Tables>(
     const { strings, raw } = one;
     const { position, span } = places[index] ?? nowhere(raw, undefined, undefined);
     const reading = one.isTaken
-      ? ({ ok: true, record: one.raw, extra: NOTHING } as const)
-      : readRecord(spec.record, raw);
+      ? ({ ok: true, record: one.canonical, extra: NOTHING } as const)
+      : readRecord(spec.record, one);
     if (reading.ok) {
       const { record, extra } = reading;
       const put = putOnce((put) => {
@@ -218,19 +216,25 @@ function readAll<Cursor, Rec, T extends Tables>(
       accepted.push(new Accepted(spec.tables, { position, index, strings, extra, put }));
     } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
   }
-  const joins = spec.joinsOf?.(raws);
+  const joins = spec.joinsOf?.(canonical);
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
 }
 
-/** A record that its schema takes as it is; any other one with strings that are text, for people may read it. */
-type Sorted<Rec> = { readonly strings: Strings } & (
-  { readonly isTaken: true; readonly raw: Rec } | { readonly isTaken: false; readonly raw: unknown }
+/**
+ * A record as it came, and in the form of its schema: the same for one that its schema takes as it is. Any other one has
+ * strings that are text, for people may read it.
+ */
+type Sorted<Rec> = { readonly strings: Strings; readonly raw: unknown } & (
+  | { readonly isTaken: true; readonly canonical: Rec }
+  | { readonly isTaken: false; readonly canonical: unknown }
 );
 
 function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | undefined): Sorted<Rec> {
-  if (isViewOf(schema, raw)) return { isTaken: true, raw, strings: 'bytes' };
-  if (strings !== undefined && isTakenAsIs(schema, raw)) return { isTaken: true, raw, strings };
-  return { isTaken: false, raw: rawOf(raw, strings), strings: 'text' };
+  if (isViewOf(schema, raw)) return { isTaken: true, raw, canonical: raw, strings: 'bytes' };
+  if (strings !== undefined && doubledWithin(schema, raw) === undefined && isTakenAsIs(schema, raw))
+    return { isTaken: true, raw, canonical: raw, strings };
+  const text = rawOf(raw, strings);
+  return { isTaken: false, raw: text, canonical: canonicalRecord(schema, text), strings: 'text' };
 }
 
 /** Rows are asked for twice: whether one is late, and for what is written of them. They are put together the first time. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readSeconds } from '../range.ts';
 import type { Position } from './paginator.ts';
 
@@ -35,7 +36,14 @@ function readId({ id, separator = '/' }: PositionMembers, raw: Readonly<Record<s
     if (typeof part !== 'string' && typeof part !== 'number') return undefined;
     read += index === 0 ? String(part) : `${separator}${part}`;
   }
-  return read;
+  return nameable(read);
+}
+
+/** Names of records are keys, which an index bounds: a longer one is no name that the API has, and its digest has to do. */
+const LONGEST_NAME = 300;
+
+export function nameable(name: string): string {
+  return name.length > LONGEST_NAME ? createHash('sha256').update(name).digest('base64') : name;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,7 +1,8 @@
+import { nameable } from './position.ts';
 import type { ZodType } from 'zod';
 import type { Rejected } from './job.ts';
 import type { Rows } from './rows.ts';
-import { hashOf, readRecord, type Extra } from './record.ts';
+import { canonicalRecord, hashOf, readRecord, type Extra } from './record.ts';
 import type { ResponseReading, Asked } from './walk.ts';
 import { spanOfSecond } from '../range.ts';
 
@@ -24,12 +25,13 @@ export function readResponse<Rec>(
   const fitting: ResponseReading['fitting'][number][] = [];
   const rejected: Rejected[] = [];
   for (const [index, raw] of raws.entries()) {
-    const name = nameOf(raw, id);
-    const reading = readRecord(record, raw);
+    const canonical = canonicalRecord(record, raw);
+    const name = nameOf(canonical, id);
+    const reading = readRecord(record, { raw, canonical });
     if (reading.ok) {
       const { extra } = reading;
       const written = rows(reading.record, extra, { ...asked, rank: first + index });
-      fitting.push({ id: name, rows: written, extra, raw });
+      fitting.push({ id: name, rows: written, extra, canonical });
     } else {
       const utime = Math.floor(Date.parse(asked.at) / 1000);
       const position = { utime, lt: '0', id: name };
@@ -56,5 +58,7 @@ export function memberText(raw: unknown, path: string): string | undefined {
 
 function nameOf(raw: unknown, id: readonly string[]): string {
   const parts = id.map((path) => memberText(raw, path));
-  return parts.length > 0 && parts.every((part) => part !== undefined) ? parts.join('/') : hashOf(raw);
+  return parts.length > 0 && parts.every((part) => part !== undefined)
+    ? nameable(parts.join('/'))
+    : hashOf(raw);
 }

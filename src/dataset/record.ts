@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
 import type { core, ZodType } from 'zod';
+import { canonicalOf } from './declaration/canonical.ts';
 import { isTakenAsIs } from './declaration/check.ts';
+import { doubledWithin } from './doubled.ts';
 
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
@@ -14,18 +16,28 @@ export type RecordReading<Rec> =
   | { readonly ok: true; readonly record: Rec; readonly extra: Extra }
   | { readonly ok: false; readonly path: string; readonly reason: string };
 
+/** A record in the form that its schema takes, as far as its schema knows the form that it came in. */
+export function canonicalRecord(schema: ZodType, raw: unknown): unknown {
+  return isTakenAsIs(schema, raw) ? raw : canonicalOf(schema, raw);
+}
+
 /**
  * Parses one record with a strict schema. Members that the schema does not name are taken out and returned as `extra`:
  * the API grew, which is no fault of the record. Any other mismatch is returned with its path.
  */
-export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): RecordReading<Rec> {
-  if (isTakenAsIs(schema, raw)) return { ok: true, record: raw, extra: NOTHING };
-  const first = schema.safeParse(raw);
+export function readRecord<Rec>(
+  schema: ZodType<Rec>,
+  { raw, canonical }: { readonly raw: unknown; readonly canonical: unknown },
+): RecordReading<Rec> {
+  const twice = doubledWithin(schema, raw);
+  if (twice !== undefined) return { ok: false, path: dotted(twice), reason: 'comes twice in one object' };
+  if (isTakenAsIs(schema, canonical)) return { ok: true, record: canonical, extra: NOTHING };
+  const first = schema.safeParse(canonical);
   if (first.success) return { ok: true, record: first.data, extra: NOTHING };
   const grown = first.error.issues.filter(isGrowth);
   const mismatch = first.error.issues.find((issue) => !isGrowth(issue));
   if (mismatch !== undefined || grown.length === 0) return refusal(mismatch);
-  const copy = structuredClone(raw);
+  const copy = structuredClone(canonical);
   const extra: Record<string, unknown> = {};
   for (const { path, keys } of grown) {
     for (const key of keys) takeOut(copy, [...path, key], extra);
@@ -65,11 +77,31 @@ export function orNull(extra: Extra): Extra | null {
   return Object.keys(extra).length === 0 ? null : extra;
 }
 
-/** The part of `extra` below `prefix`, with the prefix taken off; null where there is none. */
+/** The part of `extra` below `prefix`, of one name or two, with the prefix taken off; null where there is none. */
 export function extraWithin(extra: Extra, prefix: string): Extra | null {
   if (extra === NOTHING) return null;
-  const inside = Object.entries(extra).filter(([path]) => path.startsWith(`${prefix}.`));
+  const inside = byPrefix(extra).get(prefix) ?? [];
   return orNull(Object.fromEntries(inside.map(([path, value]) => [path.slice(prefix.length + 1), value])));
+}
+
+const grouped = new WeakMap<Extra, ReadonlyMap<string, readonly [string, unknown][]>>();
+
+/** By the first name of their paths, and by the first two: a record of thousands of parts asks for each of them. */
+function byPrefix(extra: Extra): ReadonlyMap<string, readonly [string, unknown][]> {
+  const known = grouped.get(extra);
+  if (known !== undefined) return known;
+  const groups = new Map<string, [string, unknown][]>();
+  for (const [path, value] of Object.entries(extra)) {
+    const [first = '', second] = path.split('.', 2);
+    for (const prefix of [first, `${first}.${second}`]) {
+      if (!path.startsWith(`${prefix}.`)) continue;
+      const group = groups.get(prefix);
+      if (group === undefined) groups.set(prefix, [[path, value]]);
+      else group.push([path, value]);
+    }
+  }
+  grouped.set(extra, groups);
+  return groups;
 }
 
 /** `extra` without what lies below the prefixes; null where nothing is left. */

@@ -1,3 +1,5 @@
+import { noteCopy } from './doubled.ts';
+
 /**
  * How the strings of a response stand in memory: as text, or as its UTF-8 bytes, a character for each. Bytes cost a tenth
  * to make, and go to Postgres as they came.
@@ -23,6 +25,7 @@ export function asText(value: unknown): unknown {
       const property = { value: copyOf(member), writable: true, enumerable: true, configurable: true };
       Object.defineProperty(copy, textOf(name), property);
     }
+    noteCopy(copy, source);
   }
   return whole;
 }

@@ -43,7 +43,7 @@ interface Fitting {
   readonly id: string;
   readonly rows: Rows;
   readonly extra: Extra;
-  readonly raw: unknown;
+  readonly canonical: unknown;
 }
 
 /** A response's records, read. */
@@ -111,7 +111,9 @@ export interface LookupWalk extends AnyWalk {
   readonly paginator: BatchPaginator;
   readonly subjects: Subjects;
   /** Reads which subject a record answers for, and the logical time up to which it does. */
-  readonly answers: (raw: unknown) => { readonly key: string; readonly lt: string | undefined } | undefined;
+  readonly answers: (
+    record: unknown,
+  ) => { readonly key: string; readonly lt: string | undefined } | undefined;
   /** A known subject is asked again after so long though nothing shows that it moved; undefined: never. */
   readonly refreshSeconds: number | undefined;
   /** A subject that the source does not know is not asked again for so long. */
@@ -123,7 +125,7 @@ export interface BackwardWalk extends AnyWalk {
   readonly kind: 'backward';
   readonly paginator: BackwardPaginator;
   /** Where a record stands in its account's history; undefined where it does not say. */
-  readonly place: (raw: unknown) => HistoryPlace | undefined;
+  readonly place: (record: unknown) => HistoryPlace | undefined;
 }
 
 /** One response for each masterchain block of a range of time. */

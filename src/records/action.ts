@@ -1,5 +1,6 @@
 import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
 import * as z from 'zod';
+import { canonicalOf } from '../dataset/declaration/canonical.ts';
 import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import type { Extra } from '../dataset/record.ts';
@@ -58,9 +59,9 @@ export function actionRows(record: Action, extra: Extra, put: Put): void {
   const { trace_id, action_id, accounts, transactions } = record;
   const key = { utime: timeOf(record.trace_end_utime), trace_id, action_id };
   const given = {
-    source: textOf(record, 'source'),
-    destination: textOf(record, 'destination'),
-    asset: textOf(record, 'asset'),
+    source: addressOf(record, 'source'),
+    destination: addressOf(record, 'destination'),
+    asset: addressOf(record, 'asset'),
     amount: amountOf(record),
     account_count: accounts?.length,
     transaction_count: transactions?.length,
@@ -78,14 +79,15 @@ function detail({ type, details }: Action, column: ActionColumn): unknown {
   return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), details);
 }
 
-function textOf(record: Action, column: ActionColumn): string | null {
-  const value = detail(record, column);
+/** In the form of the columns, whatever the form in `details`, which are kept as they came. */
+function addressOf(record: Action, column: (typeof ADDRESSES)[number]): string | null {
+  const value = canonicalOf(address, detail(record, column));
   return typeof value === 'string' ? value : null;
 }
 
 /** True where what becomes a column of addresses is an address, or nothing. */
 function namesAddresses(record: Action): boolean {
-  return ADDRESSES.every((column) => ADDRESS.test(textOf(record, column) ?? ''));
+  return ADDRESSES.every((column) => ADDRESS.test(addressOf(record, column) ?? ''));
 }
 
 function amountOf(record: Action): string | null {

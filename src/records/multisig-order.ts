@@ -1,6 +1,6 @@
-import { account, optionalAddress, optionalHash } from './members/form.ts';
+import { account, addresses, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
-import { digits, flag, freeForm, int, requiredInt64, text, texts } from './members/scalar.ts';
+import { digits, flag, freeForm, int, requiredInt64, text } from './members/scalar.ts';
 
 const orderAction = z.strictObject({
   destination: optionalAddress,
@@ -13,9 +13,6 @@ const orderAction = z.strictObject({
   send_mode: int,
 });
 
-/** Seconds of up to 64 bits: some orders never expire. */
-const farSeconds = z.union([z.int(), z.bigint()]).transform(String).nullish();
-
 /** One element of `orders` of GET /api/v3/multisig/orders, and of a wallet's `orders`. */
 export const multisigOrder = z.strictObject({
   address: account,
@@ -25,9 +22,10 @@ export const multisigOrder = z.strictObject({
   sent_for_execution: flag,
   approvals_mask: digits,
   approvals_num: int,
-  expiration_date: farSeconds,
+  // Of up to 64 bits: some orders never expire.
+  expiration_date: digits,
   order_boc: text,
-  signers: texts,
+  signers: addresses,
   last_transaction_lt: requiredInt64,
   code_hash: optionalHash,
   data_hash: optionalHash,

@@ -2,16 +2,8 @@ import * as z from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { RowsOf } from '../dataset/rows.ts';
 import type { account_messages, account_transactions } from '../db/schema/ton/account-transactions.ts';
-import {
-  accountAddress,
-  address,
-  currency,
-  hash,
-  optionalAddress,
-  optionalHash,
-  tag,
-  transactionId,
-} from './members/node-scalar.ts';
+import { account, addressOrNone, hash, optionalHash } from './members/form.ts';
+import { accountAddress, currency, tag, transactionId } from './members/node-scalar.ts';
 import { digits, requiredInt64, requiredSeconds, text, timeOf } from './members/scalar.ts';
 
 const messageData = z.strictObject({
@@ -24,8 +16,8 @@ const messageData = z.strictObject({
 const nodeMessage = z.strictObject({
   '@type': tag,
   hash,
-  source: optionalAddress,
-  destination: optionalAddress,
+  source: addressOrNone,
+  destination: addressOrNone,
   value: digits,
   extra_currencies: z.array(currency).nullish(),
   fwd_fee: digits,
@@ -41,7 +33,7 @@ const nodeMessage = z.strictObject({
 export const nodeTransaction = z.strictObject({
   '@type': tag,
   address: accountAddress,
-  account: address,
+  account,
   utime: requiredSeconds,
   data: text,
   transaction_id: transactionId,

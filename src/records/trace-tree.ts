@@ -1,6 +1,8 @@
 import * as z from 'zod';
+import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts';
 import { isTakenAsIs } from '../dataset/declaration/check.ts';
 import { withFastForm } from '../dataset/declaration/fast-form.ts';
+import { doubledIn, doubledWithin, noteCopy } from '../dataset/doubled.ts';
 import { message, type Message } from './message.ts';
 import { hash, optionalHash } from './members/form.ts';
 import { transaction, type Transaction } from './transaction.ts';
@@ -16,6 +18,9 @@ const node = z.strictObject({
   in_msg: message.nullish(),
   children: z.array(z.unknown()).nullish(),
 });
+
+/** Of members that came twice only one is left, and it need not be the right one. */
+const singleNode = node.refine((value) => doubledWithin(node, value) === undefined, 'a member comes twice');
 
 /** A node as servers send it. */
 const plainNode = z.strictObject({
@@ -60,22 +65,25 @@ const MOST_STEPS = 2_000_000;
  * walk uses no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would;
  * a tree with too many of them does not fit.
  */
-export const traceTree = withFastForm(
-  z.unknown().check(({ value, issues }) => {
-    let steps = 0;
-    for (const place of placesOf(value)) {
-      const reading = node.safeParse(place.value);
-      if (reading.success && nameOf(reading.data) !== undefined) continue;
-      const found = issuesOf(reading.error, place);
-      issues.push(...found);
-      steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
-      if (steps <= MOST_STEPS) continue;
-      const message = 'too many nodes of the tree have unknown members or do not fit';
-      issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
-      break;
-    }
-  }),
-  isPlain,
+export const traceTree = withOtherForms(
+  withFastForm(
+    z.unknown().check(({ value, issues }) => {
+      let steps = 0;
+      for (const place of placesOf(value)) {
+        const reading = singleNode.safeParse(place.value);
+        if (reading.success && nameOf(reading.data) !== undefined) continue;
+        const found = issuesOf(reading.error, place);
+        issues.push(...found);
+        steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
+        if (steps <= MOST_STEPS) continue;
+        const message = 'too many nodes of the tree have unknown members or do not fit';
+        issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
+        break;
+      }
+    }),
+    isPlain,
+  ),
+  canonicalTree,
 );
 
 /** The nodes of a tree that fits its schema, parents first. */
@@ -86,7 +94,27 @@ export function nodesOf(tree: unknown): TraceNode[] {
 
 /** True of a tree as servers send it: of hashes, without bodies. */
 function isPlain(tree: unknown): boolean {
-  return placesOf(tree).every(({ value }) => isTakenAsIs(plainNode, value));
+  return placesOf(tree).every(({ value }) => isTakenAsIs(plainNode, value) && doubledIn(value) === undefined);
+}
+
+/** A tree whose nodes are in the form of their schema. */
+function canonicalTree(tree: unknown): unknown {
+  const whole: { children: unknown[] } = { children: [tree] };
+  const unread: { readonly children: unknown[] }[] = [whole];
+  for (let above = unread.pop(); above !== undefined; above = unread.pop()) {
+    for (const [position, child] of above.children.entries()) {
+      if (typeof child !== 'object' || child === null) continue;
+      const read = canonicalOf(node, child);
+      const copy = { ...(typeof read === 'object' ? read : child) };
+      noteCopy(copy, child);
+      above.children[position] = copy;
+      const children = [...childrenIn(child)];
+      if (children.length === 0) continue;
+      Object.assign(copy, { children });
+      unread.push({ children });
+    }
+  }
+  return whole.children[0];
 }
 
 /** The places of a tree, parents first; below a node that does not fit too, for what is wrong there is reported with it. */

@@ -1,5 +1,6 @@
 import { hash, optionalHash } from './members/form.ts';
 import * as z from 'zod';
+import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import { extraOutside, extraWithin, NOTHING, type Extra } from '../dataset/record.ts';
@@ -49,9 +50,25 @@ export const trace = z.strictObject({
   warning: text,
   actions: elsewhere(z.array(action).nullish()),
   trace: elsewhere(traceTree.nullish()),
-  transactions_order: elsewhere(texts),
-  transactions: elsewhere(z.record(z.string(), transaction).nullish()),
+  transactions_order: elsewhere(
+    withOtherForms(texts, (order) => (Array.isArray(order) ? order.map(hashOf) : order)),
+  ),
+  transactions: elsewhere(withOtherForms(z.record(z.string(), transaction).nullish(), byHash)),
 });
+
+function hashOf(text: unknown): unknown {
+  return canonicalOf(hash, text);
+}
+
+/** A map by hashes, unless two of its names are forms of one hash. */
+function byHash(map: unknown): unknown {
+  if (typeof map !== 'object' || map === null) return map;
+  const entries = Object.entries(map).map(([name, member]): [string, unknown] => [
+    String(hashOf(name)),
+    member,
+  ]);
+  return new Map(entries).size === entries.length ? Object.fromEntries(entries) : map;
+}
 
 export type Trace = z.output<typeof trace>;
 

@@ -57,6 +57,7 @@ function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagL
   const isBehind = report.lag > longestLagOf(dataset, limits);
   return [
     ...(isBehind ? [{ text: `${name}: {age} behind the clock`, since: at - report.lag }] : []),
+    ...(report.isUnfit ? [{ text: `${name}: many of its records are in quarantine` }] : []),
     ...(unread > 0 ? [{ text: `${name}: ${formatDuration(unread)} of its past are not read yet` }] : []),
   ];
 }

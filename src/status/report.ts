@@ -4,6 +4,7 @@ import type { Database } from '../db/connection/database.ts';
 import { networkName, readNetwork } from '../db/connection/network.ts';
 import { readClock } from '../db/connection/server-clock.ts';
 import { holesIn, readStatus, type Status } from '../db/read/status.ts';
+import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { readSavedWatermark, type SavedWatermark } from '../db/coverage/watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
@@ -32,6 +33,8 @@ export interface DatasetReport {
   /** True of a dataset that is read pool by pool, while no pool is known. */
   readonly isWithoutPools: boolean;
   readonly quarantined: number;
+  /** True where more than a few of its records are in quarantine. */
+  readonly isUnfit: boolean;
   /** Members of the API that no column takes. */
   readonly drift: Status['drift'];
   readonly refused: Status['refused'];
@@ -92,6 +95,7 @@ export async function readReport(
   const status = await readStatus(database);
   const network = await readNetwork(database);
   const wanted = await readWanted(database);
+  const unfit = await readUnfit(database, streams);
   const known = new Set(
     [...status.streams, ...status.refused, ...status.failures, ...status.drift]
       .map(({ dataset }) => dataset)
@@ -105,7 +109,7 @@ export async function readReport(
     for (const table of Object.values(dataset.job.tables)) rows.push(await count(database, table));
     const isWithoutPools = dataset.job.scopes !== undefined && (await readPools(database)).length === 0;
     const since = wanted.get(dataset.name);
-    reports.push(reportOn(dataset, { status, rows, isWithoutPools, since, now }));
+    reports.push(reportOn(dataset, { status, unfit, rows, isWithoutPools, since, now }));
   }
   return {
     at: now,
@@ -140,6 +144,7 @@ function headOf(watermark: SavedWatermark | undefined, now: number): Report['hea
 
 interface ReportFacts {
   readonly status: Status;
+  readonly unfit: readonly Unfit[];
   readonly rows: readonly RowCount[];
   readonly isWithoutPools: boolean;
   readonly since: number | undefined;
@@ -148,7 +153,7 @@ interface ReportFacts {
 
 function reportOn(
   { name }: Dataset,
-  { status, rows, isWithoutPools, since, now }: ReportFacts,
+  { status, unfit, rows, isWithoutPools, since, now }: ReportFacts,
 ): DatasetReport {
   const streams = status.streams.filter((row) => row.dataset === name && row.pass === 0);
   const covered = shared(streams.map((stream) => stream.covered));
@@ -164,6 +169,7 @@ function reportOn(
     lag: lagOf(covered, now),
     isWithoutPools,
     quarantined: status.quarantined.get(name) ?? 0,
+    isUnfit: unfit.some(({ dataset, isMuch }) => dataset === name && isMuch),
     drift: status.drift.filter((row) => row.dataset === name),
     refused: status.refused.filter((row) => row.dataset === name),
     lastError: status.failures.find((row) => row.dataset === name) ?? null,

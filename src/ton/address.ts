@@ -24,6 +24,25 @@ interface AddressReading {
 }
 
 /**
+ * The raw form of an account's address in data: from raw in either case, or friendly with a right checksum. Undefined for
+ * anything else, also for 64 hex digits alone: they do not say their workchain.
+ */
+export function readAddress(text: string): string | undefined {
+  const raw = RAW.exec(text);
+  if (raw !== null) return `${Number(raw[1])}:${(raw[2] ?? '').toUpperCase()}`;
+  if (!FRIENDLY.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  const isKnown = [BOUNCEABLE, NON_BOUNCEABLE].includes(bytes.readUInt8(0) & ~TEST_ONLY);
+  const isWhole = bytes.readUInt16BE(34) === crc16(bytes.subarray(0, 34));
+  return isKnown && isWhole ? rawOf(bytes) : undefined;
+}
+
+/** The raw form of the 36 bytes of a friendly address. */
+function rawOf(bytes: Buffer): string {
+  return `${bytes.readInt8(1)}:${bytes.toString('hex', 2, 34).toUpperCase()}`;
+}
+
+/**
  * The raw form of an address, `workchain:HEX` in upper case, from any form that people have at hand: raw, 64 hex digits
  * (of the basechain), or friendly in base64 or base64url, whose checksum is checked.
  * @throws UsageError with the reason
@@ -55,7 +74,7 @@ function parseFriendly(word: string, testnet: boolean | undefined): string {
   if (testnet === false && (kind & TEST_ONLY) !== 0) {
     throw refusal(word, 'it is marked for test networks only, and this is not one');
   }
-  return rawAddress(word, bytes.readInt8(1), bytes.toString('hex', 2, 34));
+  return rawOf(bytes);
 }
 
 interface AddressWriting {

@@ -8,9 +8,38 @@ interface ShardId {
 /** How a shard is written: a prefix in upper-case hex without padding. */
 export const SHARD = /^[1-9A-F][0-9A-F]{0,15}$/;
 
+const SHARD_BITS = 64n;
+const HEX = /^(?:0x)?([0-9a-f]{1,16})$/i;
+const DECIMAL = /^-?\d{1,20}$/;
+
+/**
+ * A shard as `SHARD` has it, from hex (either case, padded, with 0x) or from a decimal, signed or not. Undefined for
+ * anything else. Digits may be both: then they are the shorter prefix, since no chain splits its shards so far that the
+ * other one could be.
+ */
+export function readShard(word: string | number | bigint): string | undefined {
+  const text = String(word);
+  const digits = HEX.exec(text)?.[1];
+  const hex = typeof word === 'string' && digits !== undefined ? BigInt(`0x${digits}`) : undefined;
+  const decimal = DECIMAL.test(text) ? BigInt(text) : undefined;
+  const ids = [hex, decimal].filter((id) => id !== undefined).filter((id) => id !== 0n && isOf64Bits(id));
+  const [shorter] = ids
+    .map((id) => BigInt.asUintN(64, id))
+    .sort((a, b) => Number(lowestBit(b) - lowestBit(a)));
+  return shorter?.toString(16).toUpperCase();
+}
+
+function isOf64Bits(id: bigint): boolean {
+  return id < 1n << SHARD_BITS && id >= -(1n << (SHARD_BITS - 1n));
+}
+
+/** Where a prefix ends: the higher, the shorter it is. */
+function lowestBit(id: bigint): bigint {
+  return id & -id;
+}
+
 /** The workchain whose blocks register those of all shards. */
 export const MASTERCHAIN = -1;
-const SHARD_BITS = 64n;
 
 /**
  * True where the tops are a whole state: in each workchain the shards' prefixes fill the address space once (the sum
@@ -43,6 +72,6 @@ export function overlaps(a: string, b: string): boolean {
 /** The addresses of a shard: the lowest set bit of its id marks where the prefix ends. */
 function span(shard: string): { from: bigint; to: bigint } {
   const id = BigInt(`0x${shard}`);
-  const half = id & -id;
+  const half = lowestBit(id);
   return { from: id - half, to: id + half };
 }

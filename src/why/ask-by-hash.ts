@@ -1,3 +1,6 @@
+import { parseCanonical } from '../dataset/declaration/canonical.ts';
+import { hash, optionalHash } from '../records/members/form.ts';
+import { requiredCount } from '../records/members/scalar.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../api/client.ts';
 
@@ -10,12 +13,12 @@ export interface KnownThing {
   readonly utime: number;
 }
 
-const Message = z.object({ hash: z.string(), hash_norm: z.string().nullish() });
+const Message = z.object({ hash, hash_norm: optionalHash });
 const Transactions = z.object({
   transactions: z.array(
     z.object({
-      hash: z.string(),
-      now: z.number(),
+      hash,
+      now: requiredCount,
       in_msg: Message.nullish(),
       out_msgs: z.array(Message).nullish(),
     }),
@@ -50,7 +53,7 @@ export async function askByHash(
       params: { ...params, limit: 10, x_no_address_book: true, x_no_metadata: true },
       priority: 'tail',
       signal,
-      parse: (body) => Transactions.parse(body).transactions,
+      parse: (body) => parseCanonical(Transactions, body).transactions,
     });
     const [first] = value.toSorted((a, b) => a.now - b.now);
     if (first !== undefined)

@@ -115,15 +115,22 @@ describe('jobs/actions', () => {
     for (const [type, details, columns] of cases) expect(actionRow({ type, details })).toMatchObject(columns);
   });
 
-  it('rejects an action that names an account in a form of its own', () => {
+  it('rejects an action that names an account in a form of its own, and takes one in another known form', () => {
     const small = account('A').toLowerCase();
+    const details = { source: account('A'), destination: small, value: '7' };
+    expect(actionRow({ type: 'ton_transfer', details })).toMatchObject({
+      destination: account('A'),
+      details,
+    });
     const wrong = [
-      { type: 'ton_transfer', details: { source: account('A'), destination: small, value: '7' } },
+      { type: 'ton_transfer', details: { source: account('A'), destination: small.slice(1), value: '7' } },
       { type: 'nft_mint', details: { owner: account('A'), nft_item: '0:1' } },
     ];
     for (const changes of wrong)
       expect(job.read([sampleAction(changes)]).rejected).toMatchObject([{ path: 'details' }]);
-    expect(job.read([sampleAction({ accounts: [small] })]).rejected).toMatchObject([{ path: 'accounts.0' }]);
+    expect(job.read([sampleAction({ accounts: [small.slice(1)] })]).rejected).toMatchObject([
+      { path: 'accounts.0' },
+    ]);
     expect(job.read([sampleAction({ transactions: ['x'] })]).rejected).toMatchObject([
       { path: 'transactions.0' },
     ]);

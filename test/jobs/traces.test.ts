@@ -153,8 +153,8 @@ describe('jobs/traces', () => {
     ).toHaveLength(1);
   });
 
-  it('takes a hash of another form for none', () => {
-    const hex = Buffer.alloc(32, 1).toString('hex');
+  it('takes a hash of no known form for none', () => {
+    const hex = Buffer.alloc(31, 1).toString('hex');
     for (const name of ['tx_hash', 'in_msg_hash']) {
       const odd = { tx_hash: numbered(2), in_msg_hash: numbered(3), [name]: hex };
       const tree = { tx_hash: numbered(1), children: [odd] };

@@ -1,6 +1,7 @@
 import { mayHoldLongNumber } from './long-numbers.ts';
 import { isSafeNumber, LosslessNumber } from 'lossless-json';
-import { BadResponseError } from '../../errors.ts';
+import { countNames, doubledIn, noteDoubled, surveyJson } from '../../dataset/doubled.ts';
+import { BadResponseError, RequestTooLargeError } from '../../errors.ts';
 import { excerpt, summary } from './reason.ts';
 
 /**
@@ -19,14 +20,42 @@ const HALF = /^\\u[dD][\da-fA-F]{3}$/;
 /**
  * Parses the body of a response without changing a number. Integers beyond 2^53 come as BigInt, other numbers that a
  * double cannot hold as LosslessNumber; NUL, which Postgres takes nowhere, is dropped from strings, and lone
- * surrogates become U+FFFD. A body without such things, which is nearly every one, costs JSON.parse and two searches.
+ * surrogates become U+FFFD. Members that come twice are noted (`dataset/doubled.ts`). A body without such things, which is
+ * nearly every one, costs JSON.parse and a look at each byte and each object.
  *
  * `bytes` is the text as it came, where it is at hand: it is searched faster. Throws BadResponseError for what is not JSON.
  */
 export function parseJson(text: string, bytes?: Uint8Array): unknown {
+  const { names, values } = surveyJson(bytes ?? Buffer.from(text));
+  requireHoldable(values);
   const isDoubtful = (bytes === undefined || mayHoldLongNumber(bytes)) && DOUBTFUL_NUMBER.test(text);
   const isClean = !text.includes('\\u') || !DOUBTFUL_ESCAPE.test(text);
-  return read(isClean ? text : text.replace(ESCAPE, cleaned), isDoubtful);
+  const clean = isClean ? text : text.replace(ESCAPE, cleaned);
+  const parsed = read(clean, isDoubtful);
+  if (names !== countNames(parsed)) noteDoubled(clean, parsed);
+  return parsed;
+}
+
+/**
+ * Parses a whole body.
+ * @throws BadResponseError also for one of whose members one comes twice: of a list that does, one would be lost
+ */
+export function parseBody(text: string, bytes?: Uint8Array): unknown {
+  const body = parseJson(text, bytes);
+  const [twice] = doubledIn(body) ?? [];
+  if (twice !== undefined) throw new BadResponseError(`${twice} comes twice in the body`);
+  return body;
+}
+
+/** A value takes up to 100 bytes of memory, however few it takes in a text. Of all pages of the API, none has a tenth of this. */
+const MOST_VALUES = 2 ** 21;
+
+/** @throws RequestTooLargeError for JSON of more values than may be held in memory: half of the rows may be fewer */
+export function requireHoldable(values: number): void {
+  if (values <= MOST_VALUES) return;
+  throw new RequestTooLargeError(`a body of ${values} values, more than are held in memory`, {
+    hint: 'No page of the API has so many: a proxy may answer for it. Look at the response with curl.',
+  });
 }
 
 function cleaned(escape: string): string {

@@ -5,6 +5,8 @@ import type { Covered } from '../../backfill/cover-streams.ts';
 import type { Collection, Dataset } from '../../dataset/dataset.ts';
 import type { Settled } from '../../db/read/estimates.ts';
 import { formatRange, type Range } from '../../range.ts';
+import type { Unfit } from '../../db/read/quarantined.ts';
+import { programName } from '../../terminal/program-name.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
 import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
@@ -58,7 +60,7 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
 }
 
 function printCovered(
-  { missing, absent, refused, delayed, stoppedBy, settled }: Covered,
+  { missing, absent, refused, delayed, stoppedBy, settled, unfit }: Covered,
   verdict: string,
   now: number,
 ): void {
@@ -68,7 +70,7 @@ function printCovered(
   for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
   for (const [dataset, range] of delayed)
     console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read; run it again later`);
-  console.log(verdict);
+  printVerdict(verdict, unfit);
   for (const each of settled) console.log(settledLine(each));
 }
 
@@ -82,7 +84,7 @@ function settledLine({ dataset, rows, low, high, realRows, requests, realRequest
 }
 
 function printCollectionsRead(
-  { refused, absent, stoppedBy, isWhole }: CollectionsRead,
+  { refused, absent, stoppedBy, isWhole, unfit }: CollectionsRead & { readonly unfit: readonly Unfit[] },
   collections: readonly Collection[],
   requests: number,
 ): void {
@@ -91,5 +93,17 @@ function printCollectionsRead(
     console.log(`missing   ${name}: the API refused it, or a part of it; status says why`);
   for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
   const names = collections.map(({ name }) => name).join(', ');
-  console.log(`${isWhole ? 'read' : 'incomplete'}: ${names}, ${requests} requests in all`);
+  printVerdict(`${isWhole ? 'read' : 'incomplete'}: ${names}, ${requests} requests in all`, unfit);
+}
+
+/** The last line names what is in quarantine, for a script or a person may read no other one. */
+function printVerdict(verdict: string, unfit: readonly Unfit[]): void {
+  for (const each of unfit) console.log(unfitLine(each));
+  const named = unfit.map(({ dataset, records }) => `${formatNumber(records)} of ${dataset}`).join(', ');
+  console.log(named === '' ? verdict : `${verdict}; in quarantine: ${named}`);
+}
+
+function unfitLine({ dataset, records, stored }: Unfit): string {
+  const all = formatNumber(records + stored);
+  return `unfit     ${dataset}: ${formatNumber(records)} of ${all} records do not fit the schema and are in quarantine: run \`${programName} quarantine list\``;
 }

@@ -1,3 +1,5 @@
+import { parseCanonical } from '../../dataset/declaration/canonical.ts';
+import { seqno } from '../../records/members/form.ts';
 import * as z from 'zod';
 import type { PerBlockWalk } from '../../dataset/walk.ts';
 import { readStoredBorder } from '../../db/cursors/second-borders.ts';
@@ -20,7 +22,7 @@ const Cursor = z.object({
 /** After so many blocks in a row of which the server does not serve what is asked for, the walk is given up for now. */
 const MOST_IN_ROW = 3;
 
-const Blocks = z.object({ blocks: z.array(z.object({ seqno: z.number() })) });
+const Blocks = z.object({ blocks: z.array(z.object({ seqno })) });
 
 /** Masterchain blocks of one second, of which the last one's seqno is wanted. */
 const OF_ONE_SECOND = 20;
@@ -121,7 +123,7 @@ async function askBorder(
     params: { workchain: MASTERCHAIN, end_utime: utime - 1, sort: 'desc', limit: OF_ONE_SECOND },
     priority,
     signal: stop.leaving,
-    parse: (body) => Blocks.parse(body).blocks,
+    parse: (body) => parseCanonical(Blocks, body).blocks,
   });
   return value.length === 0 ? firstSeqno : Math.max(...value.map(({ seqno }) => seqno)) + 1;
 }

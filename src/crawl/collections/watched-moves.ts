@@ -1,3 +1,6 @@
+import { parseCanonical } from '../../dataset/declaration/canonical.ts';
+import { account } from '../../records/members/form.ts';
+import { int64 } from '../../records/members/scalar.ts';
 import * as z from 'zod';
 import type { BackwardWalk, LookupWalk } from '../../dataset/walk.ts';
 import { noteMoves } from '../../db/cursors/subjects.ts';
@@ -5,7 +8,7 @@ import { readWatched } from '../../db/cursors/watch-list.ts';
 import type { WalkContext } from './walk-context.ts';
 
 const Accounts = z.object({
-  accounts: z.array(z.object({ address: z.string(), last_transaction_lt: z.string().nullish() })).nullable(),
+  accounts: z.array(z.object({ address: account, last_transaction_lt: int64 })).nullable(),
 });
 
 /** Accounts that one probe asks for. */
@@ -30,7 +33,7 @@ export async function noteWatchedMoves(walkContext: WalkContext<LookupWalk | Bac
       },
       priority,
       signal: stop.leaving,
-      parse: (body) => Accounts.parse(body).accounts ?? [],
+      parse: (body) => parseCanonical(Accounts, body).accounts ?? [],
     });
     const moves = value.flatMap(({ address, last_transaction_lt: lt }) =>
       lt == null ? [] : [{ key: address, lt }],

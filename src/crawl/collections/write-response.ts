@@ -57,6 +57,7 @@ export async function writeResponse(
     dataset: dataset.name,
     scope: '',
     records: rows,
+    unfit: reading.rejected,
     completed: undefined,
     bytes: response.bytes,
     ms: response.ms,
@@ -77,7 +78,9 @@ function piggybackedBy({ name, job }: Collection, response: WalkResponse, now: n
   const map = job.piggybackedAs === undefined ? undefined : response.value.maps[job.piggybackedAs];
   const records = map === undefined || map === null ? [] : entriesOf(map);
   const fitting = walk?.read(records, { at: new Date(now).toISOString(), key: '' }, 0).fitting ?? [];
-  const found = fitting.flatMap(({ raw }) => (walk?.kind === 'lookup' ? (walk.answers(raw) ?? []) : []));
+  const found = fitting.flatMap(({ canonical }) =>
+    walk?.kind === 'lookup' ? (walk.answers(canonical) ?? []) : [],
+  );
   return {
     dataset: name,
     tables: job.tables,

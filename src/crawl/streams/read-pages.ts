@@ -375,5 +375,7 @@ function report(
     'page committed',
   );
   const { bytes, ms, writingMs } = page;
-  onPage({ dataset: dataset.name, scope, records: rows, completed, bytes, ms, writingMs });
+  const { content, reading } = page.value;
+  const unfit = (content ?? reading).rejected;
+  onPage({ dataset: dataset.name, scope, records: rows, unfit, completed, bytes, ms, writingMs });
 }

@@ -1,12 +1,10 @@
 import * as z from 'zod';
 import { blockKey } from '../../ton/block-key.ts';
-import { MASTERCHAIN, overlaps, SHARD } from '../../ton/shard.ts';
+import { shard } from '../../records/members/form.ts';
+import { requiredInt } from '../../records/members/scalar.ts';
+import { MASTERCHAIN, overlaps } from '../../ton/shard.ts';
 
-const BlockId = z.object({
-  workchain: z.int(),
-  shard: z.string().regex(SHARD, 'is not a shard'),
-  seqno: z.int(),
-});
+const BlockId = z.object({ workchain: requiredInt, shard, seqno: requiredInt });
 
 /** What of a block tells where it stands in the chain; the rest is the business of the dataset. */
 export const LinkedBlock = BlockId.extend({

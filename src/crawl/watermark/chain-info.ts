@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Priority } from '../../budget/priority.ts';
+import { parseCanonical } from '../../dataset/declaration/canonical.ts';
+import { seqno } from '../../records/members/form.ts';
+import { requiredInt } from '../../records/members/scalar.ts';
 import { EXIT, NoEndpointError, NotFoundError } from '../../errors.ts';
 
-const End = z.object({ seqno: z.number(), gen_utime: z.coerce.number(), global_id: z.number() });
+const End = z.object({ seqno, gen_utime: z.coerce.number(), global_id: requiredInt });
 const MasterchainInfo = z.object({ last: End, first: End });
 
 /** What the API's index holds. */
@@ -26,7 +29,7 @@ export async function readChainInfo(
   signal: AbortSignal,
   priority: Priority = 'tail',
 ): Promise<ChainInfo> {
-  const parse = (body: unknown) => MasterchainInfo.parse(body);
+  const parse = (body: unknown) => parseCanonical(MasterchainInfo, body);
   const path = '/api/v3/masterchainInfo';
   const { value } = await api.get({ path, params: {}, priority, signal, parse }).catch(refuseOther);
   return {

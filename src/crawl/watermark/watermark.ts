@@ -1,3 +1,4 @@
+import { parseCanonical } from '../../dataset/declaration/canonical.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock.ts';
@@ -225,7 +226,7 @@ async function blocksFrom(
       params: { start_utime: second, sort: 'asc', limit, offset },
       priority: 'tail',
       signal,
-      parse: (body) => Blocks.parse(body).blocks,
+      parse: (body) => parseCanonical(Blocks, body).blocks,
     });
     size.arrived();
     return { blocks: value, isFull: value.length >= (request.limit ?? limit) };
@@ -247,7 +248,7 @@ async function shardTops(
       params: { seqno },
       priority: 'tail',
       signal,
-      parse: (body) => Blocks.parse(body).blocks,
+      parse: (body) => parseCanonical(Blocks, body).blocks,
     });
     return value;
   } catch (error) {

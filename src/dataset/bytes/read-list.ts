@@ -47,7 +47,7 @@ export async function readList({
   const records = await recordsOf(reader, layout, { parse, turn });
   if (records === undefined) return undefined;
   const tail = bytes.toString('latin1', reader.at);
-  // What is sent twice counts as it comes the last time.
+  // A list that is sent twice makes the body a bad one.
   const mayComeTwice = tail.includes(JSON.stringify(list)) || ESCAPED_NAME.test(tail);
   if (mayComeTwice) return undefined;
   return {

@@ -1,4 +1,5 @@
 import { passesAll, type ValueCheck } from '../declaration/check.ts';
+import { countNames, surveyJson } from '../doubled.ts';
 import { CLOSE, CLOSE_LIST, COLON, COMMA, NOWHERE, OPEN, OPEN_LIST, QUOTE, valueEnd } from './json-bytes.ts';
 import type { Layout } from './object-layout.ts';
 import { ANY_TEXT, textEnd } from './runs.ts';
@@ -101,7 +102,9 @@ export class RecordReader {
     const end = valueEnd(this.bytes, start, true);
     const value = end === NOWHERE ? undefined : parsed(this.page.textAt(start, end));
     this.note(slot, start, this.keep(value));
-    return value !== undefined && passesAll(checks, value) ? end : NOWHERE;
+    if (value === undefined || !passesAll(checks, value)) return NOWHERE;
+    const isSingle = surveyJson(this.bytes.subarray(start, end)).names === countNames(value);
+    return isSingle ? end : NOWHERE;
   }
 
   /** Passes what stands between the brackets of a list or a map. */

@@ -1,8 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Range } from '../../range.ts';
+import { formatTime, type Range } from '../../range.ts';
+import type { AnyJob, Dataset } from '../../dataset/dataset.ts';
 import type { Session } from '../connection/database.ts';
-import { multirangeParam, spanOfRow, texts } from '../connection/sql.ts';
+import { multirangeParam, rangeParam, spanOfRow, texts } from '../connection/sql.ts';
+import { targetOf } from '../write/rows/target.ts';
+import { estimateRows } from './count-rows.ts';
 import { quarantine as q } from '../schema/etl/quarantine.ts';
 
 const seconds = z.coerce.number();
@@ -82,6 +85,55 @@ function isChosen({ ids, datasets }: Chosen): SQL {
       : sql`${q.id} in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)`;
   const ofDatasets = datasets === undefined ? sql`true` : sql`${q.dataset} in (${texts(datasets)})`;
   return sql`(${ofIds} and ${ofDatasets})`;
+}
+
+/** How much of a dataset does not fit its schema. */
+export interface Unfit {
+  readonly dataset: string;
+  /** Records in quarantine. */
+  readonly records: number;
+  /** Rows of its own table beside them. */
+  readonly stored: number;
+  /** True where it is more than a few: then the data are not there, whatever is covered. */
+  readonly isMuch: boolean;
+}
+
+/** One record in so many may be in quarantine. */
+const TOLERATED = 100;
+/** No more rows are counted; of a table that has them, Postgres' estimate has to do. */
+const MOST_COUNTED = 100_000;
+
+/** What of datasets is in quarantine, of those of which something is: of a range of seconds, or of all. */
+export async function readUnfit(
+  session: Session,
+  datasets: readonly Dataset<AnyJob>[],
+  range?: Range,
+): Promise<Unfit[]> {
+  const unfit: Unfit[] = [];
+  for (const { name, job } of datasets) {
+    const [own] = Object.values(job.tables);
+    const within = job.kind === 'stream' ? range : undefined;
+    const ofRange = within === undefined ? sql`true` : sql`${q.span} && ${rangeParam(within)}`;
+    const records = await count(session, sql`${q} where ${q.dataset} = ${name} and ${ofRange}`);
+    if (records === 0 || own === undefined) continue;
+    const { into } = targetOf(own);
+    const most = Math.min(TOLERATED * records, MOST_COUNTED);
+    const counted = await count(
+      session,
+      within === undefined
+        ? sql`(select from ${into} limit ${most}) t`
+        : sql`(select from ${into} where utime >= ${formatTime(within.from)} and utime < ${formatTime(within.to)} limit ${most}) t`,
+    );
+    const stored =
+      counted < MOST_COUNTED ? counted : Math.max(counted, (await estimateRows(session, own)).rows);
+    unfit.push({ dataset: name, records, stored, isMuch: (TOLERATED - 1) * records > stored });
+  }
+  return unfit;
+}
+
+async function count(session: Session, from: SQL): Promise<number> {
+  const [row] = await session.rows(sql`select count(*) as rows from ${from}`, z.object({ rows: seconds }));
+  return row?.rows ?? 0;
 }
 
 const Kind = z.object({

@@ -1,12 +1,28 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { stringify } from 'lossless-json';
-import { formatTime } from '../../range.ts';
+import { formatTime, toRangeText } from '../../range.ts';
 import type { Rejected } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
 import type { Stream } from '../coverage/coverage.ts';
 import type { Session } from '../connection/database.ts';
-import { bare, excluded, insertInto, rangeParam, setExcluded, texts } from '../connection/sql.ts';
+import { bare, excluded, setExcluded, texts } from '../connection/sql.ts';
 import { quarantine, schemaDrift } from '../schema/etl/quarantine.ts';
+
+/** Of a path no more is kept, in characters: a name may be as long as a body, and an index takes no more than 2,700 bytes. */
+const LONGEST_PATH = 300;
+/** So many bytes at most go into one statement, unless a single record is longer. */
+const LONGEST_STATEMENT = 2 ** 24;
+
+interface Unfit {
+  readonly record_id: string;
+  readonly utime: string;
+  readonly span: string;
+  readonly path: string;
+  readonly reason: string;
+  readonly raw: string;
+  /** How often it came. */
+  attempts: number;
+}
 
 /** Keeps records that did not fit, whole, once for each place where they may lie; one that comes again is counted. */
 export async function quarantineRecords(
@@ -15,26 +31,66 @@ export async function quarantineRecords(
   request: string,
   rejected: readonly Rejected[],
 ): Promise<void> {
-  const { dataset, scope } = stream;
-  const { record_id, attempts, last_at } = quarantine;
+  const { dataset, scope, record_id, utime, span, path, reason, raw, attempts, last_at } = quarantine;
+  const columns = bare(
+    dataset,
+    scope,
+    quarantine.request,
+    record_id,
+    utime,
+    span,
+    path,
+    reason,
+    raw,
+    attempts,
+  );
+  for (const some of statementsOf(unfitOnce(rejected))) {
+    await session.run(sql`
+      insert into ${quarantine} (${columns})
+      select ${stream.dataset}, ${stream.scope}, ${request}, r.record_id, r.utime, r.span, r.path, r.reason, r.raw, r.attempts
+      from json_to_recordset(${JSON.stringify(some)}::json) as r (record_id text, utime timestamptz, span int8range,
+        path text, reason text, raw text, attempts int)
+      order by r.record_id, r.span
+      on conflict (${bare(dataset, scope, record_id, span)}) do update
+        set ${setExcluded(path, reason, raw, quarantine.request)},
+          ${bare(attempts)} = ${attempts} + ${excluded(attempts)}, ${bare(last_at)} = default`);
+  }
+}
+
+/** A statement changes no row twice: of those of one name and place the last one counts. */
+function unfitOnce(rejected: readonly Rejected[]): Unfit[] {
+  const known = new Map<string, Unfit>();
   for (const { position, span, path, reason, raw } of rejected) {
-    const insert = insertInto(quarantine, {
-      dataset,
-      scope,
+    const own = {
       record_id: position.id,
       utime: formatTime(position.utime),
-      span: rangeParam(span),
-      path,
+      span: toRangeText(span),
+      path: shortened(path),
       reason,
       raw: stringify(raw) ?? 'null',
-      request,
-    });
-    await session.run(sql`
-      ${insert}
-      on conflict (${bare(quarantine.dataset, quarantine.scope, record_id, quarantine.span)}) do update
-        set ${setExcluded(quarantine.path, quarantine.reason, quarantine.raw, quarantine.request)},
-          ${bare(attempts)} = ${attempts} + 1, ${bare(last_at)} = default`);
+    };
+    const key = `${own.span} ${own.record_id}`;
+    known.set(key, { ...own, attempts: (known.get(key)?.attempts ?? 0) + 1 });
   }
+  return [...known.values()];
+}
+
+function shortened(path: string): string {
+  return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+}
+
+function statementsOf(records: readonly Unfit[]): Unfit[][] {
+  const statements: Unfit[][] = [];
+  let bytes = Infinity;
+  for (const record of records) {
+    bytes += record.raw.length;
+    if (bytes > LONGEST_STATEMENT) {
+      statements.push([]);
+      bytes = record.raw.length;
+    }
+    statements.at(-1)?.push(record);
+  }
+  return statements;
 }
 
 /** True where records of a stream are in quarantine: asked before any is released, for ids are many. */
@@ -63,26 +119,44 @@ interface DriftedMember {
   readonly times: number;
 }
 
+/** Members by name that one commit notes; of more it is only said that they came. */
+const MOST_DRIFTS = 100;
+/** Of a longer example only the beginning is kept, in characters. */
+const LONGEST_EXAMPLE = 1000;
+
 /** Counts members that no column takes. */
 export async function countDrift(session: Session, dataset: string, extras: readonly Extra[]): Promise<void> {
-  for (const { path, type, example, times } of driftsOf(extras)) {
-    const seen = schemaDrift.times;
-    await session.run(sql`
-      ${insertInto(schemaDrift, { dataset, path, type, example: sql`${stringify(example) ?? 'null'}::jsonb`, times })}
-      on conflict (${bare(schemaDrift.dataset, schemaDrift.path, schemaDrift.type)}) do update
-        set ${bare(seen)} = ${seen} + ${excluded(seen)}, ${bare(schemaDrift.last_at)} = default`);
-  }
+  const drifts = driftsOf(extras);
+  const { path, type, example, times, last_at } = schemaDrift;
+  await session.run(sql`
+    insert into ${schemaDrift} (${bare(schemaDrift.dataset, path, type, example, times)})
+    select ${dataset}, r.path, r.type, coalesce(r.example, 'null'), r.times
+    from json_to_recordset(${stringify(drifts) ?? '[]'}::json) as r (path text, type text, example jsonb, times int8)
+    order by r.path, r.type
+    on conflict (${bare(schemaDrift.dataset, path, type)}) do update
+      set ${bare(times)} = ${times} + ${excluded(times)}, ${bare(last_at)} = default`);
 }
 
 function driftsOf(extras: readonly Extra[]): DriftedMember[] {
   const drifts = new Map<string, DriftedMember>();
-  for (const [member, example] of extras.flatMap((extra) => Object.entries(extra))) {
-    const path = member.replace(/\.\d+(?=\.|$)/g, '.*');
-    const type = typeOf(example);
-    const times = (drifts.get(`${path} ${type}`)?.times ?? 0) + 1;
-    drifts.set(`${path} ${type}`, { path, type, example, times });
+  let further = 0;
+  for (const [member, value] of extras.flatMap((extra) => Object.entries(extra))) {
+    const path = shortened(member.replace(/\.\d+(?=\.|$)/g, '.*'));
+    const type = typeOf(value);
+    const known = drifts.get(`${path} ${type}`);
+    if (known === undefined && drifts.size >= MOST_DRIFTS) further += 1;
+    else {
+      const times = (known?.times ?? 0) + 1;
+      drifts.set(`${path} ${type}`, { path, type, example: known?.example ?? exampleOf(value), times });
+    }
   }
-  return [...drifts.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const others = { path: '…', type: 'others', example: null, times: further };
+  return [...drifts.values(), ...(further > 0 ? [others] : [])];
+}
+
+function exampleOf(value: unknown): unknown {
+  const text = stringify(value) ?? 'null';
+  return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}…` : value;
 }
 
 function typeOf(value: unknown): string {

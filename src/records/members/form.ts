@@ -1,11 +1,16 @@
 import * as z from 'zod';
+import { canonicalOf, optional, withOtherForms } from '../../dataset/declaration/canonical.ts';
 import { withFastForm } from '../../dataset/declaration/fast-form.ts';
-import { ACCOUNT } from '../../ton/address.ts';
-import { MASTERCHAIN, SHARD } from '../../ton/shard.ts';
+import { ACCOUNT, readAddress } from '../../ton/address.ts';
+import { readHash } from '../../ton/hash.ts';
+import { MASTERCHAIN, readShard, SHARD } from '../../ton/shard.ts';
+import { requiredInt } from './scalar.ts';
 
 /*
- * Forms of TON's own names, as the servers print them. What does not fit is no such thing, however plausible it looks:
- * its record goes to quarantine, and it never becomes a key, a scope, a subject or a partition.
+ * Forms of TON's own names, as the servers of v3 print them and the tables hold them. Other forms that can only mean the
+ * same are read: raw addresses in lower case and friendly ones, hashes in hex and base64url, shards in decimal, as v2 has
+ * them. What does not fit is no such thing, however plausible it looks: its record goes to quarantine, and it never becomes
+ * a key, a scope, a subject or a partition.
  */
 
 const DIGIT = '[A-Za-z0-9+/]';
@@ -18,14 +23,21 @@ const DIGITS = Uint8Array.from({ length: 2 ** 7 }, (_, unit) => {
   return Number(new RegExp(DIGIT).test(character)) + 2 * Number(new RegExp(LAST_DIGIT).test(character));
 });
 
-/** 256 bits in base64 with padding. */
-export const hash = withFastForm(
-  z.string().regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is not a hash: 44 characters of base64'),
-  isHash,
+/** 256 bits in base64 with padding; also in hex or base64url. */
+export const hash = withOtherForms(
+  withFastForm(
+    z.string().regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is not a hash: 44 characters of base64'),
+    isHash,
+  ),
+  ofText(readHash),
 );
-export const optionalHash = hash.nullish();
+export const optionalHash = optional(hash);
 
-export const account = z.string().regex(ACCOUNT, 'is not an account: workchain:HEX');
+/** An account in raw form; also in lower case or friendly. */
+export const account = withOtherForms(
+  z.string().regex(ACCOUNT, 'is not an account: workchain:HEX'),
+  ofText(readAddress),
+);
 
 /**
  * An address that a message or a contract names. It need not be an account: any workchain, an external address
@@ -34,35 +46,65 @@ export const account = z.string().regex(ACCOUNT, 'is not an account: workchain:H
  */
 export const ADDRESS =
   /^(?:-?\d{1,10}:[0-9A-F]{64}|ext\$\d+:[0-9A-Fa-f]*|var\$-?\d+:\d+:[0-9A-Fa-f]*|addr_none|)$/;
-export const address = z.string().regex(ADDRESS, 'is not an address: workchain:HEX, ext$, var$ or addr_none');
+export const address = withOtherForms(
+  z.string().regex(ADDRESS, 'is not an address: workchain:HEX, ext$, var$ or addr_none'),
+  ofText(readAddress),
+);
 export const optionalAddress = address.nullish();
+/** As v2 has it: an empty string says that there is none. */
+export const addressOrNone = optional(
+  withOtherForms(
+    address.refine((word) => word !== '', 'is empty'),
+    ofText(readAddress),
+  ),
+);
+export const addresses = z.array(address).nullish();
 
 /** The masterchain and the one workchain that its configuration knows. */
-export const workchain = z.literal([MASTERCHAIN, 0], { error: 'is not a workchain: -1 or 0' });
+export const workchain = withOtherForms(
+  z.literal([MASTERCHAIN, 0], { error: 'is not a workchain: -1 or 0' }),
+  (value) => canonicalOf(requiredInt, value),
+);
 
-export const shard = z.string().regex(SHARD, 'is not a shard: up to 16 hex digits');
+/** A shard in hex without padding; also in another form of hex, or in decimal. */
+export const shard = withOtherForms(
+  z.string().regex(SHARD, 'is not a shard: up to 16 hex digits'),
+  (value) =>
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+      ? (readShard(value) ?? value)
+      : value,
+);
 
 /** The number of a block within its shard. */
-export const seqno = z.int32().min(0, 'is not a seqno: 0 or more');
+export const seqno = withOtherForms(z.int32().min(0, 'is not a seqno: 0 or more'), (value) =>
+  canonicalOf(requiredInt, value),
+);
 
-export const accountStatus = z.enum(['nonexist', 'uninit', 'frozen', 'active']);
+const STATUSES = ['nonexist', 'uninit', 'frozen', 'active'] as const;
+/** Also as v2 has it, and in upper case. */
+export const accountStatus = withOtherForms(
+  z.enum(STATUSES),
+  ofText((word) => {
+    const lower = word.toLowerCase();
+    return lower === 'uninitialized' ? 'uninit' : lower;
+  }),
+);
 
-const HEX_KEY = /^[0-9A-Fa-f]{64}$/;
+/** A public key or an ADNL address: 64 hex digits in upper case; also in base64, as build 1.3 has some of them. */
+export const optionalKey = optional(
+  withOtherForms(
+    z.string().regex(/^[0-9A-F]{64}$/, 'is not a key: 64 hex digits'),
+    ofText((word) => {
+      const hash = readHash(word);
+      return hash && Buffer.from(hash, 'base64').toString('hex').toUpperCase();
+    }),
+  ),
+);
 
-/** A public key or an ADNL address: 64 hex digits in upper case. */
-export const optionalKey = z
-  .string()
-  .regex(/^[0-9A-F]{64}$/, 'is not a key: 64 hex digits')
-  .nullish();
-
-/** 256 bits in hex or, as build 1.3 has them, in base64; comes out as 64 hex digits in upper case. */
-export const hexKey = z
-  .string()
-  .transform((text) =>
-    (HEX_KEY.test(text) ? text : Buffer.from(text, 'base64').toString('hex')).toUpperCase(),
-  )
-  .refine((text) => HEX_KEY.test(text), 'is neither 64 hex digits nor 44 characters of base64')
-  .nullish();
+/** Of a text; anything else stays as it is. */
+function ofText(read: (word: string) => string | undefined): (value: unknown) => unknown {
+  return (value) => (typeof value === 'string' ? (read(value) ?? value) : value);
+}
 
 /** As the expression, in half the time: a third of a record are hashes. */
 function isHash(value: unknown): boolean {

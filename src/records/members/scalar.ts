@@ -1,12 +1,14 @@
+import { LosslessNumber } from 'lossless-json';
 import * as z from 'zod';
-import { withFastForm } from '../../dataset/declaration/fast-form.ts';
+import { optional, withOtherForms } from '../../dataset/declaration/canonical.ts';
 import { asMoment } from '../../dataset/declaration/place.ts';
 import { formatTime, readSeconds } from '../../range.ts';
 
 /*
- * The API's scalars. Where its document and its servers differ in form, both forms are accepted and the servers' form
- * comes out. Every bound here is Postgres': a value that a column could not take must fail its own record, not the
- * whole page that it came in.
+ * The API's scalars. Each schema takes the one form that its columns hold, which is mostly the servers' form, and reads
+ * the other forms in which the document or another server may have it. A form that may mean two things is not read: its
+ * record goes to quarantine. Every bound here is Postgres': a value that a column could not take must fail its own record,
+ * not the whole page that it came in.
  */
 
 const INT64_DIGITS = /^-?\d{1,19}$/;
@@ -14,24 +16,53 @@ const INT64_MAX = 2n ** 63n - 1n;
 const UINT32_MAX = 2 ** 32 - 1;
 const FINALITIES = ['pending', 'confirmed', 'finalized'];
 
-export const text = z.string().nullish();
+const requiredText = withOtherForms(z.string(), (value) => digitsOf(value) ?? value);
+export const text = requiredText.nullish();
 export const texts = z.array(z.string()).nullish();
-export const flag = z.boolean().nullish();
 
-/** 32 bits, signed, as Go's int32. */
-export const requiredInt = z.int32();
-export const int = requiredInt.nullish();
+/** A boolean; also 0 and 1, and both as text. */
+export const requiredFlag = withOtherForms(z.boolean(), (value) => FLAGS.get(value) ?? value);
+export const flag = requiredFlag.nullish();
 
-/** A whole number that fits a JavaScript number. */
-export const count = z.int().nullish();
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>(
+  [false, true].flatMap((flag) =>
+    [Number(flag), String(Number(flag)), String(flag)].map((form): [unknown, boolean] => [form, flag]),
+  ),
+);
 
-/** 64 bits as a string of digits: logical times, gas. */
-export const requiredInt64 = z.string().regex(INT64_DIGITS).refine(fitsInt64, 'is not a number of 64 bits');
-export const int64 = requiredInt64.nullish();
+/** 32 bits, signed, as Go's int32; also as a string of digits. */
+export const requiredInt = withOtherForms(z.int32(), numberOf);
+export const int = optional(requiredInt);
 
-/** Nanotons and other amounts as a string of digits, of any length that `numeric` takes. */
-export const requiredDigits = z.string().regex(/^-?\d{1,1000}$/, 'is not a string of digits');
-export const digits = requiredDigits.nullish();
+/** A whole number that fits a JavaScript number; also as a string of digits. */
+export const requiredCount = withOtherForms(z.int(), numberOf);
+export const count = optional(requiredCount);
+
+/** A number with a fraction, perhaps; also as text, or written in a way that JavaScript does not write it. */
+export const real = optional(
+  withOtherForms(z.number('is not a number'), (value) =>
+    value instanceof LosslessNumber || (typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value))
+      ? Number(String(value))
+      : value,
+  ),
+);
+
+/** 64 bits as a string of digits: logical times, gas. Also as a number, and with zeros before it. */
+export const requiredInt64 = withOtherForms(
+  z.string().regex(INT64_DIGITS).refine(fitsInt64, 'is not a number of 64 bits'),
+  (value) => {
+    const digits = digitsOf(value) ?? value;
+    return typeof digits === 'string' && /^-?0\d{1,18}$/.test(digits) ? BigInt(digits).toString() : digits;
+  },
+);
+export const int64 = optional(requiredInt64);
+
+/** Nanotons and other amounts as a string of digits, of any length that `numeric` takes; also as a number. */
+export const requiredDigits = withOtherForms(
+  z.string().regex(/^-?\d{1,1000}$/, 'is not a string of digits'),
+  (value) => digitsOf(value) ?? value,
+);
+export const digits = optional(requiredDigits);
 
 /** Unix seconds, a number or a string of digits; `timeOf` reads both. */
 export const requiredSeconds = asMoment(
@@ -39,34 +70,26 @@ export const requiredSeconds = asMoment(
     .union([z.number(), z.string()])
     .refine((value) => readSeconds(value) !== undefined, 'is not a unix time of 32 bits'),
 );
-export const seconds = requiredSeconds.nullish();
+export const seconds = optional(requiredSeconds);
 
 export type Seconds = z.output<typeof requiredSeconds>;
 
-/** Amounts of extra currencies by currency id. `{}` is not null: it says that there were none. */
-export const extraCurrencies = z.record(z.string(), requiredDigits).nullish();
+/** Amounts of extra currencies by currency id; also as a list. `{}` is not null: it says that there were none. */
+export const extraCurrencies = withOtherForms(z.record(z.string(), requiredDigits).nullish(), currenciesOf);
 
-/** A message's operation code: `0x` and 8 lower-case hex digits, or the document's integer; comes out as the former. */
-export const opcode = withFastForm(
-  z
-    .union([
-      z.string().regex(/^0x[0-9a-fA-F]{1,8}$/),
-      z
-        .int()
-        .min(-(2 ** 31))
-        .max(UINT32_MAX),
-    ])
-    .transform((code) => `0x${(Number(code) >>> 0).toString(16).padStart(8, '0')}`),
-  (value) => typeof value === 'string' && /^0x[0-9a-f]{8}$/.test(value),
-).nullish();
+/**
+ * A message's operation code: `0x` and 8 lower-case hex digits. Also with other digits behind 0x, as an integer, and as its
+ * digits, unless these are 8: they may be hex as well.
+ */
+export const opcode = optional(
+  withOtherForms(z.string().regex(/^0x[0-9a-f]{8}$/, 'is not an opcode: 0x and 8 hex digits'), opcodeOf),
+);
 
-/** How final a record is: the servers' word, or the document's integer; comes out as the word. */
-export const finality = withFastForm(
-  z
-    .union([z.string(), z.int()])
-    .transform((value) => (typeof value === 'string' ? value : (FINALITIES[value] ?? String(value)))),
-  (value) => typeof value === 'string',
-).nullish();
+/** How final a record is: the servers' word; also the document's integer. */
+export const finality = withOtherForms(z.string(), (value) => {
+  const text = digitsOf(value) ?? value;
+  return typeof text === 'string' && /^\d$/.test(text) ? (FINALITIES[Number(text)] ?? text) : text;
+}).nullish();
 
 /** JSON whose shape is not the API's own, kept as it came; it may be left out. */
 export const freeForm = z.unknown().optional();
@@ -90,4 +113,36 @@ function fitsInt64(value: string): boolean {
   if (value.length < 19 || !INT64_DIGITS.test(value)) return true;
   const number = BigInt(value);
   return number <= INT64_MAX && number >= -INT64_MAX - 1n;
+}
+
+/** The digits of a whole number that has lost none. */
+function digitsOf(value: unknown): string | undefined {
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined;
+}
+
+/** The number of a string of digits; anything else as it is. */
+function numberOf(value: unknown): unknown {
+  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
+function opcodeOf(value: unknown): unknown {
+  const text = digitsOf(value) ?? value;
+  if (typeof text !== 'string') return value;
+  const isCode = /^0x[\da-f]{1,8}$/i.test(text) || (/^-?\d{1,10}$/.test(text) && !isAmbiguous(value));
+  const code = isCode ? Number(text) : Number.NaN;
+  return code >= -(2 ** 31) && code <= UINT32_MAX ? `0x${(code >>> 0).toString(16).padStart(8, '0')}` : value;
+}
+
+function isAmbiguous(code: unknown): boolean {
+  return typeof code === 'string' && /^\d{8}$/.test(code);
+}
+
+const Currencies = z.array(z.object({ id: z.union([z.int(), z.string()]), amount: z.unknown() }));
+
+/** A list of currencies as a map, unless one comes twice. */
+function currenciesOf(value: unknown): unknown {
+  const list = Array.isArray(value) ? Currencies.safeParse(value).data : undefined;
+  if (list === undefined) return value;
+  const map = Object.fromEntries(list.map(({ id, amount }) => [id, digitsOf(amount) ?? amount]));
+  return Object.keys(map).length === list.length ? map : value;
 }

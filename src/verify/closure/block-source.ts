@@ -1,3 +1,5 @@
+import { canonicalOf } from '../../dataset/declaration/canonical.ts';
+import { flag } from '../../records/members/scalar.ts';
 import * as z from 'zod';
 import type { ApiClient, GetRequest } from '../../api/client.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../crawl/failure-policy.ts';
@@ -12,14 +14,14 @@ const PAGE = 1000;
 const PAGE_BEFORE = 256;
 
 /** Without its parents a block ends every chain that comes to it, so that nothing below it would be missed. */
-const Linked = LinkedBlock.extend({ after_merge: z.boolean().nullish() });
+const Linked = LinkedBlock.extend({ after_merge: flag });
 const Block = Linked.refine(hasParents, { error: 'does not name the blocks before it' });
 
 const Blocks = z.object({ blocks: z.array(z.unknown()) });
 
 /** A block that does not fit the chain is in quarantine where it is stored; here it is as if it were not there: nothing is proved by it. */
 function fittingOf(blocks: readonly unknown[]): z.output<typeof Block>[] {
-  return blocks.flatMap((block) => Block.safeParse(block).data ?? []);
+  return blocks.flatMap((block) => Block.safeParse(canonicalOf(Block, block)).data ?? []);
 }
 
 function hasParents({ workchain, seqno, after_merge, prev_blocks }: z.output<typeof Linked>): boolean {

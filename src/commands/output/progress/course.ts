@@ -63,12 +63,12 @@ export function followCourse(options: CourseOptions): Course {
   const rows = new Map(tasks.map(({ dataset }) => [dataset, 0]));
   const recent: RecentPage[] = [];
   return {
-    onPage({ dataset, scope, records, completed, ms, writingMs }) {
+    onPage({ dataset, scope, records, unfit = [], completed, ms, writingMs }) {
       const at = now();
       forecast.learn(dataset, records, completed, at);
       count.complete(dataset, scope, completed);
       const before = rows.get(dataset);
-      if (before !== undefined) rows.set(dataset, before + records);
+      if (before !== undefined) rows.set(dataset, before + records - unfit.length);
       recent.push({ at, ms, writingMs, requests: requests() });
       while ((recent[0]?.at ?? at) < at - RECENT_MS) recent.shift();
     },

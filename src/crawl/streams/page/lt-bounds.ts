@@ -1,3 +1,5 @@
+import { parseCanonical } from '../../../dataset/declaration/canonical.ts';
+import { workchain } from '../../../records/members/form.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../../../api/client.ts';
 import type { Priority } from '../../../budget/priority.ts';
@@ -113,12 +115,14 @@ function boundOf(side: Side, blocks: readonly BoundingBlock[]): Bound | undefine
 
 const Blocks = z.object({
   blocks: z.array(
-    z.object({
-      workchain: z.literal(MASTERCHAIN),
-      gen_utime: z.coerce.number(),
-      start_lt: z.coerce.bigint(),
-      end_lt: z.coerce.bigint(),
-    }),
+    z
+      .object({
+        workchain,
+        gen_utime: z.coerce.number(),
+        start_lt: z.coerce.bigint(),
+        end_lt: z.coerce.bigint(),
+      })
+      .refine((block) => block.workchain === MASTERCHAIN, 'is no block of the masterchain'),
   ),
 });
 
@@ -129,7 +133,7 @@ async function ask(api: ApiClient, side: Side, { from, to }: Range, asking: Boun
     ...asking,
     path: '/api/v3/blocks',
     params: { workchain: MASTERCHAIN, ...window, limit: MARGIN_BLOCKS },
-    parse: (body) => Blocks.parse(body).blocks,
+    parse: (body) => parseCanonical(Blocks, body).blocks,
   });
   return value.filter(({ gen_utime }) => (side === 'start' ? gen_utime < to : gen_utime >= from));
 }

@@ -1,9 +1,10 @@
-import { parseJson } from '../../../api/response/parse-json.ts';
+import { parseBody, parseJson, requireHoldable } from '../../../api/response/parse-json.ts';
 import { canBeBytes, readBody } from '../../../api/response/body-text.ts';
 import type { KeyGuard } from '../../../api/response/key-guard.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
+import { surveyJson } from '../../../dataset/doubled.ts';
 import { digestOf } from '../../../dataset/bytes/view.ts';
 import type { AcceptedRecord, Job, RecordsReading } from '../../../dataset/job.ts';
 import { isUnchanged, nameOf, type Brought, type Digests, type Fresh } from '../../../dataset/fresh.ts';
@@ -40,12 +41,16 @@ export interface HowToRead {
   readonly turn: () => Promise<void>;
 }
 
+/** Of a body that is no larger, no values fill the memory. */
+const LARGE = 2 ** 22;
+
 /**
  * Reads a page: of its bytes and its job alone, so that any thread can. What it returns needs them no more. Throws what is
  * wrong with the page.
  */
 export async function readPage(body: Buffer, how: HowToRead): Promise<ReadPage> {
   await how.turn();
+  if (body.byteLength > LARGE) requireHoldable(surveyJson(body).values);
   const whole = (await readInBytes(body, how)) ?? readParsed(body, how);
   const page = await pageOfRecords(whole, how);
   whole.release();
@@ -115,7 +120,7 @@ async function readInBytes(
   if (!canBeBytes(bytes) || key.mayBeIn(bytes)) return undefined;
   try {
     const read = await readList({ bytes, list, record, parse: parseJson, turn });
-    return read && { ...read, json: parseJson(read.rest), strings: 'bytes' };
+    return read && { ...read, json: parseBody(read.rest), strings: 'bytes' };
   } catch {
     return undefined;
   }
@@ -123,7 +128,7 @@ async function readInBytes(
 
 function readParsed(body: Buffer, { job, key }: HowToRead): BodyOfRecords {
   const { text, strings } = readBody(body, 'bytes');
-  const json = parseJson(key.without(text), body);
+  const json = parseBody(key.without(text), body);
   return { json, records: listOf(job.list)(json), strings, release: () => undefined };
 }
 

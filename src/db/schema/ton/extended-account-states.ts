@@ -7,7 +7,7 @@ export const extended_account_states = ton.table(
   'extended_account_states',
   {
     address: address().notNull(),
-    mc_seqno: integer().notNull(),
+    mc_seqno: integer(),
     sync_utime: moment().notNull(),
     balance: amount(),
     extra_currencies: jsonb(),
@@ -24,7 +24,7 @@ export const extended_account_states = ton.table(
     extra: jsonb(),
     loaded_at: loadedAt(),
   },
-  (t) => [primaryKey({ columns: [t.address, t.mc_seqno] })],
+  (t) => [primaryKey({ columns: [t.address, t.block_root_hash] })],
 );
 
 describe(extended_account_states, {
@@ -33,7 +33,7 @@ describe(extended_account_states, {
   columns: {
     address: 'Account that was looked at, raw form. From result.address of getExtendedAddressInformation.',
     mc_seqno:
-      'Masterchain block whose state was looked at. From result.block_id.seqno of getExtendedAddressInformation.',
+      'Masterchain block whose state was looked at; null where the node names a block of a shard. From result.block_id.seqno of getExtendedAddressInformation.',
     sync_utime:
       'block time, UTC, of that masterchain block. From result.sync_utime of getExtendedAddressInformation.',
     balance:
@@ -63,7 +63,7 @@ describe(extended_account_states, {
       'Members of the result of getExtendedAddressInformation that this version of the program has no column for; null when there are none.',
     loaded_at: 'When this row of extended_account_states was last written by the program, wall time, UTC.',
   },
-  key: ['address', 'mc_seqno'],
+  key: ['address', 'block_root_hash'],
   conflict: { kind: 'replace' },
   partitioned: false,
 });

@@ -1,0 +1,140 @@
+import * as z from 'zod';
+import { unwrap } from './declaration/unwrap.ts';
+
+/*
+ * Members that come twice in one object. JSON.parse keeps the last one and says nothing, so what the first one held would
+ * be lost. Where a body has them is remembered here, and whoever reads such a member by its name refuses it.
+ */
+
+/** What a text of JSON holds, counted without parsing it. */
+interface Survey {
+  /** Names of members. */
+  readonly names: number;
+  /** Members, elements and brackets: each is an object in memory, or a place in one. */
+  readonly values: number;
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const BACKSLASH = 92;
+const OPENS: ReadonlySet<number> = new Set(Buffer.from('[{'));
+
+export function surveyJson(json: Uint8Array): Survey {
+  let [names, values] = [0, 1];
+  let isText = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] ?? 0;
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === COLON) names += 1;
+    else if (byte === COMMA || OPENS.has(byte)) values += 1;
+  }
+  return { names, values };
+}
+
+/** The names of members in parsed JSON: fewer than in its text where some came twice. It may be deep, so the walk uses no stack. */
+export function countNames(parsed: unknown): number {
+  let names = 0;
+  const unread = [parsed];
+  for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
+    const members = membersOf(next);
+    if (!Array.isArray(next)) names += members.length;
+    for (const member of members) if (typeof member === 'object' && member !== null) unread.push(member);
+  }
+  return names;
+}
+
+function membersOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return isPlainObject(value) ? Object.values(value) : [];
+}
+
+/** Numbers that a double cannot hold are objects of a class. */
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+const noted = new WeakMap<object, Set<string>>();
+let isAnyNoted = false;
+
+/** A bracket that is open: what was parsed of it, and where in it the reading is. */
+interface Level {
+  readonly parsed: unknown;
+  readonly names: Set<string> | undefined;
+  place: string | number;
+}
+
+const TOKEN = /[[\]{},]|"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/gs;
+
+/** Remembers of each object of a parsed text which members came twice. */
+export function noteDoubled(text: string, parsed: unknown): void {
+  const levels: Level[] = [{ parsed: [parsed], names: undefined, place: 0 }];
+  for (const [token, name = '', colon] of text.matchAll(TOKEN)) {
+    const level = levels.at(-1);
+    if (level === undefined) return;
+    if (token === '{' || token === '[') levels.push(openedIn(level, token));
+    else if (token === '}' || token === ']') levels.pop();
+    else if (token === ',' && typeof level.place === 'number') level.place += 1;
+    else if (colon !== undefined) enter(level, unescaped(name));
+  }
+}
+
+function openedIn({ parsed, place }: Level, bracket: string): Level {
+  const inner: unknown = isHolder(parsed) ? Reflect.get(parsed, place) : undefined;
+  return { parsed: inner, names: bracket === '{' ? new Set() : undefined, place: 0 };
+}
+
+function unescaped(name: string): string {
+  const text: unknown = name.includes('\\') ? JSON.parse(`"${name}"`) : name;
+  return typeof text === 'string' ? text : name;
+}
+
+function enter(level: Level, name: string): void {
+  level.place = name;
+  if (level.names?.has(name) === true && isHolder(level.parsed)) {
+    isAnyNoted = true;
+    noted.set(level.parsed, (noted.get(level.parsed) ?? new Set()).add(name));
+  }
+  level.names?.add(name);
+}
+
+function isHolder(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The members of an object that came twice; undefined for none. */
+export function doubledIn(value: unknown): ReadonlySet<string> | undefined {
+  return isAnyNoted && isHolder(value) ? noted.get(value) : undefined;
+}
+
+/** A copy has come as what it is a copy of. */
+export function noteCopy(copy: object, source: object): void {
+  const names = isAnyNoted ? noted.get(source) : undefined;
+  if (names !== undefined) noted.set(copy, names);
+}
+
+/** The path of a member that the schema names and that came twice; undefined for none. Of what may be any, nothing is read by name. */
+export function doubledWithin(schema: z.core.$ZodType, value: unknown): PropertyKey[] | undefined {
+  if (!isAnyNoted || !isHolder(value)) return undefined;
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodPipe) return doubledWithin(inner.in, value);
+  for (const [name, part] of partsOf(inner, value)) {
+    if (doubledIn(value)?.has(name) === true) return [name];
+    const within = doubledWithin(part, Reflect.get(value, name));
+    if (within !== undefined) return [name, ...within];
+  }
+  return undefined;
+}
+
+function partsOf(schema: z.core.$ZodType, value: object): [string, z.core.$ZodType][] {
+  if (schema instanceof z.ZodObject) {
+    const shape: z.core.$ZodShape = schema.shape;
+    return Object.entries(shape);
+  }
+  const part = schema instanceof z.ZodArray ? schema.element : undefined;
+  const each = schema instanceof z.ZodRecord ? schema.valueType : part;
+  return each === undefined ? [] : Object.keys(value).map((name) => [name, each]);
+}
