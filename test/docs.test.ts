@@ -6,7 +6,10 @@ import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { TIME_FORMS } from '../src/range.ts';
 import { runSql } from '../src/db/read/free-sql.ts';
+import { ROUTES_OF } from '../src/simulator/http/api.ts';
 import { openTestStore } from './support/database/database.ts';
+import { openapiPaths } from './support/openapi.ts';
+import { hasOpenapi, NO_OPENAPI } from './support/shared-data.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const pages = [
@@ -42,6 +45,26 @@ test('docs/endpoints.md says of each dataset which index of the server its reque
   const stored = textOf('docs/endpoints.md').split('\n');
   expect(rows.filter((row) => !stored.includes(row)).join('\n')).toBe('');
 });
+
+/** Every path that the page names in code. */
+function namedEndpoints(): Set<string> {
+  return new Set([...textOf('docs/endpoints.md').matchAll(/\/api\/v[23]\/[\w/]+/g)].map(([path]) => path));
+}
+
+test('docs/endpoints.md names every route of the simulator', () => {
+  const named = namedEndpoints();
+  expect(Object.keys(ROUTES_OF['1.3']).filter((path) => !named.has(path))).toEqual([]);
+});
+
+test.skipIf(!hasOpenapi)(
+  `docs/endpoints.md names every endpoint of the API${hasOpenapi ? '' : `: ${NO_OPENAPI}`}`,
+  () => {
+    const named = namedEndpoints();
+    const paths = [...openapiPaths('v3'), ...openapiPaths('v2')];
+    expect(paths.length).toBeGreaterThan(70);
+    expect(paths.filter((path) => !named.has(path))).toEqual([]);
+  },
+);
 
 test('README.md names every form of a time', () => {
   const [sentence = ''] = /^Write times as .*$/m.exec(textOf('README.md')) ?? [];

@@ -10,6 +10,7 @@ import {
   BadResponseError,
   DatabaseUnavailableError,
   RateLimitedError,
+  RequestTooLargeError,
 } from '../../src/errors.ts';
 import { freePort } from '../support/free-port.ts';
 import {
@@ -303,4 +304,48 @@ test('an error of the budget itself is the caller’s, at once', async () => {
     ),
   ).toBe(error);
   expect(api.seen).toHaveLength(1);
+});
+
+describe('a body that would fill the memory', () => {
+  const bomb = (member: string) => gzipSync(`{"${member}":[${'{},'.repeat(3_000_000)}{}]}`);
+  const zipped = (body: Buffer) => text(body, 200, { 'content-encoding': 'gzip' });
+  const head = { ...blocks, path: '/api/v3/masterchainInfo', parse: (body: unknown) => body } as const;
+
+  test('of an endpoint of one known thing is ended while it is decoded, and asked for again', async () => {
+    api.answer(zipped(bomb('last')), json({ last: 1 }));
+    expect((await api.client().get(head)).value).toEqual({ last: 1 });
+    api.answer(zipped(gzipSync(' '.repeat(2 ** 20))));
+    expect(await failureOf(api.client({ attempts: 1 }).get(head))).toBeInstanceOf(BadResponseError);
+  });
+
+  test('of a list of far more values than rows have is never parsed: less is asked for', async () => {
+    api.answer(zipped(bomb('blocks')));
+    const failure = await failureOf(api.client().get({ ...blocks, params: { limit: 1000 } }));
+    expect(failure).toBeInstanceOf(RequestTooLargeError);
+    expect(String(failure)).toContain('values');
+    expect(api.seen).toHaveLength(1);
+  });
+
+  test('of few rows may have fewer bytes than one of many', async () => {
+    const large = gzipSync(`{"blocks":["${'x'.repeat(2 ** 25 + 2 ** 20)}"]}`);
+    api.answer(zipped(large));
+    expect(await failureOf(api.client().get({ ...blocks, params: { limit: 1 } }))).toBeInstanceOf(
+      RequestTooLargeError,
+    );
+    expect((await api.client().get({ ...blocks, params: { limit: 1000 } })).value).toHaveLength(1);
+  });
+});
+
+test('a body of which a member comes twice is a bad one, also where its name is escaped', async () => {
+  for (const body of [
+    '{"blocks":[1],"blocks":[]}',
+    '{"blocks":[1],"bl\\u006fcks":[2]}',
+    '{"end":1,"blocks":[],"end":1}',
+  ]) {
+    api.answer(text(body), good);
+    expect((await api.client().get(blocks)).attempts).toBe(2);
+  }
+  // What is within a member that may be any is nobody's to read by name.
+  api.answer(text('{"blocks":[{"decoded":{"a":1,"a":2}}]}'));
+  expect((await api.client().get(blocks)).value).toEqual([{ decoded: { a: 2 } }]);
 });

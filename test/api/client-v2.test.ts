@@ -4,6 +4,7 @@ import { ApiFailedError } from '../../src/api/response/api-failed-error.ts';
 import {
   AuthError,
   BadResponseError,
+  NoEndpointError,
   NotFoundError,
   RateLimitedError,
   RequestRefusedError,
@@ -29,6 +30,43 @@ test('a method is called over GET', async () => {
   const exchange = await api.client().call(call);
   expect(exchange).toMatchObject({ value: [1], request: { path: '/api/v2/getTransactions', query } });
   expect(api.seen[0]).toMatchObject({ method: 'GET', url: `/api/v2/getTransactions?${query}` });
+});
+
+test('a method without a route of its own is called over JSON-RPC, at once the next time', async () => {
+  const client = api.client();
+  const [missing, found] = [
+    json({ error: 'internal server error: Cannot GET /api/v2/getTransactions' }, 500),
+    json({ ok: true, result: [1] }),
+  ];
+  api.answer(missing, found, found);
+  const proof = { ...call, params: { ...call.params, workchain: '-1', seqno: '7' } };
+  expect(await client.call(proof)).toMatchObject({
+    value: [1],
+    request: { path: '/api/v2/getTransactions' },
+  });
+  expect(api.seen.map(({ method, url }) => `${method} ${url.split('?')[0]}`)).toEqual([
+    'GET /api/v2/getTransactions',
+    'POST /api/v2/jsonRPC',
+  ]);
+  expect(api.seen[1]?.headers['content-type']).toBe('application/json');
+  expect(JSON.parse(api.seen[1]?.body ?? '')).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'getTransactions',
+    params: { address: '0:AB', limit: 2, archival: true, lt: '60000000000001', workchain: -1, seqno: 7 },
+  });
+  expect(await client.call(call)).toMatchObject({ value: [1] });
+  expect(api.seen).toHaveLength(3);
+});
+
+test('a method that is nowhere is said to be missing, once for each of its routes', async () => {
+  const client = api.client();
+  api.answer(
+    json({ error: 'Cannot GET /api/v2/getTransactions' }, 500),
+    json({ error: 'Cannot POST /api/v2/jsonRPC' }, 500),
+  );
+  for (let again = 0; again < 2; again += 1) expect(await failureOf(client.call(call))).toBeInstanceOf(NoEndpointError);
+  expect(api.seen).toHaveLength(2);
 });
 
 test.each([

@@ -24,6 +24,8 @@ let simulator: Simulator;
 let store: TestStore;
 let misfits: TransactionJson[];
 let wrong = true;
+/** Every transaction says nothing of its fees. */
+let spoilAll = false;
 /** The source sends nothing in place of these transactions, not even their time. */
 let lost: readonly TransactionJson[] = [];
 
@@ -54,6 +56,7 @@ afterAll(async () => {
 afterEach(() => store.close());
 
 function spoil(body: string): string {
+  if (spoilAll) return body.replaceAll('"total_fees":"', '"total_fees":"about ');
   const [first, second] = misfits;
   const whole = lost.length === 0 ? body : without(body, lost);
   return whole
@@ -167,5 +170,37 @@ describe('records that do not fit', () => {
     expect((await run('quarantine', 'retry', '--again')).code).toBe(0);
     const all = [...simulator.truth.transactions({ from: START, to: START + 600 })].length;
     expect(await stored()).toEqual({ rows: all, quarantined: 0 });
+  });
+});
+
+describe('a backfill whose source sends what does not fit', () => {
+  test('names what is in quarantine in its last line, and is done where it is little', async () => {
+    const { code, stdout } = await run('backfill', ...RANGE);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .find((line) => line.startsWith('complete')),
+    ).toMatch(/; in quarantine: 2 of transactions$/);
+    expect(stdout).toMatch(/^unfit +transactions: 2 of \d[\d,]* records do not fit the schema/m);
+    expect(code).toBe(0);
+  });
+
+  test('is incomplete where it is most, says why once, and says so again in a second run', async () => {
+    await store.close();
+    store = await openTestStore();
+    spoilAll = true;
+    try {
+      const first = await run('backfill', ...RANGE);
+      const again = await run('backfill', ...RANGE);
+      for (const { code, stdout } of [first, again]) {
+        expect(code).toBe(3);
+        expect(stdout).toMatch(/^incomplete: .*; in quarantine: \d[\d,]* of transactions$/m);
+        expect(stdout).toMatch(/unfit +transactions: (\d[\d,]*) of \1 records .*quarantine list/);
+      }
+      expect(first.stderr.match(/go to quarantine/g)).toHaveLength(1);
+    } finally {
+      spoilAll = false;
+    }
   });
 });

@@ -31,6 +31,11 @@ export function openapiSchemas(version: 'v2' | 'v3' = 'v3'): Readonly<Record<str
   return document.parse(readOpenapi(version)).components.schemas;
 }
 
+/** The paths of the API's OpenAPI document. */
+export function openapiPaths(version: 'v2' | 'v3'): string[] {
+  return Object.keys(document.parse(readOpenapi(version)).paths);
+}
+
 /** What an endpoint answers, by its whole path; undefined where the document does not have it. */
 export function openapiResponse(path: string): Described | undefined {
   const { paths } = document.parse(readOpenapi(path.startsWith('/api/v2') ? 'v2' : 'v3'));
