@@ -168,13 +168,13 @@ const MOST_REASONS = 100;
 
 /** Says once of each reason that records go to quarantine for it. */
 function warnOfUnfit(logger: Logger): (event: PageEvent) => void {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   return ({ dataset, records, unfit = [] }) => {
     for (const { path, reason } of unfit) {
       const place = path.replaceAll(/\d+/g, '*').slice(0, 100);
       const key = `${dataset} ${place} ${reason}`;
-      if (told.has(key) || told.size >= MOST_REASONS) continue;
-      told.add(key);
+      if (warned.has(key) || warned.size >= MOST_REASONS) continue;
+      warned.add(key);
       logger.warn(
         { dataset, path: place, reason, records: unfit.length, of: records },
         'records do not fit the schema and go to quarantine',

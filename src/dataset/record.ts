@@ -3,7 +3,7 @@ import { stringify } from 'lossless-json';
 import type { core, ZodType } from 'zod';
 import { canonicalOf } from './declaration/canonical.ts';
 import { isTakenAsIs } from './declaration/check.ts';
-import { doubledWithin } from './doubled.ts';
+import { doubledWithin, TWICE } from './doubled.ts';
 
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export function readRecord<Rec>(
   { raw, canonical }: { readonly raw: unknown; readonly canonical: unknown },
 ): RecordReading<Rec> {
   const twice = doubledWithin(schema, raw);
-  if (twice !== undefined) return { ok: false, path: dotted(twice), reason: 'comes twice in one object' };
+  if (twice !== undefined) return { ok: false, path: dotted(twice), reason: TWICE };
   if (isTakenAsIs(schema, canonical)) return { ok: true, record: canonical, extra: NOTHING };
   const first = schema.safeParse(canonical);
   if (first.success) return { ok: true, record: first.data, extra: NOTHING };

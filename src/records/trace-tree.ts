@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts';
 import { isTakenAsIs } from '../dataset/declaration/check.ts';
 import { withFastForm } from '../dataset/declaration/fast-form.ts';
-import { doubledIn, doubledWithin, noteCopy } from '../dataset/doubled.ts';
+import { doubledIn, doubledWithin, noteCopy, TWICE } from '../dataset/doubled.ts';
 import { message, type Message } from './message.ts';
 import { hash, optionalHash } from './members/form.ts';
 import { transaction, type Transaction } from './transaction.ts';
@@ -18,9 +18,6 @@ const node = z.strictObject({
   in_msg: message.nullish(),
   children: z.array(z.unknown()).nullish(),
 });
-
-/** Of members that came twice only one is left, and it need not be the right one. */
-const singleNode = node.refine((value) => doubledWithin(node, value) === undefined, 'a member comes twice');
 
 /** A node as servers send it. */
 const plainNode = z.strictObject({
@@ -70,7 +67,10 @@ export const traceTree = withOtherForms(
     z.unknown().check(({ value, issues }) => {
       let steps = 0;
       for (const place of placesOf(value)) {
-        const reading = singleNode.safeParse(place.value);
+        const twice = doubledWithin(node, place.value);
+        if (twice !== undefined)
+          issues.push({ code: 'custom', path: [...pathOf(place), ...twice], message: TWICE, input: value });
+        const reading = node.safeParse(place.value);
         if (reading.success && nameOf(reading.data) !== undefined) continue;
         const found = issuesOf(reading.error, place);
         issues.push(...found);

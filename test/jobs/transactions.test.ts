@@ -204,8 +204,8 @@ describe('jobs/transactions', () => {
   });
 
   it('stores other forms of a value in the one form of its column', () => {
-    const plain = job.read([sampleTransaction()]).accepted[0]!.rows;
     const sample = sampleTransaction();
+    const plain = job.read([sample]).accepted[0]!.rows;
     const forms: Json[] = [
       { lt: `00${String(sample['lt'])}` },
       { now: String(sample['now']) },
@@ -216,7 +216,7 @@ describe('jobs/transactions', () => {
       { emulated: sample['emulated'] === true ? 1 : 0 },
     ];
     for (const changes of forms) {
-      const { accepted, rejected } = job.read([sampleTransaction(changes)]);
+      const { accepted, rejected } = job.read([{ ...sample, ...changes }]);
       expect(rejected).toEqual([]);
       expect(accepted[0]!.rows).toEqual(plain);
       expect(accepted[0]!.position).toEqual(job.read([sample]).positions[0]);

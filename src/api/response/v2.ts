@@ -29,9 +29,8 @@ export function openEnvelope(body: unknown): OpenedEnvelope {
   return { ok: true, result: success.parse(body).result };
 }
 
-/** The server's own mapping of an envelope's code to a status: -3 is the liteserver's 542, JSON-RPC's -32601 a method that is not there, what is no status is 500. */
+/** The server's own mapping of an envelope's code to a status: -3 is the liteserver's 542, what is no status is 500. */
 function statusOf(code: number | undefined): number {
   if (code === -3) return 542;
-  if (code === -32_601) return 404;
   return code !== undefined && code >= 400 && code < 600 ? code : 500;
 }

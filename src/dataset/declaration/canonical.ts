@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { doubledWithin } from '../doubled.ts';
+import { doubledWithin, TWICE } from '../doubled.ts';
 
 /** Puts a value into the form that its schema takes; returns what it cannot read as it is. */
 export type FormReader = (value: unknown) => unknown;
@@ -24,13 +24,14 @@ export function optional<S extends z.ZodType>(schema: S): z.ZodOptional<z.ZodNul
 
 /** A value as it came, with all within it that its schema knows in the form that the schema takes. */
 export function canonicalOf(schema: z.core.$ZodType, value: unknown): unknown {
-  return readerOf(schema)?.(value) ?? value;
+  const read = readerOf(schema);
+  return read === null ? value : read(value);
 }
 
 /** Parses a value whose parts may be in other forms. Throws an error for what does not fit, or has a member twice. */
 export function parseCanonical<T>(schema: z.ZodType<T>, value: unknown): T {
   const twice = doubledWithin(schema, value);
-  if (twice !== undefined) throw new TypeError(`${twice.map(String).join('.')} comes twice in one object`);
+  if (twice !== undefined) throw new TypeError(`${twice.map(String).join('.')} ${TWICE}`);
   return schema.parse(canonicalOf(schema, value));
 }
 

@@ -58,6 +58,20 @@ describe.each(['1.2', '1.3'] as const)('v2 of build %s', (build) => {
     expect(simulator.stats.byPath.get('/api/v3/accountStates')).toBe(1);
   });
 
+  test('a server with no more than JSON-RPC gives the same histories', async () => {
+    const [account = ''] = busiest(simulator, 1);
+    await watch(account);
+    simulator.faults.absent = ['/api/v2/get'];
+    try {
+      await readOnce(store, simulator.url, ['account_transactions']);
+    } finally {
+      delete simulator.faults.absent;
+    }
+    expect(bare(await rebuiltHistory(store, account))).toEqual(
+      comparable(simulator.truth.accountTransactions(account)),
+    );
+  });
+
   test('states of watched accounts are taken apart, and located messages have their transaction', async () => {
     const [wallet = '', other = ''] = busiest(simulator, 2);
     await watch(wallet, other);
