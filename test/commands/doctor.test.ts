@@ -18,6 +18,8 @@ let cli: Cli;
 let store: TestStore;
 let simulator: Simulator;
 let directory: string;
+/** The source prints root hashes in a form of its own. */
+let spoilsBlocks = false;
 
 beforeAll(async () => {
   cli = await openCli();
@@ -35,14 +37,16 @@ beforeAll(async () => {
         ? errorResponse(400, `bad key ${header('x-api-key') ?? ''}`)
         : undefined,
     after: ({ path, header }, response) =>
-      path === '/api/v3/transactions'
-        ? {
-            ...response,
-            body: response.body
-              .toString()
-              .replaceAll('"lt":"', `"echo":"${header('x-api-key') ?? ''}","lt":"`),
-          }
-        : response,
+      spoilsBlocks && path === '/api/v3/blocks'
+        ? { ...response, body: response.body.toString().replaceAll('"root_hash":"', '"root_hash":"hash:') }
+        : path === '/api/v3/transactions'
+          ? {
+              ...response,
+              body: response.body
+                .toString()
+                .replaceAll('"lt":"', `"echo":"${header('x-api-key') ?? ''}","lt":"`),
+            }
+          : response,
   });
 });
 afterAll(async () => {
@@ -72,6 +76,26 @@ describe('doctor', () => {
   test('finds nothing wrong with a database as it is made: exit 0', async () => {
     const { code, stdout, stderr } = await run(['doctor']);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'nothing is wrong\n', stderr: '' });
+  });
+
+  test('tells which routes of the chosen datasets are missing, and which answer in a form that will not do', async () => {
+    simulator.faults.absent = ['/api/v3/traces', '/api/v3/nft/items', '/api/v3/actions'];
+    spoilsBlocks = true;
+    try {
+      const { stdout } = await run(['doctor', '--json'], { ETL_DATASETS: 'core,nft_items,account_states' });
+      const found = (JSON.parse(stdout) as DoctorFinding[]).filter(({ check }) => check === 'routes');
+      expect(found.map(({ what }) => what)).toEqual([
+        expect.stringMatching(
+          /^blocks cannot be read .* answers in a form that does not fit: root_hash: is not a hash/,
+        ),
+        expect.stringMatching(/^nft_items cannot be read from this server: it has no \/api\/v3\/nft\/items$/),
+        expect.stringMatching(/^nft_items /),
+        expect.stringMatching(/^traces cannot be read from this server: it has no \/api\/v3\/traces$/),
+      ]);
+    } finally {
+      delete simulator.faults.absent;
+      spoilsBlocks = false;
+    }
   });
 
   test('tells of schema, indexes, partitions, drift, quarantine and API, each with its remedy: exit 1', async () => {
