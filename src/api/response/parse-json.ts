@@ -26,7 +26,7 @@ const HALF = /^\\u[dD][\da-fA-F]{3}$/;
  * `bytes` is the text as it came, where it is at hand: it is searched faster. Throws BadResponseError for what is not JSON.
  */
 export function parseJson(text: string, bytes?: Uint8Array): unknown {
-  const { names, values } = surveyJson(bytes ?? Buffer.from(text));
+  const { names, values } = surveyJson(text);
   requireHoldable(values);
   const isDoubtful = (bytes === undefined || mayHoldLongNumber(bytes)) && DOUBTFUL_NUMBER.test(text);
   const isClean = !text.includes('\\u') || !DOUBTFUL_ESCAPE.test(text);

@@ -100,10 +100,11 @@ export class RecordReader {
       return same;
     }
     const end = valueEnd(this.bytes, start, true);
-    const value = end === NOWHERE ? undefined : parsed(this.page.textAt(start, end));
+    const text = end === NOWHERE ? '' : this.page.textAt(start, end);
+    const value = end === NOWHERE ? undefined : parsed(text);
     this.note(slot, start, this.keep(value));
     if (value === undefined || !passesAll(checks, value)) return NOWHERE;
-    const isSingle = surveyJson(this.bytes.subarray(start, end)).names === countNames(value);
+    const isSingle = surveyJson(text).names === countNames(value);
     return isSingle ? end : NOWHERE;
   }
 

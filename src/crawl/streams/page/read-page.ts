@@ -50,7 +50,7 @@ const LARGE = 2 ** 22;
  */
 export async function readPage(body: Buffer, how: HowToRead): Promise<ReadPage> {
   await how.turn();
-  if (body.byteLength > LARGE) requireHoldable(surveyJson(body).values);
+  if (body.byteLength > LARGE) requireHoldable(surveyJson(body.toString('latin1')).values);
   const whole = (await readInBytes(body, how)) ?? readParsed(body, how);
   const page = await pageOfRecords(whole, how);
   whole.release();
