@@ -1,16 +1,16 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readBusyMoments } from '../../db/read/busy-moments.ts';
-import { keepEstimate } from '../../db/read/estimates.ts';
+import { keepEstimate, type Guess } from '../../db/read/estimates.ts';
 import { concernsRun, EtlError } from '../../errors.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { missingOf } from '../streams/missing.ts';
 import type { Reach } from '../streams/reach.ts';
-import { streamsOf } from '../streams/streams.ts';
+import { streamOf, streamsOf } from '../streams/streams.ts';
 import { neededShareOf } from './brought.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import { machineSpeed, STEP_SECONDS, type MachineSpeed } from './machine-speed.ts';
-import { probe, type Sample } from './probe.ts';
+import { countDistinct, probe, type Sample } from './probe.ts';
 
 /** Samples of a range for each dataset. */
 const SAMPLES = 16;
@@ -24,6 +24,10 @@ const MOST_SCOPES = 3;
 const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
 /** Traces bring transactions and messages, which are stored once. */
 const DISK_STORED_TWICE = { low: 0.01, likely: 0.04, high: 0.1 };
+
+/** Requests for each page of an endpoint whose index is by logical time, if the bounds of its pages must be asked for. */
+const WITH_BOUNDS = { low: 1, likely: 2, high: 3 };
+const ONE = { low: 1, likely: 1, high: 1 };
 
 export interface Planned {
   readonly dataset: string;
@@ -43,6 +47,8 @@ interface PlanOptions {
   /** Requests a second that are allowed. */
   readonly rps: number;
   readonly datasets: readonly Dataset[];
+  /** All that there are. */
+  readonly jobs: readonly Dataset[];
   readonly range: Range;
   readonly watermark: Reach['watermark'];
   readonly signal: AbortSignal;
@@ -85,8 +91,9 @@ async function planDataset(
   context: CrawlContext,
   dataset: Dataset,
   missing: readonly Range[],
-  { datasets, range, signal }: PlanOptions,
+  options: PlanOptions,
 ): Promise<Estimate> {
+  const { datasets, range, signal } = options;
   const isScoped = dataset.job.scopes !== undefined;
   const count = isScoped ? SAMPLES_OF_ONE : SAMPLES;
   const streams = await streamsOf(context.database, dataset);
@@ -97,10 +104,26 @@ async function planDataset(
   return estimate(merge(samples), {
     missing,
     pageSize: dataset.job.paginator.maxSize,
-    scopes: isScoped ? streams.length : 1,
+    scopes: await countScopes(context, dataset, streams.length, options),
+    requestsPerPage: dataset.job.index.of === 'lt' ? WITH_BOUNDS : ONE,
     share: neededShareOf(dataset.name, datasets),
     diskFactor: isStoredTwice ? DISK_STORED_TWICE : DISK,
   });
+}
+
+/** For how many pools or accounts a dataset is read. Those that are not known yet are counted in a page of what names them. */
+async function countScopes(
+  context: CrawlContext,
+  { job: { scopes } }: Dataset,
+  known: number,
+  { jobs, range, signal }: PlanOptions,
+): Promise<Guess> {
+  if (scopes === undefined) return ONE;
+  const { dataset: name, member } = scopes.seenIn;
+  const dataset = jobs.find((job) => job.name === name);
+  if (dataset === undefined) return { low: known, likely: known, high: known };
+  const seen = await countDistinct(context, { dataset, stream: streamOf(dataset), range, member, signal });
+  return { low: known, likely: Math.max(known, seen), high: known + 2 * seen };
 }
 
 /** Of several pools each part is sampled once for each: what they have in common is their mean. */

@@ -66,6 +66,32 @@ export function placeIn({ from, to }: Range, index: number): number {
   return earliest + ((((hour - earliest) % DAY) + DAY) % DAY);
 }
 
+/** How many values of a member the first page of a range has. */
+export async function countDistinct(
+  { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
+  { dataset, stream, range, member, signal }: Omit<ProbeOptions, 'count'> & { readonly member: string },
+): Promise<number> {
+  const { paginator } = dataset.job;
+  const { limits } = tuning(dataset);
+  const { value } = await askPage(
+    { api, network, lts },
+    {
+      ...{ dataset, stream, signal, priority: 'backfill' as const },
+      cursor: paginator.start(range),
+      size: limits.limit(paginator.maxSize),
+      trust: limits.openSpan(range),
+    },
+  );
+  const values = value.records.map((record) => memberOf(record, member));
+  return new Set(values.filter((found) => typeof found === 'string')).size;
+}
+
+function memberOf(record: unknown, name: string): unknown {
+  const members: [string, unknown][] =
+    typeof record === 'object' && record !== null ? Object.entries(record) : [];
+  return members.find(([each]) => each === name)?.[1];
+}
+
 /** Follows the dataset's own paginator until some seconds are complete: what is cut short at a page's end is left out. */
 async function sample(
   { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,

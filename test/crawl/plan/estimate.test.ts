@@ -40,7 +40,8 @@ function lookInto(load: Load, range: Range, count: number): Sample[] {
 const facts = (missing: readonly Range[]) => ({
   missing,
   pageSize: 1000,
-  scopes: 1,
+  scopes: WHOLE,
+  requestsPerPage: WHOLE,
   share: WHOLE,
   diskFactor: WHOLE,
 });
