@@ -76,7 +76,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     refused: (await readAllRefused(context.database)).filter(
       ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
     ),
-    settled: await settleEstimates(context.database, range),
+    settled: await settleEstimates(context.database, range, [...missing.keys()]),
   }));
   return { missing, absent, refused, delayed, stoppedBy, settled };
 }

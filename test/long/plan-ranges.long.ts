@@ -10,14 +10,17 @@ import { openTestStore } from '../support/database/database.ts';
  * against what a backfill then brings and costs.
  */
 
-const NETWORKS = 10;
-/** So many of ten ranges contain the outcome. */
-const LEAST = 9;
+/** `SEEDS=1,2` chooses some of them. */
+const SEEDS = (process.env['SEEDS'] ?? '1,2,3,4,5,6,7,8,9,10').split(',').map(Number);
+/** The share of ranges that contain the outcome. */
+const LEAST = 0.9;
 /** A range that is wider tells nobody anything. */
 const WIDEST = 8;
 const START = Date.UTC(2026, 0, 1) / 1000;
 const SECONDS = 4500;
-const RANGE = ['--from', String(START + 30), '--to', String(START + SECONDS - 960)];
+const FROM = START + 30;
+const TO = START + SECONDS - 1200;
+const RANGE = ['--from', String(FROM), '--to', String(TO)];
 const ONLY =
   'blocks,transactions,traces,actions,jetton_transfers,jetton_burns,nft_transfers,validator_events,nominator_pool_events';
 
@@ -70,14 +73,23 @@ async function planAndRead(seed: number) {
     const { stdout } = await cli.ask(['plan', ...RANGE, '--only', ONLY, '--json'], settings);
     const { total } = Plan.parse(JSON.parse(stdout));
     const before = simulator.stats.total;
-    const { code, stderr } = await cli.ask(['backfill', ...RANGE, '--only', ONLY], settings);
-    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const run = await cli.ask(['backfill', ...RANGE, '--only', ONLY], settings);
+    expect(run.code, run.stdout + run.stderr).toBe(0);
     const requests = { dataset: 'requests in all', ...total.requests, real: simulator.stats.total - before };
     const rows = await store.database.rows(
-      sql`select dataset, rows_low as low, rows_likely as likely, rows_high as high, rows_real as real from etl.estimates`,
+      sql`select dataset, rows_low as low, rows_likely as likely, rows_high as high, rows_real as real from etl.estimates
+          where rows_real is not null`,
       Outcome,
     );
-    return [requests, ...rows];
+    const [stored] = await store.database.rows(
+      sql`select count(*)::int as rows from ton.transactions
+          where utime >= to_timestamp(${FROM}) and utime < to_timestamp(${TO})`,
+      z.object({ rows: z.number() }),
+    );
+    // Their rows come with traces.
+    const real = (row: z.infer<typeof Outcome>) =>
+      row.dataset === 'transactions' ? (stored?.rows ?? 0) : row.real;
+    return [requests, ...rows.map((row) => ({ ...row, real: real(row) }))];
   } finally {
     await simulator.close();
     await store.close();
@@ -86,7 +98,7 @@ async function planAndRead(seed: number) {
 
 test('nine of ten ranges of plan contain what a backfill then brings and costs', async () => {
   const outcomes = new Map<string, z.infer<typeof Outcome>[]>();
-  for (let seed = 1; seed <= NETWORKS; seed += 1)
+  for (const seed of SEEDS)
     for (const outcome of await planAndRead(seed))
       outcomes.set(outcome.dataset, [...(outcomes.get(outcome.dataset) ?? []), outcome]);
   for (const [dataset, all] of outcomes) {
@@ -96,8 +108,8 @@ test('nine of ten ranges of plan contain what a backfill then brings and costs',
       `${dataset.padEnd(22)} ${held.length} of ${all.length}:`,
       all.map(({ low, high, real }) => `${Math.round(low)}..${Math.round(high)} ${real}`).join(', '),
     );
-    expect.soft(held.length, dataset).toBeGreaterThanOrEqual(LEAST);
-    expect.soft(Math.min(...widths, 1), dataset).toBeLessThanOrEqual(WIDEST);
+    expect.soft(held.length / all.length, dataset).toBeGreaterThanOrEqual(LEAST);
+    expect.soft(Math.max(...widths, 1), dataset).toBeLessThanOrEqual(WIDEST);
   }
   expect(outcomes.size).toBe(ONLY.split(',').length + 1);
 });

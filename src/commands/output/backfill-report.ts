@@ -5,6 +5,7 @@ import type { Covered } from '../../backfill/cover-streams.ts';
 import type { Collection, Dataset } from '../../dataset/dataset.ts';
 import type { Settled } from '../../db/read/estimates.ts';
 import { formatRange, type Range } from '../../range.ts';
+import { bringerOf } from '../../crawl/plan/brought.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
 import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
@@ -51,6 +52,7 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
         covered,
         `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`,
         context.clock.now() / 1000,
+        (dataset) => bringerOf(dataset, datasets),
       );
     },
     onCollections: (read) => printCollectionsRead(read, collections, context.api.stats.requests),
@@ -61,23 +63,29 @@ function printCovered(
   { missing, absent, refused, delayed, stoppedBy, settled }: Covered,
   verdict: string,
   now: number,
+  bringer: (dataset: string) => string | undefined,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
   for (const one of refused) console.log(refusedLine(one, now));
   for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
   for (const [dataset, range] of delayed)
-    console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read; run it again later`);
+    console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
   console.log(verdict);
-  for (const each of settled) console.log(settledLine(each));
+  for (const each of settled) console.log(settledLine(each, bringer(each.dataset)));
 }
 
 /** What `plan` expected, beside what came. */
-function settledLine({ dataset, rows, low, high, realRows, requests, realRequests }: Settled): string {
+function settledLine(
+  { dataset, rows, low, high, realRows, requests, realRequests }: Settled,
+  bringer: string | undefined,
+): string {
   const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;
+  const asked = `${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`;
+  if (bringer !== undefined) return `estimate  ${dataset}: its rows come with ${bringer}; ${asked}`;
   return (
     `estimate  ${dataset}: ${formatNumber(rows)} rows (${formatNumber(low)} to ${formatNumber(high)}) expected` +
-    `${times}: ${formatNumber(realRows)}; ${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`
+    `${times}: ${formatNumber(realRows)}; ${asked}`
   );
 }
 

@@ -45,6 +45,8 @@ const LEAST_DOUBT = 0.08;
  * those of the seen ones on simulated networks with dense seconds; the fewer rows were seen, the more.
  */
 const UNSEEN = { below: 0.25, above: 0.7, clump: 12 };
+/** A burst that a page ends in is seen in part: this many times as many rows may be in it. */
+const MOST_OF_BURST = 3;
 
 /** From looks into the parts of a range to what all of its missing seconds hold. */
 export function estimate(samples: readonly Sample[], facts: EstimateFacts): Estimate {
@@ -56,15 +58,22 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
     perSecond: sample.seconds > 0 ? perSecond(sample, hours) : mean,
   }));
   const ofOne = rowsIn(profile, facts.missing);
-  const doubt = doubtOf(profile, facts.missing) + ofOne * chance(seen);
+  // How neighbours differ and how few rows were seen tell of the same chance: the greater of both.
+  const doubt = Math.max(
+    LEAST_DOUBT,
+    chance(seen),
+    differenceOf(profile, facts.missing) / Math.max(1, ofOne),
+  );
   const hidden = unseenShare(seen, facts.missing);
+  const bursts = burstsIn(seen, facts.missing);
   const rows = {
-    low: facts.scopes.low * Math.max(0, ofOne * (1 - UNSEEN.below * hidden) - doubt),
-    likely: facts.scopes.likely * ofOne,
+    low: (facts.scopes.low * ofOne * (1 - UNSEEN.below * hidden)) / (1 + doubt),
+    likely: facts.scopes.likely * (ofOne + bursts),
     // Nothing seen does not prove that nothing is there: the rule of three.
     high:
       facts.scopes.high *
-      (ofOne * (1 + UNSEEN.above * hidden) + doubt + (ofOne === 0 ? unseen(seen, facts) : 0)),
+      ((ofOne + MOST_OF_BURST * bursts) * (1 + UNSEEN.above * hidden) * (1 + doubt) +
+        (ofOne + bursts === 0 ? unseen(seen, facts) : 0)),
   };
   const each = total(seen.map(({ bytes }) => bytes)) / Math.max(1, total(seen.map((sample) => sample.rows)));
   return {
@@ -89,14 +98,14 @@ export function rowsIn(profile: readonly RowRate[], ranges: readonly Range[]): n
 }
 
 /** Twice the standard error of stratified samples, judged by how neighbours differ. */
-function doubtOf(profile: readonly RowRate[], missing: readonly Range[]): number {
+function differenceOf(profile: readonly RowRate[], missing: readonly Range[]): number {
   const weights = profile.map(({ span }) => lengthOf(common([span], missing)));
   const jumps = profile
     .slice(1)
     .map((part, index) => (part.perSecond - (profile[index]?.perSecond ?? 0)) ** 2);
   const spread = Math.sqrt(total(jumps) / (2 * Math.max(1, jumps.length)));
   const error = spread * Math.sqrt(total(weights.map((weight) => weight ** 2)));
-  return Math.max(LEAST_DOUBT * rowsIn(profile, missing), 2 * error);
+  return 2 * error;
 }
 
 /** The part of the missing seconds that no sample has seen. */
@@ -107,6 +116,12 @@ function unseenShare(seen: readonly Sample[], missing: readonly Range[]): number
 /** Twice the relative error of a count of rows that come in clumps. */
 function chance(seen: readonly Sample[]): number {
   return 2 * Math.sqrt(UNSEEN.clump / Math.max(1, total(seen.map(({ rows }) => rows))));
+}
+
+/** Rows of bursts that pages ended in, beyond what their seconds would have had, as often as all samples met them. */
+function burstsIn(seen: readonly Sample[], missing: readonly Range[]): number {
+  const beyond = seen.map(({ rows, seconds, cut }) => Math.max(0, cut - rows / seconds));
+  return (total(beyond) * lengthOf(missing)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
 }
 
 function unseen(seen: readonly Sample[], { missing }: EstimateFacts): number {
@@ -131,7 +146,7 @@ function requestsFor(rows: Guess, facts: EstimateFacts): Guess {
 }
 
 /** Short pages that readers without work may add. */
-const IDLE_PAGES = 8;
+const IDLE_PAGES = 4;
 
 function sizeFor(rows: Guess, each: number, { share }: EstimateFacts): Guess {
   return {
