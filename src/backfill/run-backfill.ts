@@ -5,6 +5,7 @@ import { reachOf, type Reach, type Reached } from '../crawl/streams/reach.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { endPauses } from '../db/coverage/refused.ts';
+import { delayOf } from '../dataset/pace.ts';
 import type { Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import type { Stop } from '../stop.ts';
@@ -80,7 +81,7 @@ function confirmServer(run: BackfillRun): Promise<void> {
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  { range, watermark, isPresent, held }: Reached & { readonly range: Range },
+  { range, watermark, held }: Reached & { readonly range: Range },
 ): Promise<boolean> {
   const names = run.datasets.map(({ name }) => name);
   const progress = await outlastDatabase(waitingOf(run), async () => {
@@ -94,13 +95,28 @@ async function cover(
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
     await confirmServer(run);
     progress.end();
-    const isWhole = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);
+    const isWhole = covered.missing.size === 0 && !lacksOldEnd(run, range, covered.delayed);
     report.onCovered(covered, range, isWhole);
     return isWhole;
   } catch (error) {
     progress.end();
     throw error;
   }
+}
+
+/** By so much an end may be older than its dataset's delay: a chain that nobody polled is read so far behind its head. */
+const OLD_SECONDS = 300;
+
+/** True if what is not safe to read yet is older than it should be. A younger end is no hole: the source may lack it. */
+function lacksOldEnd(
+  { datasets, wanted, delaySeconds, chain }: BackfillRun,
+  range: Range,
+  delayed: Covered['delayed'],
+): boolean {
+  const to = wanted?.to ?? range.to;
+  const isOld = (dataset: Dataset) => to <= chain.last.utime - delayOf(dataset, delaySeconds) - OLD_SECONDS;
+  const isCut = (dataset: Dataset) => range.to < to || delayed.has(dataset.name);
+  return datasets.some((dataset) => isCut(dataset) && isOld(dataset));
 }
 
 /** Reads the collections behind the streams; where stopped before, how these ended says enough. */

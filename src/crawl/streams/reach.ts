@@ -17,8 +17,6 @@ export interface Reach {
 
 /** How far it can be read, of what was asked for. */
 export interface Reached extends Reach {
-  /** True: more was asked for than there was yet, or than is safe to read, so that as far as it can be read is all of it. */
-  readonly isPresent: boolean;
   /** Where nobody had polled for long: what is new is held back until it has been visible for the delay. */
   readonly held?: HeldBack;
 }
@@ -48,19 +46,19 @@ export async function reachOf(options: ReachOptions): Promise<Reached> {
   const from = Math.max(wanted.from, chain.first.utime);
   const until = (to: number) => (from < to ? { from, to } : undefined);
   if (wanted.to <= chain.last.utime - SETTLED_AGE_SECONDS)
-    return { range: until(wanted.to), watermark: chain.last.utime, isPresent: false };
+    return { range: until(wanted.to), watermark: chain.last.utime };
   const read = createWatermarkReading(options);
   const { utime, visible } = await read();
   const lookedAtMs = options.context.clock.monotonic();
   const isAhead = wanted.to + delaySeconds > visible;
   const to = Math.min(wanted.to, visible - delaySeconds);
-  if (isEstimate) return { range: until(to), watermark: visible, isPresent: isAhead };
+  if (isEstimate) return { range: until(to), watermark: visible };
   const safe = Math.min(wanted.to, utime - delaySeconds);
   // Where more is asked for than there is yet, a little less than there is suffices.
   const isEnough = safe >= (isAhead ? to - delaySeconds : to) || wanted.from >= visible;
-  if (isEnough) return { range: until(safe), watermark: utime, isPresent: isAhead || safe < wanted.to };
+  if (isEnough) return { range: until(safe), watermark: utime };
   const held = { before: until(safe), settle: () => settle(options, read, lookedAtMs) };
-  return { range: until(to), watermark: utime, isPresent: isAhead, held };
+  return { range: until(to), watermark: utime, held };
 }
 
 /** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
