@@ -93,11 +93,16 @@ describe('plan of a network whose server has troubles of its own', () => {
     headers: {},
   });
   test.each([
-    ['refuses an endpoint', 'traces', error(400, 'no such thing'), 3, /was answered 400/],
-    ['lacks an endpoint', 'actions', undefined, 0, /404/],
-    ['fails at an endpoint', 'jetton_burns', error(500, 'NaN is no JSON'), 3, /500/],
-    ['answers with no JSON', 'nft_transfers', { status: 200, body: '<html>', headers: {} }, 3, /JSON/],
-  ])('%s goes on with the others', async (_, dataset, response, expected, reason) => {
+    ['refuses an endpoint', 'traces', error(400, 'no such thing'), /^not known traces: .*was answered 400/m],
+    ['lacks an endpoint', 'actions', undefined, /^(?:not known|absent) +actions: .*\/api\/v3\/actions/m],
+    ['fails at an endpoint', 'jetton_burns', error(500, 'NaN is no JSON'), /^not known jetton_burns: .*500/m],
+    [
+      'answers with no JSON',
+      'nft_transfers',
+      { status: 200, body: '<html>', headers: {} },
+      /^not known nft_transfers: .*JSON/m,
+    ],
+  ])('%s goes on with the others', async (_, dataset, response, line) => {
     const path = { traces: 'traces', actions: 'actions', jetton_burns: 'jetton/burns' }[dataset];
     const small = await startSimulator({
       start: START,
@@ -116,9 +121,8 @@ describe('plan of a network whose server has troubles of its own', () => {
       expect(stdout).toMatch(/^blocks +\S+ \(\S+ to /m);
       expect(stdout).toMatch(/^transactions +\S+ \(\S+ to /m);
       expect(stdout).not.toMatch(new RegExp(`^${dataset} +\\S+ \\(\\S+ to `, 'm'));
-      const [, why] = new RegExp(`^not known ${dataset}: (.*)$`, 'm').exec(stdout) ?? [];
-      expect(why).toMatch(reason);
-      expect(code).toBe(expected);
+      expect(stdout).toMatch(line);
+      expect(code).toBe(0);
     } finally {
       await small.close();
       await own.close();
