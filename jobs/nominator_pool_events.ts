@@ -38,7 +38,12 @@ export default defineJob({
   position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { nominator_pool_events },
   rows: oneRow(nominator_pool_events, nominatorPoolEvent),
-  scopes: { param: 'pool', column: 'pool_address', from: 'pools' },
+  scopes: {
+    param: 'pool',
+    column: 'pool_address',
+    from: 'pools',
+    seenIn: { dataset: 'validator_events', member: 'stake_holder_address' },
+  },
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 300,

@@ -59,13 +59,17 @@ export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Aborts with the signal, or after so long. Timer and controller of our own: Node 20 may collect an
+ * Aborts with the signal, or after so long, and calls `onTime` before. Timer and controller of our own: Node 20 may collect an
  * `AbortSignal.timeout` that only a combined signal holds.
  */
-export function endedAfter(signal: AbortSignal, ms: number): AbortSignal {
+export function endedAfter(signal: AbortSignal, ms: number, onTime?: () => void): AbortSignal {
   const controller = new AbortController();
   const end = () => controller.abort();
-  setTimeout(end, Math.min(ms, LONGEST_TIMER_MS)).unref();
+  const endOnTime = () => {
+    onTime?.();
+    end();
+  };
+  setTimeout(endOnTime, Math.min(ms, LONGEST_TIMER_MS)).unref();
   signal.addEventListener('abort', end, { once: true });
   return controller.signal;
 }

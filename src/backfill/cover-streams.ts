@@ -82,7 +82,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     refused: (await readAllRefused(context.database)).filter(
       (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,
     ),
-    settled: await settleEstimates(context.database, range),
+    settled: await settleEstimates(context.database, range, [...missing.keys()]),
     unfit: await readUnfit(context.database, datasets, range),
   }));
   return { missing, absent, refused, delayed, stoppedBy, settled, unfit };

@@ -7,6 +7,7 @@ import { requireHead } from '../crawl/watermark/went-back.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { endPauses } from '../db/coverage/refused.ts';
+import { delayOf } from '../dataset/pace.ts';
 import { IncompleteError } from '../errors.ts';
 import type { Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
@@ -83,7 +84,7 @@ function confirmServer(run: BackfillRun): Promise<void> {
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  { range, watermark, isPresent, held, heldByGap }: Reached & { readonly range: Range },
+  { range, watermark, held, heldByGap }: Reached & { readonly range: Range },
 ): Promise<boolean> {
   const { context, chain, delaySeconds, stop } = run;
   const sinceMs = context.clock.monotonic();
@@ -103,7 +104,7 @@ async function cover(
       covered.missing.size === 0 &&
       covered.stoppedBy === undefined &&
       heldByGap === undefined &&
-      (isPresent || covered.delayed.size === 0);
+      !lacksOldEnd(run, range, covered.delayed);
     const isWhole = isRead && !covered.unfit.some(({ isMuch }) => isMuch);
     if (!stop.finishing.aborted && covered.stoppedBy === undefined)
       await requireHead(context, {
@@ -121,6 +122,21 @@ async function cover(
     progress.end();
     throw error;
   }
+}
+
+/** By so much an end may be older than its dataset's delay: a chain that nobody polled is read so far behind its head. */
+const OLD_SECONDS = 300;
+
+/** True if what is not safe to read yet is older than it should be. A younger end is no hole: the source may lack it. */
+function lacksOldEnd(
+  { datasets, wanted, delaySeconds, chain }: BackfillRun,
+  range: Range,
+  delayed: Covered['delayed'],
+): boolean {
+  const to = wanted?.to ?? range.to;
+  const isOld = (dataset: Dataset) => to <= chain.last.utime - delayOf(dataset, delaySeconds) - OLD_SECONDS;
+  const isCut = (dataset: Dataset) => range.to < to || delayed.has(dataset.name);
+  return datasets.some((dataset) => isCut(dataset) && isOld(dataset));
 }
 
 /** Reads the collections behind the streams; where stopped before, how these ended says enough. */

@@ -23,7 +23,8 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
   const { config, now } = invocation;
   const wanted = parseRange(flags.from, flags.to, now);
   // A collection is of no time: its cost is shown by its own report.
-  const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, await loadDatasets())).streams;
+  const jobs = await loadDatasets();
+  const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, jobs)).streams;
   const needs = { demo: 'still', isRepeatable: true, applicationName: 'toncenter-etl plan' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop, baseUrl } = opened;
@@ -37,7 +38,14 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
       if (flags.json !== true) await printSummary({ ...about, wanted: range ?? wanted, note });
       if (range === undefined) return EXIT.incomplete;
       const { rps } = config;
-      const options = { datasets, range, watermark, rps, signal: stop.leaving };
+      const options = {
+        datasets,
+        jobs: splitKinds(jobs).streams,
+        range,
+        watermark,
+        rps,
+        signal: stop.leaving,
+      };
       const made = await planDatasets(context, options);
       const report = { range, ...made, rps, probes: context.api.stats.requests };
       if (flags.json === true) console.log(JSON.stringify(planToJson(report), null, 2));

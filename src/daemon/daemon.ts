@@ -81,12 +81,13 @@ async function decideWanted(
   watermark: Watermark,
 ) {
   const now = unixSeconds(context.clock);
+  const chosen = config.since ?? 'head';
   const words: Readonly<Record<string, number>> = {
     head: watermark.newest - config.watermarkDelay,
     first: chain.first.utime,
   };
-  const since = Math.max(chain.first.utime, words[config.since] ?? parseTime(config.since, now));
+  const since = Math.max(chain.first.utime, words[chosen] ?? parseTime(chosen, now));
   for (const { name } of [...datasets, ...collections])
-    await keepWanted(context.database, name, since, config.since);
+    await keepWanted(context.database, name, since, chosen, config.since === undefined);
   return readWanted(context.database);
 }

@@ -102,6 +102,8 @@ export interface Scopes {
   readonly column: string;
   /** Which addresses: nominator pools, of the watch list and of what is indexed. */
   readonly from: 'pools';
+  /** Where addresses that are not known yet will come from: a member of another dataset's records. */
+  readonly seenIn: { readonly dataset: string; readonly member: string };
 }
 
 /** A record that fits its schema. */

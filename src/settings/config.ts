@@ -57,7 +57,7 @@ const Environment = z.object({
     .superRefine((text, context) => {
       if (text !== 'first' && text !== 'head') attempt(context, () => parseTime(text, 0));
     })
-    .default('head'),
+    .optional(),
   ETL_FRESHNESS: duration.default(5),
   ETL_WATERMARK_DELAY: duration.default(30),
   ETL_PARTITION: z.enum(['day', 'week', 'month'], { error: 'is not day, week or month' }).default('month'),
@@ -107,7 +107,8 @@ export interface Config {
   readonly choices: Choices;
   readonly datasets: readonly string[];
   /** `head`, `first` or a time, as given. */
-  readonly since: string;
+  /** Undefined: what the database has, from an earlier start; the head at the first one. */
+  readonly since: string | undefined;
   /** Seconds. */
   readonly freshness: number;
   /** Seconds. */

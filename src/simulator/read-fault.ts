@@ -7,70 +7,119 @@ type FaultReader<T> = (text: string) => T | undefined;
 
 const AS = ['500', '422', 'timeout', 'broken'] as const;
 
+interface Fault<T> {
+  readonly read: FaultReader<T>;
+  /** How a value is written. */
+  readonly form: string;
+  /** What goes wrong, in a sentence. */
+  readonly does: string;
+}
+
+const CHANCE = 'a probability from 0 to 1';
+const chance = (does: string): Fault<number> => ({ read: probability, form: CHANCE, does });
+const counted = (form: string, does: string): Fault<number> => ({ read: count, form, does });
+const share = (
+  example: string,
+  does: string,
+): Fault<{ readonly probability: number; readonly seconds: number }> => ({
+  read: pair(probability, count, (probability, seconds) => ({ probability, seconds })),
+  form: `PROBABILITYxSECONDS, such as ${example}`,
+  does,
+});
+
 /** One for each fault: a new one that is forgotten here does not compile. */
-const READERS: { readonly [Name in keyof Required<Faults>]: FaultReader<Required<Faults>[Name]> } = {
-  timeoutAboveLimit: count,
-  capLimit: count,
-  maxLimit: count,
-  absent: list((text) => (text.startsWith('/') ? text : undefined)),
-  unservable: list(rows),
-  unservableAs: (text) => AS.find((one) => one === text),
-  scanSpeed: count,
-  timeout: probability,
-  storm: pair(probability, count, (chance, length) => ({ probability: chance, length })),
-  stormSays: (text) => (text === 'seconds' || text === 'date' ? text : undefined),
-  refusal: probability,
-  badGateway: probability,
-  reset: probability,
-  resetInBody: probability,
-  truncatedJson: probability,
-  slowBody: probability,
-  slowBodyMs: count,
-  silentBody: probability,
-  silentHead: probability,
-  dribble: probability,
-  endlessHead: probability,
-  endlessBody: probability,
-  shortBlocks: probability,
-  stale: probability,
-  staleSeconds: count,
-  lateBlocks: pair(probability, count, (chance, seconds) => ({ probability: chance, seconds })),
-  reorganise: pair(probability, count, (chance, seconds) => ({ probability: chance, seconds })),
-  holes: list(span),
-  lostBlocks: list(span),
-  lateSplit: (text) => wrap(count(text), (seconds) => ({ seconds })),
-  lateActions: (text) => wrap(span(text), ({ from, to }) => ({ least: from, most: to })),
-  reclassify: pair(probability, count, (chance, seconds) => ({ probability: chance, seconds })),
-  staleEvents: count,
-  lieAboutLimit: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+const FAULTS: { readonly [Name in keyof Required<Faults>]: Fault<Required<Faults>[Name]> } = {
+  timeoutAboveLimit: counted('a number of rows', 'A list that is asked for more rows times out (500).'),
+  capLimit: counted('a number of rows', 'A list never has more rows, whatever limit is asked for.'),
+  maxLimit: counted('a number of rows', 'A greater limit is refused, with this number.'),
+  absent: {
+    read: list((text) => (text.startsWith('/') ? text : undefined)),
+    form: 'beginnings of paths, such as /api/v2,/api/v3/dns',
+    does: 'The server has no such paths (404).',
+  },
+  unservable: {
+    read: list(rows),
+    form: 'PATH:MEMBER=VALUE or PATH:SHARE, such as /api/v3/jetton/burns:0.01',
+    does: 'Every page with such a row fails.',
+  },
+  unservableAs: {
+    read: (text) => AS.find((one) => one === text),
+    form: '500, 422, timeout or broken',
+    does: 'How a page with an unservable row fails.',
+  },
+  scanSpeed: counted(
+    'rows a second',
+    'Queries of actions look through so many rows, and time out after three seconds.',
+  ),
+  timeout: chance('The database of the server times out (500).'),
+  storm: {
+    read: pair(probability, count, (probability, length) => ({ probability, length })),
+    form: 'PROBABILITYxREQUESTS, such as 0.01x20',
+    does: 'So many requests in a row are refused for their rate (429).',
+  },
+  stormSays: {
+    read: (text) => (text === 'seconds' || text === 'date' ? text : undefined),
+    form: 'seconds or date',
+    does: 'How Retry-After is written in a storm; without it a storm says nothing.',
+  },
+  refusal: chance('A request is refused for no reason of its own (400 to 404).'),
+  badGateway: chance('A gateway answers 502 with a page of HTML.'),
+  reset: chance('The connection is cut before a response.'),
+  resetInBody: chance('The connection is cut in the middle of the body.'),
+  truncatedJson: chance('The body is the first part of the JSON, with status 200.'),
+  slowBody: chance('The body comes in pieces over slowBodyMs.'),
+  slowBodyMs: counted('milliseconds', 'How long a slow body takes; default 1000.'),
+  silentBody: chance('The body breaks off, and the connection stays open.'),
+  silentHead: chance('No response comes, and the connection stays open.'),
+  dribble: chance('The body comes one byte a second.'),
+  endlessHead: chance('The headers never end.'),
+  endlessBody: chance('The body never ends.'),
+  shortBlocks: chance('A list of blocks has its first rows only, with status 200.'),
+  stale: chance('A server answers whose head lies staleSeconds back.'),
+  staleSeconds: counted('seconds', 'How far the head of a stale server lies back; default 20.'),
+  lateBlocks: share(
+    '0.1x60',
+    'So many masterchain blocks become visible so late, with all that they registered.',
+  ),
+  reorganise: share('0.1x60', 'So many shard blocks have other hashes for so long.'),
+  holes: {
+    read: list(span),
+    form: 'ranges of masterchain seqnos, such as 100-120,300-301',
+    does: 'These masterchain blocks stay invisible.',
+  },
+  lostBlocks: {
+    read: list(span),
+    form: 'ranges of unix seconds, such as 1772323500-1772323510',
+    does: 'Shard blocks of these seconds stay invisible, with all that is in them.',
+  },
+  lateSplit: {
+    read: (text) => wrap(count(text), (seconds) => ({ seconds })),
+    form: 'seconds',
+    does: 'After a split the right shard becomes visible so late.',
+  },
+  lateActions: {
+    read: (text) => wrap(span(text), ({ from, to }) => ({ least: from, most: to })),
+    form: 'the least and the most seconds, such as 1-10',
+    does: 'The actions of a trace appear so long after its end.',
+  },
+  reclassify: share('0.2x300', 'So many traces show other actions for so long.'),
+  staleEvents: counted(
+    'seconds',
+    'Events of validators and pools come from a copy whose head lies so far back.',
+  ),
+  lieAboutLimit: {
+    read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+    form: 'true or false',
+    does: 'The limiter refuses at 60 % of the rate that it names.',
+  },
 };
 
-/** How a value is written, where it is not a probability from 0 to 1. */
-const FORMS: Readonly<Record<string, string>> = {
-  timeoutAboveLimit: 'a number of rows',
-  capLimit: 'a number of rows',
-  maxLimit: 'a number of rows',
-  absent: 'beginnings of paths, such as /api/v2,/api/v3/dns',
-  unservable: 'PATH:MEMBER=VALUE or PATH:SHARE, such as /api/v3/jetton/burns:0.01',
-  unservableAs: '500, 422, timeout or broken',
-  scanSpeed: 'rows a second',
-  storm: 'PROBABILITYxREQUESTS, such as 0.01x20',
-  stormSays: 'seconds or date',
-  slowBodyMs: 'milliseconds',
-  staleSeconds: 'seconds',
-  lateBlocks: 'PROBABILITYxSECONDS, such as 0.1x60',
-  reorganise: 'PROBABILITYxSECONDS, such as 0.1x60',
-  holes: 'ranges of masterchain seqnos, such as 100-120,300-301',
-  lostBlocks: 'ranges of unix seconds, such as 1772323500-1772323510',
-  lateSplit: 'seconds',
-  lateActions: 'the least and the most seconds, such as 1-10',
-  reclassify: 'PROBABILITYxSECONDS, such as 0.2x300',
-  staleEvents: 'seconds',
-  lieAboutLimit: 'true or false',
-};
+const FAULT_NAMES: readonly string[] = Object.keys(FAULTS);
 
-/** Every fault's name, for `--help`. */
-export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
+/** Every fault with what it does, and how its value is written where that is no probability. */
+export const FAULT_LINES: readonly (readonly [string, string])[] = Object.entries(FAULTS).map(
+  ([name, { form, does }]) => [name, form === CHANCE ? does : `${does} Value: ${form}.`],
+);
 
 /**
  * `faults` with one more, read from `NAME=VALUE`.
@@ -83,15 +132,16 @@ export function readFault(text: string, faults: Faults = {}): Faults {
       hint: `Faults are ${FAULT_NAMES.join(', ')}.`,
     });
   }
-  const read = READERS[name](value);
+  const { read: reader, form } = FAULTS[name];
+  const read = reader(value);
   if (read !== undefined) return { ...faults, [name]: read };
   throw new UsageError(`"${value}" is not a value of the fault ${name}`, {
-    hint: `Write ${name}= and ${FORMS[name] ?? 'a probability from 0 to 1'}.`,
+    hint: `Write ${name}= and ${form}.`,
   });
 }
 
 function isFault(name: string): name is keyof Faults {
-  return Object.hasOwn(READERS, name);
+  return Object.hasOwn(FAULTS, name);
 }
 
 function splitOnce(text: string, separator: string): string[] {

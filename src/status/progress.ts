@@ -21,7 +21,8 @@ export interface ProgressCount {
   /** What is left of a dataset, of all its scopes. */
   left(dataset: string): readonly Range[];
   of(dataset: string): Progress;
-  all(): Progress;
+  /** Of all datasets together that are counted. */
+  all(isCounted?: (dataset: string) => boolean): Progress;
 }
 
 export function countProgress(works: readonly Work[]): ProgressCount {
@@ -46,8 +47,9 @@ export function countProgress(works: readonly Work[]): ProgressCount {
     },
     left,
     of,
-    all: () =>
+    all: (isCounted = () => true) =>
       [...states.keys()]
+        .filter(isCounted)
         .map(of)
         .reduce((sum, { done, total }) => ({ done: sum.done + done, total: sum.total + total }), {
           done: 0,

@@ -92,7 +92,9 @@ describe('backfill', () => {
     const { code, stdout } = await backfill('--dry-run');
     expect(stdout).toMatch(/^database {2}127\.0\.0\.1/);
     expect(stdout).toContain(`network   the simulated network at ${simulator.url}`);
-    expect(stdout).toContain('range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z (15m, end exclusive)');
+    expect(stdout).toContain(
+      'range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z\n          15m; the end',
+    );
     expect(stdout).toMatch(/transactions +0% \(new\) +15m +1/);
     expect(code).toBe(0);
     expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeUndefined();
@@ -138,6 +140,7 @@ describe('backfill', () => {
       settings({ TONCENTER_RPS: '2' }),
     );
     expect(first.stdout).toContain('incomplete: ');
+    expect(first.stderr).toContain('the 5s of --deadline are over');
     expect(first.code).toBe(3);
     expect(simulator.stats.byPath.get(TRANSACTIONS) ?? 0).toBeLessThan(14);
   });
@@ -235,23 +238,37 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
+const CUT = 'cut       validator_events: 2026-05-01T01:';
+const AS_FAR = 'complete as far as it can be read: 2026-05-01';
 test.each([
   // An hour and a half is there, and events are read a quarter of an hour behind the chain.
-  ['2026-05-01T01:20Z', 3, ['cut       validator_events: 2026-05-01T01:1', 'incomplete: 2026-05-01']],
-  [
-    '2026-05-01T02:00Z',
-    0,
-    ['cut: newer', 'cut       validator_events', 'complete as far as it can be read: 2026'],
-  ],
-])('--quiet says what of a range up to %s cannot be read yet', async (to, expected, lines) => {
-  await serve({ ...MAY, load: 1 });
-  const range = ['--from', '2026-05-01T01:00Z', '--to', to, '--only', 'validator_events', '--quiet'];
-  const { code, stdout } = await cli.ask(['backfill', ...range], settings({ ETL_WATERMARK_DELAY: '5s' }));
-  expect(stdout.trim().split('\n')).toEqual(
-    lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
-  );
-  expect(code).toBe(expected);
-});
+  ['2026-05-01T01:09Z', 0, 'no', ['complete: 2026-05-01']],
+  ['2026-05-01T01:20Z', 0, 'no', [CUT, AS_FAR]],
+  ['2026-05-01T01:29:58Z', 0, 'no', ['cut: newer', CUT, AS_FAR]],
+  ['2026-05-01T02:00Z', 0, 'no', ['cut: newer', CUT, AS_FAR]],
+  // The watermark stands: what lies behind it is old, and cannot be read all the same.
+  ['2026-05-01T01:09Z', 3, 'a', [CUT, 'incomplete: 2026-05-01']],
+  ['2026-05-01T01:09:50Z', 3, 'a', ['cut: newer', CUT, 'incomplete: 2026-05-01']],
+  ['2026-05-01T01:20Z', 0, 'a', ['cut: newer', CUT, AS_FAR]],
+])(
+  'says what of a range up to %s cannot be read yet, and ends with %d where %s block is missing',
+  async (to, expected, missing, lines) => {
+    await serve({ ...MAY, load: 1 });
+    if (missing === 'a') {
+      const info = await fetch(`${simulator.url}/api/v3/masterchainInfo`);
+      const { first } = (await info.json()) as { first: { seqno: number } };
+      // The block of ten minutes past one.
+      const seqno = first.seqno + 70 * 24;
+      await serve({ ...MAY, load: 1, faults: { holes: [{ from: seqno, to: seqno }] } });
+    }
+    const range = ['--from', '2026-05-01T01:00Z', '--to', to, '--only', 'validator_events', '--quiet'];
+    const { code, stdout } = await cli.ask(['backfill', ...range], settings({ ETL_WATERMARK_DELAY: '5s' }));
+    expect(stdout.trim().split('\n')).toEqual(
+      lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
+    );
+    expect(code).toBe(expected);
+  },
+);
 
 describe('the demo network', () => {
   const demo = () => ({ DATABASE_URL: store.url, TONCENTER_NETWORK: 'demo', ETL_DATASETS: 'transactions' });

@@ -86,6 +86,50 @@ describe('plan', () => {
   });
 });
 
+describe('plan of a network whose server has troubles of its own', () => {
+  const error = (status: number, text: string) => ({
+    status,
+    body: JSON.stringify({ error: text }),
+    headers: {},
+  });
+  test.each([
+    ['refuses an endpoint', 'traces', error(400, 'no such thing'), /^not known traces: .*was answered 400/m],
+    ['lacks an endpoint', 'actions', undefined, /^(?:not known|absent) +actions: .*\/api\/v3\/actions/m],
+    ['fails at an endpoint', 'jetton_burns', error(500, 'NaN is no JSON'), /^not known jetton_burns: .*500/m],
+    [
+      'answers with no JSON',
+      'nft_transfers',
+      { status: 200, body: '<html>', headers: {} },
+      /^not known nft_transfers: .*JSON/m,
+    ],
+  ])('%s goes on with the others', async (_, dataset, response, line) => {
+    const path = { traces: 'traces', actions: 'actions', jetton_burns: 'jetton/burns' }[dataset];
+    const small = await startSimulator({
+      start: START,
+      duration: 7200,
+      load: 1,
+      accounts: 100,
+      faults: response === undefined ? { absent: [`/api/v3/${dataset}`] } : {},
+      before: (request) => (request.path === `/api/v3/${path ?? 'nft/transfers'}` ? response : undefined),
+    });
+    const own = await openTestStore();
+    try {
+      const range = ['--from', String(START), '--to', String(START + 600)];
+      const only = ['--only', `blocks,${dataset},transactions`];
+      const there = { ...settings, DATABASE_URL: own.url, TONCENTER_NETWORK: small.url, ETL_ATTEMPTS: '2' };
+      const { code, stdout } = await cli.ask(['plan', ...range, ...only], there);
+      expect(stdout).toMatch(/^blocks +\S+ \(\S+ to /m);
+      expect(stdout).toMatch(/^transactions +\S+ \(\S+ to /m);
+      expect(stdout).not.toMatch(new RegExp(`^${dataset} +\\S+ \\(\\S+ to `, 'm'));
+      expect(stdout).toMatch(line);
+      expect(code).toBe(0);
+    } finally {
+      await small.close();
+      await own.close();
+    }
+  });
+});
+
 describe('status --check', () => {
   test('is 3 where a dataset is behind, and says which', async () => {
     const only = { ...settings, ETL_DATASETS: 'blocks' };

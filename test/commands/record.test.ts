@@ -10,8 +10,10 @@ import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { digestTables } from '../support/kill/digest.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
-const TO = START + 600;
-const RANGE = ['--from', String(START), '--to', String(TO), '--only', 'core,actions'];
+// Of a network that is older than what is recorded, as every real one is.
+const FROM = START + 400;
+const TO = START + 1000;
+const RANGE = ['--from', String(FROM), '--to', String(TO), '--only', 'core,actions'];
 
 let cli: Cli;
 let simulator: Simulator;
@@ -23,7 +25,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-recording-'));
   simulator = await startSimulator({
     start: START,
-    duration: 1800,
+    duration: 2400,
     load: 1,
     accounts: 100,
     keys: { 'the-key-itself': 'simulated' },

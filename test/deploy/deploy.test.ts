@@ -136,13 +136,36 @@ describe('the files for deployment', () => {
     const environment = services['daemon']?.environment ?? {};
     // The image has no embedded database, so its directory and its disk are nobody's business.
     const needless = new Set(['ETL_DATA_DIR', 'ETL_MIN_FREE']);
-    expect(new Set(Object.keys(environment).filter((name) => name !== 'PGPASSWORD'))).toEqual(
-      new Set(SETTING_NAMES.filter((name) => !needless.has(name))),
+    const obeyedElsewhere = /^(?:PGPASSWORD|AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY)$/;
+    const others = Object.keys(environment).filter((name) => obeyedElsewhere.test(name));
+    expect(new Set(Object.keys(environment))).toEqual(
+      new Set([...SETTING_NAMES.filter((name) => !needless.has(name)), ...others]),
     );
+    expect(others).toEqual(expect.arrayContaining(['AWS_ACCESS_KEY_ID', 'AWS_ENDPOINT_URL_S3', 'NO_PROXY']));
+    // The volume of a lake lies where the image has a directory of its user.
+    expect(services['daemon']?.volumes).toEqual(['lake:/app/lake']);
     // In a URL characters of a password would have to be encoded.
     expect(environment['DATABASE_URL']).not.toContain('${');
     for (const [name, value] of Object.entries(environment))
       if (name !== 'PGPASSWORD' && value.includes('${')) expect(value).toContain(`\${${name}:-`);
+  });
+
+  test('the image runs as a user with a number, who may write the lake', () => {
+    const text = read('Dockerfile');
+    const [, user] = /^USER (\S+)$/m.exec(text) ?? [];
+    expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    expect(text).toContain(`--chown=${user} /app/lake ./lake`);
+    // What docs say to Kubernetes is the same user, the port and the probes' paths.
+    const pod = /```yaml\n([^]*?)```/.exec(read('docs/operator.md'))?.[1] ?? '';
+    const { spec } = z
+      .object({ spec: z.object({ template: z.object({ spec: z.record(z.string(), z.unknown()) }) }) })
+      .parse(parse(pod));
+    expect(spec.template.spec['securityContext']).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: Number(user?.split(':')[0]),
+    });
+    const port = Number(/^EXPOSE (\d+)$/m.exec(text)?.[1]);
+    expect(pod.match(/port: (\d+)/g)).toEqual(Array.from({ length: 3 }, () => `port: ${port}`));
   });
 
   test('the services of systemd are of good form', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { readFault } from '../../src/simulator/read-fault.ts';
+import { FAULT_LINES, readFault } from '../../src/simulator/read-fault.ts';
 
 describe('a fault on the command line', () => {
   test.each([
@@ -31,6 +31,16 @@ describe('a fault on the command line', () => {
     ['lieAboutLimit=true', { lieAboutLimit: true }],
   ])('%s', (text, faults) => {
     expect(readFault(text)).toEqual(faults);
+  });
+
+  test('is explained in a sentence, with the form of its value', () => {
+    expect(FAULT_LINES.length).toBeGreaterThan(25);
+    for (const [name, does] of FAULT_LINES) expect(does, name).toMatch(/^[A-Z].{15,}\.$/);
+    const lines = new Map(FAULT_LINES);
+    expect(lines.get('badGateway')).not.toContain('Value:');
+    expect(lines.get('holes')).toMatch(/ Value: .*100-120/);
+    expect(lines.get('stormSays')).toMatch(/ Value: seconds or date\.$/);
+    expect(lines.get('slowBodyMs')).toMatch(/ Value: milliseconds\.$/);
   });
 
   test('adds to those before it', () => {

@@ -7,6 +7,7 @@ import type { Settled } from '../../db/read/estimates.ts';
 import { formatRange, type Range } from '../../range.ts';
 import type { Unfit } from '../../db/read/quarantined.ts';
 import { programName } from '../../terminal/program-name.ts';
+import { bringerOf } from '../../crawl/plan/brought.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
 import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
@@ -54,6 +55,7 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
         covered,
         `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`,
         context.clock.now() / 1000,
+        (dataset) => bringerOf(dataset, datasets),
       );
     },
     onCollections: (read) => printCollectionsRead(read, collections, context.api.stats.requests),
@@ -64,23 +66,29 @@ function printCovered(
   { missing, absent, refused, delayed, stoppedBy, settled, unfit }: Covered,
   verdict: string,
   now: number,
+  bringer: (dataset: string) => string | undefined,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
   for (const one of refused) console.log(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
   for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
   for (const [dataset, range] of delayed)
-    console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read; run it again later`);
+    console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
   printVerdict(verdict, unfit);
-  for (const each of settled) console.log(settledLine(each));
+  for (const each of settled) console.log(settledLine(each, bringer(each.dataset)));
 }
 
 /** What `plan` expected, beside what came. */
-function settledLine({ dataset, rows, low, high, realRows, requests, realRequests }: Settled): string {
+function settledLine(
+  { dataset, rows, low, high, realRows, requests, realRequests }: Settled,
+  bringer: string | undefined,
+): string {
   const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;
+  const asked = `${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`;
+  if (bringer !== undefined) return `estimate  ${dataset}: its rows come with ${bringer}; ${asked}`;
   return (
     `estimate  ${dataset}: ${formatNumber(rows)} rows (${formatNumber(low)} to ${formatNumber(high)}) expected` +
-    `${times}: ${formatNumber(realRows)}; ${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`
+    `${times}: ${formatNumber(realRows)}; ${asked}`
   );
 }
 
@@ -96,7 +104,10 @@ function printCollectionsRead(
   // What was stopped may lack any of them.
   const named = refused.length > 0 ? refused : collections.map(({ name }) => name);
   const names = (isWhole ? named.filter((name) => !absent.has(name)) : named).join(', ');
-  printVerdict(`${isWhole ? 'read' : 'incomplete'}: ${names === '' ? 'nothing' : names}, ${requests} requests in all`, unfit);
+  printVerdict(
+    `${isWhole ? 'read' : 'incomplete'}: ${names === '' ? 'nothing' : names}, ${requests} requests in all`,
+    unfit,
+  );
 }
 
 /** The last line names what is in quarantine, for a script or a person may read no other one. */

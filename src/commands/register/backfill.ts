@@ -6,7 +6,7 @@ import { examples, datasetList, threads, TIMES, wholeNumber } from './words.ts';
 export function registerBackfill(program: Command): void {
   program
     .command('backfill')
-    .description('cover a range of time once: exact, resumable, no request where it is covered already')
+    .description('cover a range of time once: exact, resumable, reads only what is missing')
     .option('--from <time>', 'first second of the range, UTC')
     .option('--to <time>', 'end of the range, exclusive')
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)

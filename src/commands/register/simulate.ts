@@ -2,8 +2,11 @@ import { wrap } from '../../terminal/terminal.ts';
 import type { Command } from 'commander';
 import type { simulate } from '../simulate.ts';
 import { runCommand } from '../command.ts';
-import { FAULT_NAMES } from '../../simulator/read-fault.ts';
+import { FAULT_LINES } from '../../simulator/read-fault.ts';
 import { examples } from './words.ts';
+
+const faultLine = ([name, does]: readonly [string, string]) =>
+  wrap(`  ${name.padEnd(18)} ${does}`, 100, ' '.repeat(21));
 
 export function registerSimulate(program: Command): void {
   program
@@ -29,8 +32,8 @@ export function registerSimulate(program: Command): void {
     .addHelpText(
       'after',
       `
-${wrap(`Faults: ${FAULT_NAMES.join(', ')}.`, 80, '  ')}
-Most take a probability from 0 to 1: --fault badGateway=0.05.
+Faults. They take a probability from 0 to 1, such as --fault badGateway=0.05, if nothing else is said:
+${FAULT_LINES.map(faultLine).join('\n')}
 ${examples(
   'toncenter-etl simulate --live --port 8090',
   'toncenter-etl simulate --rate-limit sliding-window:10 --latency 20-100',

@@ -4,8 +4,16 @@ const ALL: Guess = { low: 1, likely: 1, high: 1 };
 /** Transactions that traces bring and blocks prove are hardly asked for. */
 const BROUGHT: Guess = { low: 0, likely: 0.1, high: 1 };
 
+/** The dataset of the same run whose pages bring nearly all rows of this one, if there is one. */
+export function bringerOf(
+  dataset: string,
+  datasets: readonly { readonly name: string }[],
+): string | undefined {
+  const names = new Set(datasets.map(({ name }) => name));
+  return dataset === 'transactions' && names.has('traces') && names.has('blocks') ? 'traces' : undefined;
+}
+
 /** The part of a dataset's requests that is needed, where other datasets of the same run may bring its rows. */
 export function neededShareOf(dataset: string, datasets: readonly { readonly name: string }[]): Guess {
-  const names = new Set(datasets.map(({ name }) => name));
-  return dataset === 'transactions' && names.has('traces') && names.has('blocks') ? BROUGHT : ALL;
+  return bringerOf(dataset, datasets) === undefined ? ALL : BROUGHT;
 }

@@ -28,8 +28,10 @@ interface EstimateFacts {
   readonly missing: readonly Range[];
   /** The most rows of a page. */
   readonly pageSize: number;
-  /** How many pools or accounts it is read for, one by one; 1 where it is read whole. */
-  readonly scopes: number;
+  /** How many pools or accounts it is read for, one by one; 1 if it is read whole. */
+  readonly scopes: Guess;
+  /** Requests for each page: more than 1 if the bounds of logical time may have to be asked for. */
+  readonly requestsPerPage: Guess;
   /** The part of its requests that is needed where other datasets bring the same rows; else 1. */
   readonly share: Guess;
   /** Bytes in Postgres for each character of JSON. */
@@ -38,8 +40,15 @@ interface EstimateFacts {
 
 /** No estimate is better than this, whatever the samples say. */
 const LEAST_DOUBT = 0.08;
+/**
+ * What samples cannot see: bursts, and rows that come in clumps. By so much the rows of unseen seconds were above and below
+ * those of the seen ones on simulated networks with dense seconds; the fewer rows were seen, the more.
+ */
+const UNSEEN = { below: 0.25, above: 0.7, clump: 12 };
+/** A burst that a page ends in is seen in part: this many times as many rows may be in it. */
+const MOST_OF_BURST = 3;
 
-/** From looks into the parts of a range to what all of its missing seconds hold. Burst seconds between looks are not seen. */
+/** From looks into the parts of a range to what all of its missing seconds hold. */
 export function estimate(samples: readonly Sample[], facts: EstimateFacts): Estimate {
   const seen = samples.filter(({ seconds }) => seconds > 0);
   const mean = total(seen.map(({ rows }) => rows)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
@@ -48,13 +57,23 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
     span: sample.stratum,
     perSecond: sample.seconds > 0 ? perSecond(sample, hours) : mean,
   }));
-  const likely = facts.scopes * rowsIn(profile, facts.missing);
-  const doubt = facts.scopes * doubtOf(profile, facts.missing);
+  const ofOne = rowsIn(profile, facts.missing);
+  // How neighbours differ and how few rows were seen tell of the same chance: the greater of both.
+  const doubt = Math.max(
+    LEAST_DOUBT,
+    chance(seen),
+    differenceOf(profile, facts.missing) / Math.max(1, ofOne),
+  );
+  const hidden = unseenShare(seen, facts.missing);
+  const bursts = burstsIn(seen, facts.missing);
   const rows = {
-    low: Math.max(0, likely - doubt),
-    likely,
+    low: (facts.scopes.low * ofOne * (1 - UNSEEN.below * hidden)) / (1 + doubt),
+    likely: facts.scopes.likely * (ofOne + bursts),
     // Nothing seen does not prove that nothing is there: the rule of three.
-    high: likely + doubt + (likely === 0 ? unseen(seen, facts) : 0),
+    high:
+      facts.scopes.high *
+      ((ofOne + MOST_OF_BURST * bursts) * (1 + UNSEEN.above * hidden) * (1 + doubt) +
+        (ofOne + bursts === 0 ? unseen(seen, facts) : 0)),
   };
   const each = total(seen.map(({ bytes }) => bytes)) / Math.max(1, total(seen.map((sample) => sample.rows)));
   return {
@@ -79,32 +98,55 @@ export function rowsIn(profile: readonly RowRate[], ranges: readonly Range[]): n
 }
 
 /** Twice the standard error of stratified samples, judged by how neighbours differ. */
-function doubtOf(profile: readonly RowRate[], missing: readonly Range[]): number {
+function differenceOf(profile: readonly RowRate[], missing: readonly Range[]): number {
   const weights = profile.map(({ span }) => lengthOf(common([span], missing)));
   const jumps = profile
     .slice(1)
     .map((part, index) => (part.perSecond - (profile[index]?.perSecond ?? 0)) ** 2);
   const spread = Math.sqrt(total(jumps) / (2 * Math.max(1, jumps.length)));
   const error = spread * Math.sqrt(total(weights.map((weight) => weight ** 2)));
-  return Math.max(LEAST_DOUBT * rowsIn(profile, missing), 2 * error);
+  return 2 * error;
 }
 
-function unseen(seen: readonly Sample[], { missing, scopes }: EstimateFacts): number {
-  return (3 * scopes * lengthOf(missing)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
+/** The part of the missing seconds that no sample has seen. */
+function unseenShare(seen: readonly Sample[], missing: readonly Range[]): number {
+  return Math.max(0, 1 - total(seen.map(({ seconds }) => seconds)) / Math.max(1, lengthOf(missing)));
 }
 
-function requestsFor(rows: Guess, { missing, pageSize, scopes, share }: EstimateFacts): Guess {
+/** Twice the relative error of a count of rows that come in clumps. */
+function chance(seen: readonly Sample[]): number {
+  return 2 * Math.sqrt(UNSEEN.clump / Math.max(1, total(seen.map(({ rows }) => rows))));
+}
+
+/** Rows of bursts that pages ended in, beyond what their seconds would have had, as often as all samples met them. */
+function burstsIn(seen: readonly Sample[], missing: readonly Range[]): number {
+  const beyond = seen.map(({ rows, seconds, cut }) => Math.max(0, cut - rows / seconds));
+  return (total(beyond) * lengthOf(missing)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
+}
+
+function unseen(seen: readonly Sample[], { missing }: EstimateFacts): number {
+  return (3 * lengthOf(missing)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
+}
+
+function requestsFor(rows: Guess, facts: EstimateFacts): Guess {
+  const { missing, pageSize, scopes, share, requestsPerPage } = facts;
   if (lengthOf(missing) === 0) return { low: 0, likely: 0, high: 0 };
   // Each lease ends with a short page.
   const pages = (count: number) => (count / pageSize) * (1 + 1 / LONGEST_PAGES);
   // A range has a live and an archived part, each of which ends with a short page.
-  const least = scopes * missing.length;
+  const least = missing.length;
+  const bound = (bound: keyof Guess, count: number) =>
+    Math.ceil(count * requestsPerPage[bound] * share[bound]);
   return {
-    low: Math.ceil(Math.max(least, pages(rows.low)) * share.low),
-    likely: Math.ceil((least + pages(rows.likely)) * share.likely),
-    high: Math.ceil((2 * least + 1.05 * pages(rows.high)) * share.high),
+    low: bound('low', Math.max(scopes.low * least, pages(rows.low))),
+    likely: bound('likely', scopes.likely * least + pages(rows.likely)),
+    // Idle readers cut leases, and each part ends with a short page.
+    high: bound('high', scopes.high * 2 * least + IDLE_PAGES + 1.2 * pages(rows.high)),
   };
 }
+
+/** Short pages that readers without work may add. */
+const IDLE_PAGES = 4;
 
 function sizeFor(rows: Guess, each: number, { share }: EstimateFacts): Guess {
   return {

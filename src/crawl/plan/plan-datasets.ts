@@ -1,16 +1,17 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readBusyMoments } from '../../db/read/busy-moments.ts';
-import { keepEstimate } from '../../db/read/estimates.ts';
+import { keepEstimate, type Guess } from '../../db/read/estimates.ts';
 import { concernsRun, EtlError } from '../../errors.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { missingOf } from '../streams/missing.ts';
 import type { Reach } from '../streams/reach.ts';
-import { streamsOf } from '../streams/streams.ts';
+import { streamOf, streamsOf } from '../streams/streams.ts';
 import { neededShareOf } from './brought.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import { machineSpeed, STEP_SECONDS, type MachineSpeed } from './machine-speed.ts';
-import { probe, type Sample } from './probe.ts';
+import { probe, valuesIn, type Sample } from './probe.ts';
 
 /** Samples of a range for each dataset. */
 const SAMPLES = 16;
@@ -24,6 +25,10 @@ const MOST_SCOPES = 3;
 const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
 /** Traces bring transactions and messages, which are stored once. */
 const DISK_STORED_TWICE = { low: 0.01, likely: 0.04, high: 0.1 };
+
+/** Requests for each page of an endpoint whose index is by logical time, if the bounds of its pages must be asked for. */
+const WITH_BOUNDS = { low: 1, likely: 2, high: 3 };
+const ONE = { low: 1, likely: 1, high: 1 };
 
 export interface Planned {
   readonly dataset: string;
@@ -43,6 +48,8 @@ interface PlanOptions {
   /** Requests a second that are allowed. */
   readonly rps: number;
   readonly datasets: readonly Dataset[];
+  /** All that there are. */
+  readonly jobs: readonly Dataset[];
   readonly range: Range;
   readonly watermark: Reach['watermark'];
   readonly signal: AbortSignal;
@@ -55,7 +62,9 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   const planned: Planned[] = [];
   const unknown = new Map<string, EtlError>();
   for (const dataset of datasets) {
-    const holes = union(missing.get(dataset.name) ?? []);
+    const isNew = (await streamsOf(context.database, dataset)).length === 0;
+    // Of pools that are not known yet all is missing.
+    const holes = isNew ? [range] : union(missing.get(dataset.name) ?? []);
     const one = await planDataset(context, dataset, holes, options).catch(whyUnknown);
     if (one instanceof EtlError) {
       unknown.set(dataset.name, one);
@@ -85,11 +94,12 @@ async function planDataset(
   context: CrawlContext,
   dataset: Dataset,
   missing: readonly Range[],
-  { datasets, range, signal }: PlanOptions,
+  options: PlanOptions,
 ): Promise<Estimate> {
+  const { datasets, range, signal } = options;
+  const { streams, scopes } = await scopesOf(context, dataset, options);
   const isScoped = dataset.job.scopes !== undefined;
   const count = isScoped ? SAMPLES_OF_ONE : SAMPLES;
-  const streams = await streamsOf(context.database, dataset);
   const sampled = missing.length === 0 ? [] : streams.slice(0, isScoped ? MOST_SCOPES : 1);
   const samples: Sample[][] = [];
   for (const stream of sampled) samples.push(await probe(context, { dataset, stream, range, count, signal }));
@@ -97,18 +107,45 @@ async function planDataset(
   return estimate(merge(samples), {
     missing,
     pageSize: dataset.job.paginator.maxSize,
-    scopes: isScoped ? streams.length : 1,
+    scopes,
+    requestsPerPage: dataset.job.index.of === 'lt' ? WITH_BOUNDS : ONE,
     share: neededShareOf(dataset.name, datasets),
     diskFactor: isStoredTwice ? DISK_STORED_TWICE : DISK,
   });
+}
+
+/** The pools or accounts that a dataset is read for. Those that are not known yet come from a page of what names them. */
+async function scopesOf(
+  context: CrawlContext,
+  dataset: Dataset,
+  { datasets, jobs, range, signal }: PlanOptions,
+): Promise<{ readonly streams: readonly Stream[]; readonly scopes: Guess }> {
+  const known = await streamsOf(context.database, dataset);
+  const { scopes } = dataset.job;
+  if (scopes === undefined) return { streams: known, scopes: ONE };
+  const { dataset: name, member } = scopes.seenIn;
+  const source = jobs.find((job) => job.name === name);
+  const found =
+    source === undefined
+      ? []
+      : await valuesIn(context, { dataset: source, stream: streamOf(source), range, member, signal });
+  const fresh = found.filter((scope) => known.every((stream) => stream.scope !== scope));
+  const streams = [...known, ...fresh.map((scope) => ({ ...streamOf(dataset), scope }))];
+  // They become known by the rows that name them.
+  const isNamed = datasets.includes(source ?? dataset) && source !== undefined;
+  const low = isNamed ? streams.length : known.length;
+  return { streams, scopes: { low, likely: streams.length, high: streams.length + fresh.length } };
 }
 
 /** Of several pools each part is sampled once for each: what they have in common is their mean. */
 function merge(samples: readonly (readonly Sample[])[]): Sample[] {
   return (samples[0] ?? []).map(({ stratum, from }, index) => {
     const ofPart = samples.flatMap((list) => list[index] ?? []);
-    const sum = (member: 'seconds' | 'rows' | 'bytes') =>
+    const sum = (member: 'seconds' | 'rows' | 'cut' | 'bytes') =>
       ofPart.reduce((total, sample) => total + sample[member], 0);
-    return { stratum, from, seconds: sum('seconds'), rows: sum('rows'), bytes: sum('bytes') };
+    return {
+      ...{ stratum, from, seconds: sum('seconds') },
+      ...{ rows: sum('rows'), cut: sum('cut'), bytes: sum('bytes') },
+    };
   });
 }

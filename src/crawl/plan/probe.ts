@@ -13,6 +13,8 @@ export interface Sample {
   /** Seconds that were seen whole. */
   readonly seconds: number;
   readonly rows: number;
+  /** Rows of the second in which the page ended, which was not seen whole: many if it ended in a burst. */
+  readonly cut: number;
   /** Characters of JSON of these rows. */
   readonly bytes: number;
 }
@@ -66,6 +68,32 @@ export function placeIn({ from, to }: Range, index: number): number {
   return earliest + ((((hour - earliest) % DAY) + DAY) % DAY);
 }
 
+/** The values of a member on the first page of a range. */
+export async function valuesIn(
+  { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
+  { dataset, stream, range, member, signal }: Omit<ProbeOptions, 'count'> & { readonly member: string },
+): Promise<string[]> {
+  const { paginator } = dataset.job;
+  const { limits } = tuning(dataset);
+  const { value } = await askPage(
+    { api, network, lts },
+    {
+      ...{ dataset, stream, signal, priority: 'backfill' as const },
+      cursor: paginator.start(range),
+      size: limits.limit(paginator.maxSize),
+      trust: limits.openSpan(range),
+    },
+  );
+  const values = value.records.map((record) => memberOf(record, member));
+  return [...new Set(values.filter((found) => typeof found === 'string'))];
+}
+
+function memberOf(record: unknown, name: string): unknown {
+  const members: [string, unknown][] =
+    typeof record === 'object' && record !== null ? Object.entries(record) : [];
+  return members.find(([each]) => each === name)?.[1];
+}
+
 /** Follows the dataset's own paginator until some seconds are complete: what is cut short at a page's end is left out. */
 async function sample(
   { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
@@ -92,16 +120,23 @@ async function sample(
     );
     const { completed } = value.step;
     if (completed !== undefined)
-      return { seconds: completed.to - completed.from, ...measure(value, completed) };
+      return { seconds: completed.to - completed.from, ...measure(value, completed, span) };
     cursor = value.step.cursor;
   }
-  return { seconds: 0, rows: 0, bytes: 0 };
+  return { seconds: 0, rows: 0, cut: 0, bytes: 0 };
 }
 
-/** Counts the rows of a page that lie in a range, and the characters of their JSON. */
-function measure({ records, reading }: PageRead, span: Range): Pick<Sample, 'rows' | 'bytes'> {
-  const inside = records.filter((_, index) => isInside(reading.positions[index]?.utime ?? -1, span));
-  return { rows: inside.length, bytes: inside.reduce<number>((sum, record) => sum + sizeOf(record), 0) };
+/** Counts the rows of a page that lie in its completed seconds, and the characters of their JSON. */
+function measure(
+  { records, reading }: PageRead,
+  completed: Range,
+  span: Range,
+): Pick<Sample, 'rows' | 'cut' | 'bytes'> {
+  const within = (range: Range) =>
+    records.filter((_, index) => isInside(reading.positions[index]?.utime ?? -1, range));
+  const rows = within(completed);
+  const bytes = rows.reduce<number>((sum, record) => sum + sizeOf(record), 0);
+  return { rows: rows.length, cut: within(span).length - rows.length, bytes };
 }
 
 function sizeOf(raw: unknown): number {

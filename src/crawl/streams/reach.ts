@@ -22,8 +22,6 @@ export interface Reach {
 
 /** How far it can be read, of what was asked for. */
 export interface Reached extends Reach {
-  /** True: more was asked for than there was yet, or than is safe to read, so that as far as it can be read is all of it. */
-  readonly isPresent: boolean;
   /** Set if a block that is missing holds the end of the range: which one, and until when it does. */
   readonly heldByGap?: string;
   /** Where nobody had polled for long: what is new is held back until it has been visible for the delay. */
@@ -73,7 +71,7 @@ async function lookAtReach(options: ReachOptions): Promise<Reached> {
   // The head is what one answer says: it is not believed to lie in the future.
   const head = Math.min(chain.last.utime, unixSeconds(context.clock));
   if (wanted.to <= head - SETTLED_AGE_SECONDS)
-    return { range: until(wanted.to), watermark: chain.last.utime, isPresent: false };
+    return { range: until(wanted.to), watermark: chain.last.utime };
   const read = createWatermarkReading(options);
   const watermark = await read();
   const { utime, visible } = watermark;
@@ -81,14 +79,13 @@ async function lookAtReach(options: ReachOptions): Promise<Reached> {
   const gap = heldByGap(watermark, delaySeconds, wanted);
   const isAhead = wanted.to + delaySeconds > visible;
   const to = Math.min(wanted.to, visible - delaySeconds);
-  if (isEstimate) return { range: until(to), watermark: visible, isPresent: isAhead, ...gap };
+  if (isEstimate) return { range: until(to), watermark: visible, ...gap };
   const safe = Math.min(wanted.to, utime - delaySeconds);
   // Where more is asked for than there is yet, a little less than there is suffices.
   const isEnough = safe >= (isAhead ? to - delaySeconds : to) || wanted.from >= visible;
-  if (isEnough)
-    return { range: until(safe), watermark: utime, isPresent: isAhead || safe < wanted.to, ...gap };
+  if (isEnough) return { range: until(safe), watermark: utime, ...gap };
   const held = { before: until(safe), settle: () => settle(options, read, lookedAtMs) };
-  return { range: until(to), watermark: utime, isPresent: isAhead, held, ...gap };
+  return { range: until(to), watermark: utime, held, ...gap };
 }
 
 /** A block that has been missing for longer than replicas lag holds the watermark, though much lies above it. */

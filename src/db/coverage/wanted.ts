@@ -14,17 +14,18 @@ export async function readWanted(session: Session): Promise<Map<string, number>>
 
 /**
  * Keeps what an earlier start decided, unless the setting's words have changed since: `-7d` means seven days before
- * the start at which it was first said.
+ * the start at which it was first said. A default changes nothing: a restored database keeps what was wanted of it.
  */
 export async function keepWanted(
   session: Session,
   dataset: string,
   since: number,
   chosen: string,
+  isDefault = false,
 ): Promise<void> {
   await session.run(sql`
     ${insertInto(wanted, { dataset, since, chosen })}
     on conflict (${bare(wanted.dataset)}) do update
       set ${setExcluded(wanted.since, wanted.chosen)}, ${bare(wanted.updated_at)} = default
-    where ${wanted.chosen} <> ${excluded(wanted.chosen)}`);
+    where not ${isDefault} and ${wanted.chosen} <> ${excluded(wanted.chosen)}`);
 }

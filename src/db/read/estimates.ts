@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, insertInto, jsonParam, rangeParam, spanOfRow } from '../connection/sql.ts';
-import { coveredOf } from '../coverage/coverage.ts';
+import { coverage } from '../schema/etl/coverage.ts';
 import { estimates } from '../schema/etl/estimates.ts';
 import { pages } from '../schema/etl/pages.ts';
 
@@ -83,19 +83,25 @@ const Settled = z.object({
 export type Settled = z.infer<typeof Settled>;
 
 /**
- * Holds the open estimates whose ranges are covered now against the pages that were read for them since they were made.
- * Each is settled once and kept.
+ * Holds the open estimates whose ranges are covered now, of all pools that are known, against the pages that were read for
+ * them since they were made. Each is settled once and kept. `lacking` are datasets of which something is still to be read.
  */
-export function settleEstimates(session: Session, range: Range): Promise<Settled[]> {
+export function settleEstimates(
+  session: Session,
+  range: Range,
+  lacking: readonly string[],
+): Promise<Settled[]> {
   const e = estimates;
-  const stream = { dataset: sql`${e.dataset}`, scope: '', pass: 0 };
+  const isCovered = sql`(select bool_and(${coverage.covered} @> ${e.span}) from ${coverage}
+    where ${coverage.dataset} = ${e.dataset} and ${coverage.pass} = 0)`;
   return session.rows(
     sql`
       with due as (
         select ${e.id}, coalesce(sum(${pages.rows}), 0) as rows, count(${pages.id}) as requests
         from ${e} left join ${pages} on ${pages.dataset} = ${e.dataset} and ${pages.pass} = 0
           and ${pages.span} && ${e.span} and ${pages.committed_at} >= ${e.made_at}
-        where ${e.settled_at} is null and ${e.span} <@ ${rangeParam(range)} and ${e.span} <@ ${coveredOf(stream)}
+        where ${e.settled_at} is null and ${e.span} <@ ${rangeParam(range)} and ${isCovered}
+          and not ${e.dataset} = any(${sql.param([...lacking])}::text[])
         group by ${e.id})
       update ${e} set ${bare(e.rows_real)} = due.rows, ${bare(e.requests_real)} = due.requests,
         ${bare(e.settled_at)} = clock_timestamp()

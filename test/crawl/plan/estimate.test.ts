@@ -32,15 +32,48 @@ function lookInto(load: Load, range: Range, count: number): Sample[] {
       from,
       seconds: Math.min(second, stratum.to) - from,
       rows: Math.round(rows),
+      cut: 0,
       bytes: 4000 * Math.round(rows),
     };
+  });
+}
+
+/** Rows of each second: one to eight at a time, and up to six bursts of a hundred seconds' rows. */
+function burstyRows(seed: number, clumpsPerSecond: number, seconds: number): number[] {
+  let state = seed * 7919 + 1;
+  const random = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  for (let warm = 0; warm < 10; warm += 1) random();
+  const rows = Array.from({ length: seconds }, () => {
+    const clumps = Math.floor(clumpsPerSecond) + (random() < clumpsPerSecond % 1 ? 1 : 0);
+    return Array.from({ length: clumps }, () => 1 + Math.floor(8 * random())).reduce((a, b) => a + b, 0);
+  });
+  for (let burst = Math.floor(7 * random()); burst > 0; burst -= 1)
+    rows[Math.floor(seconds * random())]! += Math.round(450 * clumpsPerSecond * random());
+  return rows;
+}
+
+/** What 16 pages of 200 rows show: whole seconds, as many as fit. */
+function lookBySecond(rows: readonly number[], range: Range): Sample[] {
+  return partsOf(range, 16).map((stratum, index) => {
+    const from = placeIn(stratum, index);
+    let [second, seen] = [from, 0];
+    while (second < stratum.to && seen + rows[second - range.from]! < 200) {
+      seen += rows[second - range.from]!;
+      second += 1;
+    }
+    const cut = second < stratum.to ? 200 - seen : 0;
+    return { stratum, from, seconds: second - from, rows: seen, cut, bytes: 4000 * seen };
   });
 }
 
 const facts = (missing: readonly Range[]) => ({
   missing,
   pageSize: 1000,
-  scopes: 1,
+  scopes: WHOLE,
+  requestsPerPage: WHOLE,
   share: WHOLE,
   diskFactor: WHOLE,
 });
@@ -58,6 +91,22 @@ describe('an estimate', () => {
         expect(rows.low).toBeLessThan(real);
         expect(rows.high).toBeGreaterThan(real);
       }
+    },
+  );
+
+  test.each([0.02, 0.3, 5])(
+    'of an hour with bursts and clumps at %d clumps a second holds what comes, in nine of ten networks',
+    (clumpsPerSecond) => {
+      const range = { from: START, to: START + 3600 };
+      const outcomes = Array.from({ length: 30 }, (_, seed) => {
+        const rows = burstyRows(seed, clumpsPerSecond, 3600);
+        const { rows: foreseen } = estimate(lookBySecond(rows, range), facts([range]));
+        return { ...foreseen, real: rows.reduce((sum, each) => sum + each, 0) };
+      });
+      const held = outcomes.filter(({ low, high, real }) => low <= real && real <= high);
+      expect(held.length).toBeGreaterThanOrEqual(27);
+      for (const { low, high, real } of outcomes)
+        if (real >= 100) expect(high / Math.max(1, low)).toBeLessThanOrEqual(8);
     },
   );
 

@@ -4,6 +4,7 @@ import type { Stream } from '../../../src/db/coverage/coverage.ts';
 import { holdFloors } from '../../../src/db/coverage/floors.ts';
 import { reopen } from '../../../src/db/coverage/reopen.ts';
 import { claimLease, releaseLease, type Lease } from '../../../src/db/coordination/leases.ts';
+import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { keepSetting, readSetting } from '../../../src/db/settings.ts';
 import { keptBy } from '../../../src/lake/kept-by.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
@@ -40,6 +41,25 @@ test('nobody leases what has expired, also who planned before or waits just now'
   ];
   const leases = await reopen(store.database, { stream, holes, ...nothing });
   expect(leases.map(({ span }) => span)).toEqual([{ from: 100, to: 150 }]);
+});
+
+test('a start without ETL_SINCE keeps what an earlier one decided; other words move it', async () => {
+  const since = async (dataset: string) => (await readWanted(store.database)).get(dataset);
+  const start = (at: number, chosen?: string) =>
+    keepWanted(store.database, 'kept', at, chosen ?? 'head', chosen === undefined);
+  await start(100);
+  expect(await since('kept')).toBe(100);
+  await start(200, 'head');
+  expect(await since('kept')).toBe(100);
+  await start(50, '-7d');
+  expect(await since('kept')).toBe(50);
+  // As a restored database is started: the setting lies elsewhere.
+  await start(300);
+  expect(await since('kept')).toBe(50);
+  await start(60, '-7d');
+  expect(await since('kept')).toBe(50);
+  await start(400, 'head');
+  expect(await since('kept')).toBe(400);
 });
 
 test('a clock that is ahead of the chain moves no floor', async () => {

@@ -32,21 +32,18 @@ function barLines({ datasets, course, allowed }: BarsOptions, columns: number): 
   const all = course.all();
   const bars = datasets.map((name) => {
     const progress = course.of(name);
-    return { name, percent: knownPercentOf(progress), rows: progress.rows };
+    const bringer = course.comesWith(name);
+    const isBrought = bringer !== undefined && progress.rows === 0;
+    const words = isBrought ? `with ${bringer}` : `${formatNumber(progress.rows)} rows`;
+    return { name, percent: isBrought ? undefined : knownPercentOf(progress), words };
   });
-  bars.push({ name: 'in all', percent: all.percent, rows: all.rows });
+  bars.push({ name: 'in all', percent: all.percent, words: `${formatNumber(all.rows)} rows` });
   const longestName = Math.max(...bars.map(({ name }) => name.length));
-  const words = bars.map(({ rows }) => `${formatNumber(rows)} rows`);
-  const longestWords = Math.max(...words.map((text) => text.length));
+  const longestWords = Math.max(...bars.map(({ words }) => words.length));
   // Between name, bar, percentage and words are spaces; the last column stays free, where terminals differ.
   const size = Math.min(LONGEST_BAR, columns - longestName - longestWords - ' '.length * 3 - 6 - 1);
-  const lines = bars.map(({ name, percent }, index) => {
-    const parts = [
-      name.padEnd(longestName),
-      bar(percent ?? 0, size),
-      formatPercent(percent),
-      words[index] ?? '',
-    ];
+  const lines = bars.map(({ name, percent, words }) => {
+    const parts = [name.padEnd(longestName), bar(percent ?? 0, size), formatPercent(percent), words];
     return parts
       .filter((part) => part !== '')
       .join(' ')

@@ -28,6 +28,8 @@ export interface Course {
   /** Replaces what is left of a dataset, where more than pages has covered it. */
   replaceLeft(dataset: string, missing: readonly Range[]): void;
   of(dataset: string): Progress & { readonly rows: number };
+  /** The dataset whose pages bring this one's rows, while they do: until then nothing of it is done. */
+  comesWith(dataset: string): string | undefined;
   all(): Overall;
 }
 
@@ -62,7 +64,14 @@ export function followCourse(options: CourseOptions): Course {
   const forecast = createForecast(tasks, (dataset) => count.left(dataset));
   const rows = new Map(tasks.map(({ dataset }) => [dataset, 0]));
   const recent: RecentPage[] = [];
+  const isWhole = ({ done, total }: Progress) => done >= total;
+  const comesWith = (dataset: string) => {
+    const bringer = tasks.find((task) => task.dataset === dataset)?.bringer;
+    const isOpen = bringer !== undefined && !isWhole(count.of(bringer)) && !isWhole(count.of(dataset));
+    return isOpen ? bringer : undefined;
+  };
   return {
+    comesWith,
     onPage({ dataset, scope, records, unfit = [], completed, ms, writingMs }) {
       const at = now();
       forecast.learn(dataset, records, completed, at);
@@ -78,7 +87,7 @@ export function followCourse(options: CourseOptions): Course {
       const elapsed = Math.max(0.001, (now() - started) / 1000);
       const sum = [...rows.values()].reduce((total, more) => total + more, 0);
       return {
-        percent: knownPercentOf(count.all()),
+        percent: knownPercentOf(count.all((dataset) => comesWith(dataset) === undefined)),
         rows: sum,
         rate: Math.round(sum / elapsed),
         requests: requests(),

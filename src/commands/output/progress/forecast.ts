@@ -11,6 +11,8 @@ export interface Task {
   readonly pageSize: number;
   /** The part of its requests that is needed, where other datasets bring the same rows; else 1. */
   readonly share: number;
+  /** The dataset whose pages bring nearly all rows of this one, if there is one. */
+  readonly bringer?: string | undefined;
 }
 
 /** How long the rest will take. */
@@ -72,7 +74,10 @@ export function createForecast(
       pace.at = at;
     },
     left(at) {
-      const work = [...states.values()].reduce(
+      const all = [...states.values()];
+      // What nobody has seen a page of may be the most of the work.
+      if (all.some((state) => isUnknown(state) && lengthOf(leftOf(state.task.dataset)) > 0)) return undefined;
+      const work = all.reduce(
         (sum, state) =>
           sum + (state.task.share * expected(state, leftOf(state.task.dataset))) / state.task.pageSize,
         0,
@@ -83,6 +88,10 @@ export function createForecast(
       return (work * (pace.ms + at - pace.at)) / pace.work / 1000;
     },
   };
+}
+
+function isUnknown({ task, seconds }: State): boolean {
+  return task.bringer === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
 }
 
 /** Rows that are still to come. What a plan foresaw is scaled by what pages really brought. */

@@ -1,7 +1,7 @@
 import type { Crawl } from '../../../app/open-crawl.ts';
 import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../settings/config.ts';
-import { neededShareOf } from '../../../crawl/plan/brought.ts';
+import { bringerOf, neededShareOf } from '../../../crawl/plan/brought.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { readDensity } from '../../../db/read/activity.ts';
 import { readProfiles } from '../../../db/read/estimates.ts';
@@ -66,6 +66,7 @@ async function readTasks({ crawl, datasets, range }: Shown): Promise<Task[]> {
       before: await readDensity(database, name, range),
       pageSize: job.paginator.maxSize,
       share: neededShareOf(name, datasets).likely,
+      bringer: bringerOf(name, datasets),
     });
   return tasks;
 }

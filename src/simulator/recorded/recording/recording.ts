@@ -45,14 +45,14 @@ export class Recording {
     const list = this.lists.get(listKey(path, search));
     const asked = windowOf(search);
     const member = LISTS[path]?.member;
-    if (list !== undefined && member !== undefined) {
-      const missing = list.missing(asked);
-      if (missing === undefined) return this.listResponse(member, list, asked);
-      return errorResponse(404, `not in the recording: ${path} from second ${missing} on`);
-    }
+    const missing = list?.missing(asked);
+    if (list !== undefined && member !== undefined && missing === undefined)
+      return this.listResponse(member, list, asked);
     const recorded = this.exact.get(exactKey(path, search));
-    if (recorded === undefined)
-      return errorResponse(404, `not in the recording: ${path}?${search.toString()}`);
+    if (recorded === undefined) {
+      const what = missing === undefined ? `?${search.toString()}` : ` from second ${missing} on`;
+      return errorResponse(404, `not in the recording: ${path}${what}`);
+    }
     return jsonResponse(
       200,
       path === INFO ? this.settled(recorded.text) : recorded.text,

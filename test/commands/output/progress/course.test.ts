@@ -1,6 +1,34 @@
 import { expect, test } from 'vitest';
 import { followCourse } from '../../../../src/commands/output/progress/course.ts';
 
+test('a dataset that another brings counts in the percentage once its bringer is read', () => {
+  const range = { from: 0, to: 100 };
+  const work = ['traces', 'transactions'].map((dataset) => ({
+    dataset,
+    range,
+    missing: new Map([['', [range]]]),
+  }));
+  const known = { profile: undefined, before: { rows: 0, seconds: 0 }, pageSize: 1000, share: 1 };
+  const tasks = [
+    { ...known, dataset: 'traces' },
+    { ...known, dataset: 'transactions', bringer: 'traces' },
+  ];
+  let now = 0;
+  const clock = { requests: () => 0, workedOn: () => 0, rps: 100, now: () => (now += 100) };
+  const course = followCourse({ tasks, work, ...clock });
+  const read = (from: number, to: number) =>
+    course.onPage({
+      ...{ dataset: 'traces', scope: '', records: 10, bytes: 1, ms: 1, writingMs: 1 },
+      completed: { from, to },
+    });
+  read(50, 100);
+  expect([course.comesWith('transactions'), course.all().percent]).toEqual(['traces', 50]);
+  read(0, 50);
+  expect([course.comesWith('transactions'), course.all().percent]).toEqual([undefined, 50]);
+  course.replaceLeft('transactions', []);
+  expect([course.comesWith('transactions'), course.all().percent]).toEqual([undefined, 100]);
+});
+
 test('where no page comes any more it is told who holds up the next one, whatever took the time before', () => {
   let [now, workedOn, requests] = [0, 0, 0];
   const course = followCourse({

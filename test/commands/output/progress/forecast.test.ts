@@ -101,6 +101,19 @@ describe('the time left', () => {
     expect(known.left(3000)).toBe(0);
   });
 
+  test('is unknown while no page of a dataset has come, but for one that another brings', () => {
+    const tasks = [task(), task({ dataset: 'blocks' }), task({ dataset: 'brought', bringer: 'blocks' })];
+    const forecast = createForecast(tasks, () => [whole]);
+    forecast.learn('transactions', PAGE, { from: 0, to: 100 }, 100);
+    forecast.learn('transactions', PAGE, { from: 100, to: 200 }, 200);
+    expect(forecast.left(300)).toBeUndefined();
+    forecast.learn('blocks', 5, { from: 0, to: 1000 }, 300);
+    expect(forecast.left(300)).toBeGreaterThan(0);
+    const planned = createForecast([task(), task({ dataset: 'blocks', profile })], () => [whole]);
+    for (const at of [100, 200]) planned.learn('transactions', PAGE, { from: at - 100, to: at }, at);
+    expect(planned.left(300)).toBeGreaterThan(0);
+  });
+
   test('grows while nothing comes', () => {
     const forecast = openForecast(whole, { profile });
     forecast.learn(PAGE, { from: whole.to - 100, to: whole.to }, 100);
