@@ -88,6 +88,6 @@ async function decideWanted(
   };
   const since = Math.max(chain.first.utime, words[chosen] ?? parseTime(chosen, now));
   for (const { name } of [...datasets, ...collections])
-    await keepWanted(context.database, name, since, chosen, config.since === undefined);
+    await keepWanted(context.database, name, { since, chosen, isDefault: config.since === undefined });
   return readWanted(context.database);
 }

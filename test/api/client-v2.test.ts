@@ -65,7 +65,8 @@ test('a method that is nowhere is said to be missing, once for each of its route
     json({ error: 'Cannot GET /api/v2/getTransactions' }, 500),
     json({ error: 'Cannot POST /api/v2/jsonRPC' }, 500),
   );
-  for (let again = 0; again < 2; again += 1) expect(await failureOf(client.call(call))).toBeInstanceOf(NoEndpointError);
+  for (let again = 0; again < 2; again += 1)
+    expect(await failureOf(client.call(call))).toBeInstanceOf(NoEndpointError);
   expect(api.seen).toHaveLength(2);
 });
 

@@ -24,7 +24,8 @@ beforeAll(async () => {
   simulator = await startSimulator({ start: START, duration: 1200, load: 3 });
   crawl = await openTestCrawl(store, simulator.url);
   datasets = await datasetsNamed('blocks', 'transactions');
-  for (const { name } of datasets) await keepWanted(store.database, name, START + 600, 'test');
+  for (const { name } of datasets)
+    await keepWanted(store.database, name, { since: START + 600, chosen: 'test' });
 });
 afterAll(async () => {
   await crawl.close();

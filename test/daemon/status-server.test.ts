@@ -39,7 +39,8 @@ beforeAll(async () => {
   const wanted = { from: now - 800, to: now - 400 };
   const reach = await reachOf({ context: counted, chain, wanted, delaySeconds: 0, signal: never.leaving });
   await backfill({ ...crawl, context: counted, datasets, reach, stop: never });
-  for (const { name } of datasets) await keepWanted(store.database, name, now - 900, 'test');
+  for (const { name } of datasets)
+    await keepWanted(store.database, name, { since: now - 900, chosen: 'test' });
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };
   await saveWatermark(store.database, { ...head, utime: chain.last.utime - 9, waitingFor: null });
   const jobs = await loadJobs();
@@ -206,7 +207,7 @@ describe('the daemon’s server', () => {
     // The clock alone changes nothing, though both datasets are behind it.
     const before = asked;
     await expect.poll(() => asked).toBeGreaterThan(before + 3);
-    await keepWanted(store.database, 'blocks', now - 950, 'another');
+    await keepWanted(store.database, 'blocks', { since: now - 950, chosen: 'another' });
     for (let next = first; !last.get('blocks')?.includes(String(now - 950));) {
       next = await events.next();
       expect(Object.keys(next).length).toBeGreaterThan(1);

@@ -45,7 +45,7 @@ async function leave({ agoSeconds, lateSeconds = 0 }: { agoSeconds: number; late
   const last = nowSeconds() - agoSeconds;
   await saveWatermark(store.database, { utime: last - 5, headSeqno: 9, headUtime: last, waitingFor: null });
   for (const { name, job } of datasets) {
-    await keepWanted(store.database, name, FROM, 'test');
+    await keepWanted(store.database, name, { since: FROM, chosen: 'test' });
     const covered = toMultirangeText([{ from: FROM, to: last - (job.delaySeconds ?? 30) - lateSeconds }]);
     await store.database.run(
       sql`insert into etl.coverage (dataset, covered) values (${name}, ${covered}::int8multirange)`,

@@ -19,9 +19,11 @@ export async function readWanted(session: Session): Promise<Map<string, number>>
 export async function keepWanted(
   session: Session,
   dataset: string,
-  since: number,
-  chosen: string,
-  isDefault = false,
+  {
+    since,
+    chosen,
+    isDefault = false,
+  }: { readonly since: number; readonly chosen: string; readonly isDefault?: boolean },
 ): Promise<void> {
   await session.run(sql`
     ${insertInto(wanted, { dataset, since, chosen })}

@@ -61,7 +61,7 @@ beforeAll(async () => {
   jobs = await loadJobs();
   datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
   await backfill({ ...crawl, datasets, reach, stop: never });
-  for (const { name } of datasets) await keepWanted(store.database, name, START, 'test');
+  for (const { name } of datasets) await keepWanted(store.database, name, { since: START, chosen: 'test' });
 });
 afterAll(async () => {
   await crawl.close();

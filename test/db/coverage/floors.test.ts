@@ -46,7 +46,11 @@ test('nobody leases what has expired, also who planned before or waits just now'
 test('a start without ETL_SINCE keeps what an earlier one decided; other words move it', async () => {
   const since = async (dataset: string) => (await readWanted(store.database)).get(dataset);
   const start = (at: number, chosen?: string) =>
-    keepWanted(store.database, 'kept', at, chosen ?? 'head', chosen === undefined);
+    keepWanted(store.database, 'kept', {
+      since: at,
+      chosen: chosen ?? 'head',
+      isDefault: chosen === undefined,
+    });
   await start(100);
   expect(await since('kept')).toBe(100);
   await start(200, 'head');
