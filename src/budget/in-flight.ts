@@ -89,7 +89,7 @@ interface AnswerRound {
  * in TCP.
  */
 export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): InFlight {
-  const room = createRoom(threads);
+  const room = createRoom(threads, clock);
   let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
   const shares = createShares(() => target);
   let round = newRound(clock.monotonic(), underWay);
