@@ -206,6 +206,7 @@ describe('the files for deployment', () => {
   });
 
   test('the crontab’s moments are cron expressions', () => {
+    expect(read('deploy/crontab')).toMatch(/^MAILTO=/m);
     const moments = [...read('deploy/crontab').matchAll(/^([*\d/]+(?: [*\d/]+){4}) {2}cd /gm)].map(
       ([, cron = '']) => cron,
     );
