@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
@@ -27,10 +29,15 @@ export async function status(
     const restingLags = restingLagsOf(followed, config);
     const pollLag = pollLagOf(config);
     if (flags.json === true) console.log(JSON.stringify({ ...report, pollLag, restingLags }, null, 2));
-    else printStatus(report, { pollLag, restingLags });
+    else printStatus(report, { pollLag, restingLags, demoDir: demoDirOf(config.dataDir) });
     if (flags.check !== true) return EXIT.done;
     const readiness = readinessOf(report, followed, { ...config, maxLagSeconds, from });
     for (const reason of sayReasons(readiness, report.at)) console.error(`check     ${reason}`);
     return readiness.ready ? EXIT.done : EXIT.incomplete;
   });
+}
+
+function demoDirOf(dataDir: string): string | undefined {
+  const demoDir = join(dataDir, 'demo');
+  return existsSync(demoDir) ? demoDir : undefined;
 }
