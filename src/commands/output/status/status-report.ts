@@ -41,7 +41,7 @@ export function printStatus(report: Report, bounds: LagBounds): void {
   for (const line of [...tableLines(report.datasets), ...details]) console.log(line);
   for (const line of report.datasets.flatMap(({ dataset }) => readingLines(dataset, report)))
     console.log(line);
-  for (const line of spendingLines(report.spending)) console.log(line);
+  for (const line of spendingLines(report.spending, now)) console.log(line);
 }
 
 function silenceLines({ silence, hasEnded }: Report): string[] {
