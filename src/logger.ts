@@ -64,7 +64,7 @@ export function createHeldLogger(options: Omit<LoggerOptions, 'destination'>): H
 
 interface HeldLogger {
   readonly logger: Logger;
-  release(): void;
+  readonly release: () => void;
 }
 
 const MOST_HELD = 1000;

@@ -24,7 +24,7 @@ interface SummaryOptions {
 export interface SummaryLoop {
   onPage(event: PageEvent): void;
   /** Somebody learned whether everything wanted is there: logged if that has changed, with the reasons. */
-  onReadiness(ready: boolean, reasons: readonly string[]): void;
+  readonly onReadiness: (ready: boolean, reasons: readonly string[]) => void;
   run(signal: AbortSignal): Promise<void>;
 }
 

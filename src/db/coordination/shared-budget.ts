@@ -109,13 +109,7 @@ function createAsker(
   let busy = false;
   let isFirst = true;
   let spacingMs = 1000 / rps;
-  /** Unix milliseconds; 0 while there is no long pause. */
-  let pausedUntil = 0;
-  const notePause = ({ paused }: Grant) => {
-    const isNews = paused > 0 !== pausedUntil > 0;
-    pausedUntil = paused > 0 ? clock.now() + 1000 * paused : 0;
-    if (isNews) onPause?.(paused);
-  };
+  const pauses = createPauseWatch(clock, onPause);
   const ask = async (rank: number, wanted: number) => {
     const asked = clock.monotonic();
     const reported = succeeded;
@@ -133,7 +127,7 @@ function createAsker(
     succeeded -= reported;
     spacingMs = 1000 * grant.spacing;
     if (grant.granted > 0) isFirst = false;
-    notePause(grant);
+    pauses.note(grant);
     slots.put(grant, asked, now);
     turns.set(rank, { at: now + 1000 * grant.again, called: grant.granted === 0 });
   };
@@ -141,7 +135,7 @@ function createAsker(
     get spacingMs() {
       return spacingMs;
     },
-    pausedUntil: () => (pausedUntil > clock.now() ? pausedUntil : undefined),
+    pausedUntil: () => pauses.until(),
     askAtOnce: () => turns.clear(),
     succeeded: () => {
       succeeded += 1;
@@ -165,6 +159,20 @@ function createAsker(
         });
       return Infinity;
     },
+  };
+}
+
+/** Knows of a long pause what the row said last, and tells when one begins and ends. */
+function createPauseWatch(clock: Clock, onPause: SharedBudgetOptions['onPause']) {
+  /** Unix milliseconds; 0 while there is none. */
+  let until = 0;
+  return {
+    note: ({ paused }: Grant) => {
+      const isNews = paused > 0 !== until > 0;
+      until = paused > 0 ? clock.now() + 1000 * paused : 0;
+      if (isNews) onPause?.(paused);
+    },
+    until: () => (until > clock.now() ? until : undefined),
   };
 }
 

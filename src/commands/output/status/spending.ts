@@ -1,6 +1,6 @@
 import type { Spending } from '../../../db/coordination/workers.ts';
 import { formatDuration, formatTime } from '../../../range.ts';
-import { SILENT_SECONDS } from '../../../status/lag.ts';
+import { SILENT_SECONDS } from '../../../db/coordination/worker-name.ts';
 
 type State = Spending['workers'][number];
 type Spent = Spending['spent'];

@@ -1,6 +1,7 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
 import { SIMULATED } from '../../../db/connection/network.ts';
-import { SILENT_SECONDS, STILL_HEAD_SECONDS, type PollLag, type RestingLag } from '../../../status/lag.ts';
+import { SILENT_SECONDS } from '../../../db/coordination/worker-name.ts';
+import { STILL_HEAD_SECONDS, type PollLag, type RestingLag } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
 import { errorLines, gapLine, ownRows, refusedLine } from '../summary.ts';
 import { fitTable } from '../table.ts';
