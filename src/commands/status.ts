@@ -37,7 +37,9 @@ export async function status(
   });
 }
 
-function demoDirOf(dataDir: string): string | undefined {
+/** Where `demo` has left rows; undefined if it has not run here, or there is no directory for data. */
+function demoDirOf(dataDir: string | undefined): string | undefined {
+  if (dataDir === undefined) return undefined;
   const demoDir = join(dataDir, 'demo');
   return existsSync(demoDir) ? demoDir : undefined;
 }
