@@ -34,7 +34,7 @@ export function collectionLoops(
   const searches = new PQueue({ concurrency: 1 });
   const turns: WalkTurns = {
     ask: (walk, request) => requests.take(walk, request),
-    gather: (search) => searches.add(search),
+    gather: (search) => searches.add(search, { signal: stop.finishing }),
   };
   return collections
     .flatMap((dataset) => dataset.job.walks.map((walk) => ({ dataset, walk })))

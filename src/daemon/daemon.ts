@@ -40,7 +40,7 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
     loops.run((own) => runDeletionWatch(own)),
     loops.run((own) => runLakeLoop(own)),
     loops.run((own) => runRetentionLoop(own, position)),
-    ...collectionLoops(daemon, position).map((loop) => loops.run(loop)),
+    ...collectionLoops(loops.own, position).map((loop) => loops.run(loop)),
   ]);
   const failure = ends.find((end) => end.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
@@ -54,7 +54,7 @@ function stopTogether(daemon: DaemonContext) {
   if (finishing.aborted) end();
   finishing.addEventListener('abort', end, { once: true });
   const own = { ...daemon, stop: { finishing: stopping.signal, leaving } };
-  return { run: (loop: (own: DaemonContext) => Promise<void>) => loop(own).finally(end) };
+  return { own, run: (loop: (own: DaemonContext) => Promise<void>) => loop(own).finally(end) };
 }
 
 function openLeader(daemon: DaemonContext): WatermarkLeader {
