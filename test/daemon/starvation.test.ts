@@ -136,11 +136,8 @@ test('no loop of the daemon waits for the end of another, however much each has 
     const end = Date.now() + 100_000;
     while (Date.now() < end && !over.signal.aborted && stuck().length > 0) {
       await look();
-      if (process.env['DBG']) console.log(Date.now() - end + 100_000, stuck().join());
       await delay(200);
     }
-    if (process.env['DBG'])
-      console.log(Date.now() - end + 100_000, [...seen].map(([k, v]) => `${k} ${v.size}`).join());
     expect(stuck()).toEqual([]);
   } finally {
     finishing.abort();

@@ -266,7 +266,12 @@ test('a long history leaves each other account its turn, and a gateway that take
   const asked: string[] = [];
   const simulator = await startSimulator({
     ...NETWORK,
-    accounts: 4,
+    // Short pages, so that each history has many.
+    after: ({ path }, response) => {
+      if (path !== '/api/v2/getTransactions' || response.status !== 200) return response;
+      const body = JSON.parse(response.body.toString()) as { result: unknown[] };
+      return { ...response, body: JSON.stringify({ ...body, result: body.result.slice(0, 10) }) };
+    },
     before: ({ path, search }) => {
       if (search.toString().length > 200) return htmlResponse(414, 'URI Too Long');
       if (path === '/api/v2/getTransactions') asked.push(search.get('address') ?? '');
@@ -277,7 +282,7 @@ test('a long history leaves each other account its turn, and a gateway that take
     const accounts = busiest(simulator, 3);
     await watch(...accounts);
     for (const account of accounts)
-      expect(simulator.truth.accountTransactions(account).length).toBeGreaterThan(1100);
+      expect(simulator.truth.accountTransactions(account).length).toBeGreaterThan(110);
     await readOnce(store, simulator.url, ['account_transactions']);
     for (const account of accounts) {
       const truth = simulator.truth.accountTransactions(account);
