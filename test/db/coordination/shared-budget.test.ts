@@ -301,7 +301,13 @@ describe('the budget of a process', () => {
   test.each([
     ['one process', [['tail', 'repair', 'backfill', 'refresh']]],
     ['processes of one priority each', [['tail'], ['repair'], ['backfill'], ['refresh']]],
-    ['two processes', [['tail', 'refresh'], ['repair', 'backfill']]],
+    [
+      'two processes',
+      [
+        ['tail', 'refresh'],
+        ['repair', 'backfill'],
+      ],
+    ],
   ] as const)('starves no priority of %s that want more than there is', async (_, processes) => {
     const host = await readyHost();
     // The ten seconds that the tail may take at once are over.
