@@ -281,7 +281,7 @@ test('unfit records go to quarantine, new members to extra', async () => {
 });
 
 describe('what is due', () => {
-  const name = { dataset: 'account_states', walk: 'lookup', onlyWatched: false };
+  const name = { dataset: 'account_states', walk: 'lookup', onlyWatched: false, unserved: false };
   const key = (number: number) => `0:${String(number).padStart(4, '0')}`;
   const add = (from: number, to: number) =>
     store.database.run(sql`

@@ -27,6 +27,8 @@ const dataset = (name: string, end: number): DatasetReport => ({
   quarantined: 0,
   drift: [],
   refused: [],
+  errors: [],
+  isUnfit: false,
   lastError: null,
 });
 
@@ -38,6 +40,8 @@ const report = (facts: Partial<Report>): Report => ({
   silence: null,
   hasEnded: false,
   head: null,
+  awaited: null,
+  gaps: [],
   datasets: [],
   collections: [],
   leases: [],
