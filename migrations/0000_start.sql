@@ -19,6 +19,7 @@ CREATE TABLE "etl"."budget" (
 	"relapses" integer DEFAULT 0 NOT NULL,
 	"refused_at" double precision DEFAULT 0 NOT NULL,
 	"resumed_at" double precision DEFAULT 0 NOT NULL,
+	"probe_at" double precision DEFAULT 0 NOT NULL,
 	"server_started_at" double precision NOT NULL
 );
 --> statement-breakpoint

@@ -26,13 +26,18 @@ comment on function etl.budget_rate is
 --
 -- Called as a statement of its own: a transaction that stayed open would stop everybody. All times are seconds from the
 -- moment of the answer, so that no client's clock matters.
+--
+-- In a pause of more than a minute one request at a time may go out, to ask whether it is over (probe_at): what caused it
+-- may be gone. So may the first request of a process: it may have another key.
 drop function if exists etl.take_slots(text, float8, int, int, boolean, int);
+drop function if exists etl.take_slots(text, float8, int, int, boolean, int, boolean);
 create function etl.take_slots(
-  p_host text, p_rps float8, p_rank int, p_wanted int, p_called boolean, p_succeeded int,
-  out granted int, out first float8, out spacing float8, out again float8, out generation bigint
+  p_host text, p_rps float8, p_rank int, p_wanted int, p_called boolean, p_succeeded int, p_first boolean default false,
+  out granted int, out first float8, out spacing float8, out again float8, out generation bigint, out paused float8
 ) language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   place constant int := p_rank + 1;
+  long_pause constant float8 := 60;
   memory constant float8 := 60;     -- who asked within this time is expected to ask again
   early constant float8 := 0.002;   -- by which a client's timer may be ahead
   started constant float8 := extract(epoch from pg_postmaster_start_time());
@@ -45,6 +50,7 @@ declare
   come float8;
   urgent int := 0;
   takes boolean;
+  probes boolean;
 begin
   -- Nobody needs to find these changes again after a crash of the server, so no commit waits for the disk.
   perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '5s', true);
@@ -66,6 +72,9 @@ begin
     slot := moment + 1;                   -- further ahead than anybody may take: the clock was set back
   end if;
   b.free_at := slot;
+  paused := case when b.resumed_at - b.refused_at > long_pause and moment between b.refused_at and b.resumed_at
+    then b.resumed_at - moment else 0 end;
+  probes := paused > 0 and (p_first or moment >= b.probe_at);
 
   for rank in 1 .. p_rank loop
     if b.asked_at[rank] between moment - memory and moment then urgent := urgent + 1; end if;
@@ -85,7 +94,12 @@ begin
   takes := slot <= moment + lead + early
     -- Whoever stands in line is served first, but no slot is lost for that.
     and (p_called or p_rank = 0 or line = moment or slot <= moment + lead - 0.02);
-  if takes then
+  if probes then
+    granted := 1;
+    slot := moment;
+    b.probe_at := moment + long_pause;    -- where its process dies, another request asks
+    again := long_pause;
+  elsif takes then
     b.free_at := slot + granted * spacing;
     if p_rank = 0 then
       b.tail_free_at := least(greatest(b.tail_free_at, moment) + 2 * granted * spacing, moment + 11);
@@ -101,18 +115,20 @@ begin
     again := come - moment;
     granted := 0;
   end if;
+  -- Another process may end the pause.
+  if paused > 0 then again := least(again, 10, greatest(0.1, b.probe_at - moment)); end if;
   first := slot - moment;
   generation := b.generation;
   b.asked_at[place] := moment;
   update etl.budget set
     rps = p_rps, free_at = b.free_at, tail_free_at = b.tail_free_at, asked_at = b.asked_at, line_at = b.line_at,
     factor = b.factor, slack = b.slack, refused_factor = case when b.factor < 1 then b.refused_factor end,
-    server_started_at = started
+    server_started_at = started, probe_at = b.probe_at
   where host = p_host;
 end $$;
 
 comment on function etl.take_slots is
-  'Takes slots of the budget of a host, or tells when to ask again: how many, seconds until the first, seconds between two, seconds until it makes sense to ask again, and their generation; nulls where the host has no budget yet.';
+  'Takes slots of the budget of a host, or tells when to ask again: how many, seconds until the first, seconds between two, seconds until it makes sense to ask again, their generation, and the seconds that a long pause still lasts (a slot of such a time asks whether it is over); nulls where the host has no budget yet.';
 
 -- Pauses everybody for as long as the server says, else half a second, doubled at each relapse, and begins a new
 -- generation of slots: requests of an earlier one belong to a refusal that is known.
@@ -126,6 +142,7 @@ declare
   b etl.budget;
   moment float8;
   relapse boolean;
+  probed boolean;
 begin
   perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '5s', true);
   select * into b from etl.budget where host = p_host for update;
@@ -133,7 +150,10 @@ begin
   moment := extract(epoch from clock_timestamp());
   if b.generation = p_generation then
     relapse := moment < b.resumed_at + 10;
-    if relapse or b.factor < 1 then
+    probed := moment < b.resumed_at and b.resumed_at - b.refused_at > 60;
+    -- A request that asked whether a pause is over says nothing of the rate.
+    if probed then null;
+    elsif relapse or b.factor < 1 then
       b.refused_factor := b.factor;
       b.factor := greatest(0.05, b.factor * case when relapse then 0.75 else 0.92 end);
     else
@@ -144,15 +164,27 @@ begin
     b.refusals := b.refusals + 1;
     b.refused_at := moment;
     b.resumed_at := moment + coalesce(p_retry_after, least(30, 0.5 * 2 ^ least(b.relapses, 10)));
+    b.probe_at := moment + least(900, 60 * 2 ^ least(b.relapses, 4));
   else
     b.resumed_at := greatest(b.resumed_at, moment + coalesce(p_retry_after, 0));
   end if;
   update etl.budget set
     factor = b.factor, refused_factor = b.refused_factor, slack = b.slack, relapses = b.relapses,
     generation = b.generation, refusals = b.refusals, refused_at = b.refused_at, resumed_at = b.resumed_at,
-    free_at = greatest(b.free_at, b.resumed_at)
+    free_at = case when probed then b.resumed_at else greatest(b.free_at, b.resumed_at) end, probe_at = b.probe_at
   where host = p_host;
 end $$;
 
 comment on function etl.refuse_slots is
   'Tells the budget of a host that the server refused a request sent with a slot of this generation, and the pause in seconds that it asked for, if any.';
+
+-- Ends a pause where a request that was sent in it, with a slot of this generation, was let through.
+create or replace function etl.resume_slots(p_host text, p_generation bigint) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  update etl.budget set resumed_at = m.moment, free_at = m.moment + 1 / etl.budget_rate(rps, factor, slack), relapses = 0
+  from (select extract(epoch from clock_timestamp())::float8) m (moment)
+  where host = p_host and generation = p_generation and resumed_at > m.moment
+$$;
+
+comment on function etl.resume_slots is
+  'Ends the pause of the budget of a host: a request that was sent in the pause, with a slot of this generation, was let through.';

@@ -46,6 +46,29 @@ export function createLogger({ level, format, destination }: LoggerOptions): Log
   return logger;
 }
 
+/** A log that is written only if it is released, so that a run that succeeds says nothing. The newest lines are kept. */
+export function createHeldLogger(options: Omit<LoggerOptions, 'destination'>): HeldLogger {
+  const lines: string[] = [];
+  let isReleased = false;
+  const destination = standardError(() => undefined);
+  const write = (line: string) => {
+    if (isReleased) destination.write(line);
+    else if (lines.push(line) > MOST_HELD) lines.shift();
+  };
+  const release = () => {
+    isReleased = true;
+    for (const line of lines.splice(0)) destination.write(line);
+  };
+  return { logger: createLogger({ ...options, destination: { write } }), release };
+}
+
+interface HeldLogger {
+  readonly logger: Logger;
+  readonly release: () => void;
+}
+
+const MOST_HELD = 1000;
+
 /** What a server said may hold what a terminal would obey. */
 function printableFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(

@@ -178,19 +178,20 @@ interface OutageOptions extends RetryContext {
 
 /**
  * Waits for an API or a database that is away or in trouble, and logs that it does; undefined where it was stopped
- * meanwhile.
+ * meanwhile. Work that lasts calls `isBack` when it advances: its end may be days away.
  */
 export async function outlast<T>(
   options: OutageOptions,
   what: string,
-  work: () => Promise<T>,
+  work: (isBack: () => void) => Promise<T>,
 ): Promise<T | undefined> {
   const { signal, outage = createOutageLog(options.logger, options.clock) } = options;
+  const isBack = () => outage.isBack(what);
   try {
     signal.throwIfAborted();
     const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits(what, failure);
-    const result = await retry({ ...options, ...createOutagePolicy(options), onRetry }, work);
-    outage.isBack(what);
+    const result = await retry({ ...options, ...createOutagePolicy(options), onRetry }, () => work(isBack));
+    isBack();
     return result;
   } catch (error) {
     if (signal.aborted) return undefined;

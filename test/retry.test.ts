@@ -12,8 +12,9 @@ import {
   WrongNetworkError,
   toError,
 } from '../src/errors.ts';
-import { CONFLICT, outlast, OUTAGE, retry } from '../src/retry.ts';
+import { CONFLICT, createOutageLog, outlast, OUTAGE, retry } from '../src/retry.ts';
 import { never, silent } from './support/crawl.ts';
+import { keptLog } from './support/program/log-lines.ts';
 
 /** A clock whose sleeps take no time, and are recorded. */
 function fakeClock(): Clock & { time: number; readonly slept: number[] } {
@@ -155,4 +156,35 @@ test.each([
   });
   // One attempt or a few prove nothing, but that this request failed.
   expect(await outlast({ ...options, attempts: 3 }, 'a test', ask).catch(toError)).toBe(refusal);
+});
+
+test('an outage is logged once when it begins and once when it ends, also by work that goes on', async () => {
+  const clock = fakeClock();
+  const { logger, records } = keptLog('info');
+  const outage = createOutageLog(logger, clock);
+  const options = { clock, random: () => 1, logger, attempts: Infinity, signal: never.finishing, outage };
+  const messages = () => records.map(({ what, msg }) => `${String(what)}: ${String(msg)}`);
+  let [failures, ended] = [0, false];
+  let end = (): void => undefined;
+  /** Fails a few times, then works without end. */
+  const endless = outlast(options, 'the backfill', async (isBack) => {
+    failures += 1;
+    if (failures < 4) throw new ApiUnavailableError('away');
+    isBack();
+    await new Promise<void>((resolve) => (end = resolve));
+  }).then(() => (ended = true));
+  let others = 0;
+  await outlast(options, 'retention', () => {
+    others += 1;
+    return others < 3 ? Promise.reject(new ApiUnavailableError('away')) : Promise.resolve();
+  });
+  await expect.poll(() => records.length).toBe(2);
+  expect(messages()).toEqual([
+    'the backfill: waiting before another attempt',
+    'the backfill: no longer waiting',
+  ]);
+  expect(ended).toBe(false);
+  end();
+  await endless;
+  expect(records).toHaveLength(2);
 });

@@ -2,6 +2,7 @@ import type { Budget } from '../budget/budget.ts';
 import type { Flight } from '../budget/flight.ts';
 import { MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
 import type { Clock } from '../clock.ts';
+import { ApiUnavailableError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Strings } from '../dataset/strings.ts';
 import type { Params } from '../dataset/paginator.ts';
@@ -93,6 +94,8 @@ export interface ApiClient {
   /** The endpoint is asked for again, however lately the server said that it lacks it. */
   recheck(path: string): void;
   readonly inFlight: InFlight;
+  /** Unix milliseconds at which a pause ends that the API has asked for; undefined while there is none of more than a minute. */
+  pausedUntil(): number | undefined;
   /** Ends what is under way, which then rejects with an AbortError, and closes the connections. */
   close(): Promise<void>;
 }
@@ -112,7 +115,7 @@ export interface ApiClient {
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock, logger, budget, inFlight } = options;
   const base = readBaseUrl(options.baseUrl);
-  const queue = createRequestQueue(inFlight);
+  const queue = createRequestQueue(inFlight, clock);
   const { stats, add: count } = createStats();
   const closing = new AbortController();
   const key = guardKey(options.apiKey);
@@ -155,6 +158,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       facts.recheck(path);
     },
     inFlight,
+    pausedUntil: () => budget.pausedUntil?.(),
     close: async () => {
       closing.abort(new DOMException('The API client was closed', 'AbortError'));
       await transport.close();
@@ -206,7 +210,10 @@ async function persist<T>(
   const { path, priority } = call;
   const ended = linkSignals(signal, finishing);
   const onRetry: RetryOptions['onRetry'] = ({ error, attempt: number, pauseMs }) => {
-    logRetry({ path, priority, attempt: number, reason: summary(error), pauseMs: Math.round(pauseMs) });
+    // What a Retry-After asks for the next attempt waits for in the budget.
+    const asked = error instanceof ApiUnavailableError ? (error.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.round(Math.max(pauseMs, asked));
+    logRetry({ path, priority, attempt: number, reason: summary(error), pauseMs: waitMs });
     count(priority, 'retries', 1);
   };
   const options = {

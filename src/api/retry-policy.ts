@@ -16,9 +16,10 @@ const MAX_WRONG_RESPONSES = 6;
 
 /**
  * How one request is tried again: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
- * 2015), and never less than what a `Retry-After` asks for. A timeout is tried once more and then thrown, because only
- * a smaller page helps; what is no fault of the API's availability is thrown at once. `attemptsInDoubt`: so often at most is
- * a request tried that may never be answered well, as long as it is not the rate that the API minds.
+ * 2015). What a `Retry-After` asks for the budget keeps: every attempt waits there. A timeout is tried once more and then
+ * thrown, because only a smaller page helps; what is no fault of the API's availability is thrown at once.
+ * `attemptsInDoubt`: so often at most is a request tried that may never be answered well, as long as it is not the rate that
+ * the API minds.
  */
 export function createRetryPolicy(attemptsInDoubt?: number): RetryPolicy {
   let timeouts = 0;
@@ -31,11 +32,7 @@ export function createRetryPolicy(attemptsInDoubt?: number): RetryPolicy {
         return attempt < attemptsInDoubt;
       return !isWrongResponse(error) || attempt < MAX_WRONG_RESPONSES;
     },
-    delay: ({ error, attempt, random }) => {
-      const backoff = random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
-      const asked = error instanceof ApiUnavailableError ? (error.retryAfterMs ?? 0) : 0;
-      return Math.max(backoff, asked);
-    },
+    delay: ({ attempt, random }) => random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1)),
   };
 }
 

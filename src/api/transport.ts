@@ -325,7 +325,7 @@ function startDeadline(clock: Clock, ms: number): Deadline {
 function tookTooLong({ label, timeoutMs }: Outgoing, cause: unknown): ApiTimeoutError {
   return new ApiTimeoutError(`${label}: no whole response within ${timeoutMs} ms`, {
     cause,
-    hint: 'Ask for a smaller page, or try again when the API is less busy.',
+    hint: 'The API is overloaded, or does not answer at all: look at its own status, and try again later.',
   });
 }
 

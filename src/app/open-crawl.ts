@@ -28,6 +28,7 @@ import type { Budget } from '../budget/budget.ts';
 import { createInFlight } from '../budget/in-flight.ts';
 import { openRecorder } from '../api/recorder.ts';
 import { makeFolder } from '../make-folder.ts';
+import { formatTime } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { hasEnded, nameOfProcess } from '../db/coordination/worker-name.ts';
 
@@ -92,7 +93,15 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 } {
   const { database } = store;
   const { host } = new URL(baseUrl);
-  const budget = createSharedBudget({ database, host, rps: config.rps, clock: systemClock });
+  const onPause = (seconds: number) => {
+    if (seconds === 0) logger.warn({ host }, 'no longer paused: the API answers again');
+    else
+      logger.warn(
+        { host, until: formatTime(systemClock.now() / 1000 + seconds) },
+        'paused, because the API asked for it (Retry-After); one request asks now and then whether it is over',
+      );
+  };
+  const budget = createSharedBudget({ database, host, rps: config.rps, clock: systemClock, onPause });
   const worker = { name: owner, host };
   const heartbeat = startHeartbeat({ database, worker, budget, clock: systemClock, logger });
   return { ...budget, close: () => heartbeat.stop() };

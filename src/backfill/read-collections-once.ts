@@ -1,7 +1,9 @@
+import { alsoOnPage } from '../crawl/crawl-context.ts';
 import { readCollections } from '../crawl/collections/read-collections.ts';
-import type { RunContext } from '../crawl/collections/walk-context.ts';
+import { noTurns, type RunContext } from '../crawl/collections/walk-context.ts';
 import type { Collection } from '../dataset/dataset.ts';
 import { IncompleteError } from '../errors.ts';
+import type { Range } from '../range.ts';
 import { outlast } from '../retry.ts';
 
 export interface CollectionsRead {
@@ -17,15 +19,20 @@ export interface CollectionsRead {
 
 /** Reads each collection once, with the budget that a backfill has and whatever pace it allows. */
 export async function readCollectionsOnce(
-  options: Omit<RunContext, 'priority' | 'pace'> & { readonly named?: ReadonlySet<string> },
+  options: Omit<RunContext, 'priority' | 'turns' | 'range'> & {
+    readonly range: Range | undefined;
+    readonly named?: ReadonlySet<string>;
+  },
   collections: readonly Collection[],
 ): Promise<CollectionsRead> {
-  const { context, stop } = options;
-  const run: RunContext = { ...options, priority: 'backfill', pace: () => Promise.resolve() };
+  const { context, stop, range } = options;
+  const run: RunContext = { ...options, range: () => range, priority: 'backfill', turns: noTurns };
   try {
     const waiting = { ...context, signal: stop.finishing };
     const absent = new Map<string, string>();
-    const failed = await outlast(waiting, 'the collections', () => readCollections(run, collections, absent));
+    const failed = await outlast(waiting, 'the collections', (isBack) =>
+      readCollections({ ...run, context: alsoOnPage(context, isBack) }, collections, absent),
+    );
     for (const name of options.named ?? []) absent.delete(name);
     const refused = (failed ?? []).filter((name) => !absent.has(name));
     const isWhole = failed !== undefined && refused.length === 0 && !stop.finishing.aborted;

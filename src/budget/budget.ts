@@ -20,4 +20,6 @@ export interface Budget {
    * by now the request has certainly been counted.
    */
   succeeded(elapsedMs: number): void | Promise<void>;
+  /** Unix milliseconds at which a pause of more than a minute ends, if the server has asked for one. */
+  pausedUntil?(): number | undefined;
 }

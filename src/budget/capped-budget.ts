@@ -14,6 +14,7 @@ export function createCappedBudget(budget: Budget, most: number): Budget {
       left -= 1;
       await budget.take(priority, signal);
     },
+    pausedUntil: () => budget.pausedUntil?.(),
     refused: (retryAfterMs, elapsedMs) => budget.refused(retryAfterMs, elapsedMs),
     succeeded: (elapsedMs) => budget.succeeded(elapsedMs),
   };

@@ -48,11 +48,11 @@ export interface Room {
   readonly busy: number;
 }
 
-export function createRoom(threads: number): Room {
+export function createRoom(threads: number, clock: Pick<Clock, 'monotonic'>): Room {
   return {
-    received: createPlaces(RECEIVED + threads),
-    workedOn: createPlaces(WORKED_ON + threads),
-    reading: createPlaces(1),
+    received: createPlaces(RECEIVED + threads, clock),
+    workedOn: createPlaces(WORKED_ON + threads, clock),
+    reading: createPlaces(1, clock),
     turn: createTurns(),
     busy: WORKED_ON + READY + threads,
   };

@@ -56,6 +56,10 @@ interface Shares {
   evenShare(): number;
   /** Who else sends requests just now. */
   beside(others: OtherReaders): void;
+  /** What was last said of them; `isIdle`: they read all that is left, and nothing is to be done here. */
+  readonly others: OtherReaders & { readonly isIdle: boolean };
+  /** Tells whether all that is left is in other processes' hands. */
+  rest(isIdle: boolean): void;
 }
 
 interface InFlightOptions {
@@ -89,7 +93,7 @@ interface AnswerRound {
  * in TCP.
  */
 export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): InFlight {
-  const room = createRoom(threads);
+  const room = createRoom(threads, clock);
   let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
   const shares = createShares(() => target);
   let round = newRound(clock.monotonic(), underWay);
@@ -126,6 +130,9 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
   };
   return {
     ...shares,
+    get others() {
+      return shares.others;
+    },
     get target() {
       return target;
     },
@@ -141,12 +148,19 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
 
 function createShares(target: () => number): Shares {
   let others: OtherReaders = { requests: 0, processes: 0 };
+  let isIdle = false;
   const evenShare = () => Math.ceil(target() / (1 + others.processes));
   return {
     evenShare,
     share: () => Math.max(target() - others.requests, evenShare()),
     beside: (readers) => {
       others = readers;
+    },
+    get others() {
+      return { ...others, isIdle };
+    },
+    rest: (value) => {
+      isIdle = value;
     },
   };
 }

@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
-import { rankOf, type Priority } from './priority.ts';
+import type { Clock } from '../clock.ts';
+import { urgencyOf, type Priority } from './priority.ts';
 
 /** The right to hold one response in memory. */
 export interface ResponsePlace {
@@ -14,13 +15,13 @@ export interface Places {
   readonly taken: number;
 }
 
-export function createPlaces(count: number): Places {
+export function createPlaces(count: number, clock: Pick<Clock, 'monotonic'>): Places {
   const queue = new PQueue({ concurrency: count });
   return {
     take: (priority, signal) =>
       new Promise((resolve, reject) => {
         const hold = () => new Promise<void>((free) => resolve({ free }));
-        queue.add(hold, { priority: -rankOf(priority), signal }).catch(reject);
+        queue.add(hold, { priority: urgencyOf(priority, clock), signal }).catch(reject);
       }),
     get taken() {
       return queue.pending;

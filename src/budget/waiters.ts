@@ -1,13 +1,24 @@
 import { toError } from '../errors.ts';
+import type { Clock } from '../clock.ts';
 import { rankOf, type Priority } from './priority.ts';
 
-/** The requests of this process that wait for a slot: the more urgent first, then in order of arrival. */
+/** A request that is served in its turn. */
+interface Turn {
+  readonly priority: Priority;
+  /** True where its priority was passed over so often that it goes before the more urgent ones, once. */
+  readonly isOverdue: boolean;
+}
+
+/**
+ * The requests of this process that wait for a slot: the more urgent first, then in order of arrival. No priority starves:
+ * one that nothing was granted to for as long as `PASSED_OVER` slots take goes first, with one request.
+ */
 export interface Waiters {
   readonly size: number;
   /** Resolves when granted; rejects with the signal's reason as soon as it is aborted, and with what `fail` is given. */
   join(priority: Priority, signal: AbortSignal): Promise<void>;
-  /** Priorities of all that wait, the next first. */
-  inOrder(): Priority[];
+  /** All that wait, the next first. */
+  inOrder(): Turn[];
   /** Lets the first one go and returns its priority; undefined where nobody waits. */
   grant(): Priority | undefined;
   /** Rejects everybody who waits. */
@@ -19,15 +30,40 @@ interface Waiter {
   settle(error?: unknown): void;
 }
 
-/** `changed` is called after somebody has joined, and after somebody was aborted. */
-export function createWaiters(changed: () => void): Waiters {
+/** Each priority that waits gets one slot in so many, whatever the others want. */
+export const PASSED_OVER = 10;
+
+interface WaitersOptions {
+  /** Called after a request has joined, and after one was aborted. */
+  readonly changed: () => void;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Milliseconds from one slot to the next. */
+  readonly spacingMs: () => number;
+}
+
+export function createWaiters({ changed, clock, spacingMs }: WaitersOptions): Waiters {
   const waiting = new Set<Waiter>();
-  const inOrder = () => [...waiting].sort((a, b) => rankOf(a.priority) - rankOf(b.priority));
+  /** Since when each priority has been waiting without a slot. */
+  const since = new Map<Priority, number>();
+  const countOf = (priority: Priority) => [...waiting].filter((one) => one.priority === priority).length;
+  const inOrder = () => {
+    const limit = clock.monotonic() - PASSED_OVER * spacingMs();
+    const ranked = [...waiting].sort((a, b) => rankOf(a.priority) - rankOf(b.priority));
+    const overdue = [...since]
+      .filter(([, time]) => time <= limit)
+      .sort(([, a], [, b]) => a - b)
+      .flatMap(([priority]) => ranked.find((one) => one.priority === priority) ?? []);
+    return [...overdue, ...ranked.filter((one) => !overdue.includes(one))].map((waiter) => ({
+      waiter,
+      priority: waiter.priority,
+      isOverdue: overdue.includes(waiter),
+    }));
+  };
   return {
     get size() {
       return waiting.size;
     },
-    inOrder: () => inOrder().map(({ priority }) => priority),
+    inOrder,
     join: async (priority, signal) => {
       signal.throwIfAborted();
       await new Promise<void>((resolve, reject) => {
@@ -44,6 +80,7 @@ export function createWaiters(changed: () => void): Waiters {
         };
         const waiter: Waiter = { priority, settle };
         signal.addEventListener('abort', leave, { once: true });
+        if (countOf(priority) === 0) since.set(priority, clock.monotonic());
         waiting.add(waiter);
         changed();
       });
@@ -51,8 +88,10 @@ export function createWaiters(changed: () => void): Waiters {
     },
     grant: () => {
       const [first] = inOrder();
-      first?.settle();
-      return first?.priority;
+      if (first === undefined) return undefined;
+      since.set(first.priority, clock.monotonic());
+      first.waiter.settle();
+      return first.priority;
     },
     fail: (error) => {
       for (const waiter of [...waiting]) waiter.settle(error);

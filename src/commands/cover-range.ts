@@ -33,6 +33,9 @@ export async function coverRange(
   );
   opened.stop.finishing.throwIfAborted();
   if (crawl === undefined) return EXIT.incomplete;
+  /** What `--quiet` says only where it is not done. */
+  const held: string[] = [];
+  let isWhole = false;
   try {
     const { watermarkDelay: delaySeconds, choices, rps } = config;
     const shared = { ...chosen, baseUrl: opened.baseUrl };
@@ -42,11 +45,13 @@ export async function coverRange(
       style: progressStyle(config, quiet),
       rps,
       allowed,
+      say: quiet === true ? (line) => void held.push(line) : console.log,
     });
     const settings = { delaySeconds, choices, attempts, again, dryRun };
-    const isWhole = await runBackfill({ ...crawl, ...shared, ...settings, stop: opened.stop }, report);
+    isWhole = await runBackfill({ ...crawl, ...shared, ...settings, stop: opened.stop }, report);
     return isWhole ? EXIT.done : EXIT.incomplete;
   } finally {
+    if (!isWhole) for (const line of held) console.error(line);
     await crawl.close();
   }
 }

@@ -42,7 +42,7 @@ export async function sync(invocation: Invocation, { only, record }: SyncFlags):
       await outlast({ ...waiting, signal: stop.finishing }, 'the database', () =>
         acknowledged.compare(store.database, logger),
       );
-      const observation = await observe({ ...crawl, config, datasets, jobs });
+      const observation = await observe({ ...crawl, config, datasets, collections, jobs });
       try {
         const started = {
           database: store.database.label,
@@ -53,7 +53,8 @@ export async function sync(invocation: Invocation, { only, record }: SyncFlags):
           status: observation.url,
         };
         logger.info(started, 'daemon started');
-        await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
+        const { onDeleted } = observation;
+        await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop, onDeleted });
         logger.info('daemon stopped');
       } finally {
         await observation.close();

@@ -38,6 +38,15 @@ export interface PageEvent {
   readonly writingMs: number;
 }
 
+/** The context with one more listener to its pages. */
+export function alsoOnPage(context: CrawlContext, listener: (event: PageEvent) => void): CrawlContext {
+  const onPage = (event: PageEvent) => {
+    listener(event);
+    context.onPage(event);
+  };
+  return { ...context, onPage };
+}
+
 /** What every reading of the API into the database works with. */
 export interface CrawlContext {
   readonly api: ApiClient;

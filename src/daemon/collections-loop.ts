@@ -1,63 +1,68 @@
-import { readCollections } from '../crawl/collections/read-collections.ts';
-import { createShare } from '../budget/share.ts';
-import type { Clock } from '../clock.ts';
+import PQueue from 'p-queue';
+import { readWalk } from '../crawl/collections/read-collections.ts';
+import { nameOf, type RunContext, type WalkTurns } from '../crawl/collections/walk-context.ts';
+import { createTurns } from '../budget/turns.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/pace.ts';
 import type { Priority } from '../budget/priority.ts';
-import { untilAborted } from '../stop.ts';
-import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
+import type { Walk } from '../dataset/walk.ts';
+import type { DaemonContext, ChainPosition } from './daemon-context.ts';
+import { runRounds } from './rounds.ts';
 
-/** Collections take at most this part of the budget, even where nobody else wants it. */
+/** Collections take at most this part of the budget, even if nothing else wants it. */
 const SHARE = 0.2;
-/** Milliseconds between two rounds. */
-const PERIOD_MS = 60_000;
-/** A round begins a little early or late. */
-const SLACK_MS = 5000;
 const REFRESH: Priority = 'refresh';
+/** History comes last where several begin at once. */
+const ORDER: readonly Walk['kind'][] = ['sample', 'list', 'lookup', 'backward', 'per_block'];
 
 /**
- * Keeps collections up to date until stopped, in rounds: what has moved, what was appended, what is to be rescanned.
- * Each walk is in as many rounds as it says.
+ * A loop for each walk of each collection, which keeps it up to date until it is stopped: what has moved, what was
+ * appended, what is to be read again. They take turns, a request each, so that a history of days holds up no look-up.
  */
-export async function runCollectionsLoop(daemon: DaemonContext, position: ChainPosition): Promise<void> {
-  const { context, config, stop, collections = [] } = daemon;
-  // A loop of the daemon that ended would end the others.
-  if (collections.length === 0) return untilAborted(stop.finishing);
-  const pace = createShare(config.rps * SHARE, context.clock, stop.finishing);
-  const takeDue = createTurns(context.clock);
-  while (!stop.finishing.aborted) {
-    for (const collection of collections.map(takeDue).filter(({ job }) => job.walks.length > 0)) {
-      const round = roundOf(daemon, position, collection);
-      await waitFor(daemon, collection.name, () => readCollections({ ...round, pace }, [collection]));
-    }
-    await context.clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
-  }
-}
-
-/** Gives each collection with those of its walks alone whose turn it is. */
-function createTurns(clock: Pick<Clock, 'monotonic'>): (collection: Collection) => Collection {
-  const last = new Map<string, number>();
-  return ({ name, job }) => {
-    const now = clock.monotonic();
-    const due = job.walks.filter((walk) => {
-      const before = last.get(`${name}/${walk.name}`) ?? -Infinity;
-      return now - before >= 1000 * walkSeconds(walk) - SLACK_MS;
-    });
-    for (const walk of due) last.set(`${name}/${walk.name}`, now);
-    return { name, job: { ...job, walks: due } };
+export function collectionLoops(
+  { context, config, stop, collections = [] }: DaemonContext,
+  position: ChainPosition,
+): ((own: DaemonContext) => Promise<void>)[] {
+  const { inFlight } = context.api;
+  const requests = createTurns({
+    perSecond: config.rps * SHARE,
+    most: () => 1 + Math.ceil(inFlight.target * SHARE),
+    clock: context.clock,
+    signal: stop.finishing,
+  });
+  // One at a time: each may take long, and a connection that the crawl needs.
+  const searches = new PQueue({ concurrency: 1 });
+  const turns: WalkTurns = {
+    ask: (walk, request) => requests.take(walk, request),
+    gather: (search) => searches.add(search, { signal: stop.finishing }),
   };
+  return collections
+    .flatMap((dataset) => dataset.job.walks.map((walk) => ({ dataset, walk })))
+    .toSorted((a, b) => ORDER.indexOf(a.walk.kind) - ORDER.indexOf(b.walk.kind))
+    .map(({ dataset, walk }) => (own) => {
+      const round = { what: nameOf({ dataset, walk }), periodMs: 1000 * walkSeconds(walk) };
+      return runRounds(own, round, (context) =>
+        readWalk({ ...runOf(own, position, dataset), context, turns }, dataset, walk),
+      );
+    });
 }
 
-function roundOf(daemon: DaemonContext, { watermark, since }: ChainPosition, collection: Collection) {
-  const { context, owner, chain, config, stop, piggybacked = [] } = daemon;
-  const to = watermark.utime - config.watermarkDelay;
-  const from = since.get(collection.name) ?? to;
+function runOf(
+  daemon: DaemonContext,
+  position: ChainPosition,
+  collection: Collection,
+): Omit<RunContext, 'turns' | 'context'> {
+  const { owner, chain, config, stop, piggybacked = [] } = daemon;
+  const range = () => {
+    const to = position.watermark.utime - config.watermarkDelay;
+    const from = position.since.get(collection.name) ?? to;
+    return needsRange(collection) && from < to ? { from, to } : undefined;
+  };
   return {
-    context,
     owner,
     choices: config.choices,
     piggybacked,
-    range: needsRange(collection) && from < to ? { from, to } : undefined,
+    range,
     firstSeqno: chain.first.seqno,
     priority: REFRESH,
     stop,

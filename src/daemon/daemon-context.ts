@@ -1,5 +1,5 @@
 import type { Config } from '../settings/config.ts';
-import type { CrawlContext } from '../crawl/crawl-context.ts';
+import { alsoOnPage, type CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
@@ -20,6 +20,8 @@ export interface DaemonContext {
   /** Collections whose records come with the responses of others, chosen or not. */
   readonly piggybacked?: readonly Collection[];
   readonly config: Config;
+  /** Called with seconds of a dataset whose rows somebody deleted. */
+  readonly onDeleted?: (dataset: string, seconds: number) => void;
   readonly stop: Stop;
   /** What the loops together say of an API or a database that is away; without it each speaks for itself. */
   readonly outage?: OutageLog | undefined;
@@ -31,11 +33,16 @@ export interface ChainPosition {
   since: ReadonlyMap<string, number>;
 }
 
-/** Runs a task until the API and the database are there for it; undefined where the daemon is stopped meanwhile. */
+/**
+ * Runs a task until the API and the database are there for it; undefined where the daemon is stopped meanwhile. Each page
+ * that it commits with the context that it is given says that they are there again, as does `isBack`: a task may last for
+ * days.
+ */
 export function waitFor<T>(
   { context, stop, outage }: Pick<DaemonContext, 'context' | 'stop' | 'outage'>,
   what: string,
-  task: () => Promise<T>,
+  task: (context: CrawlContext, isBack: () => void) => Promise<T>,
 ): Promise<T | undefined> {
-  return outlast({ ...context, attempts: Infinity, signal: stop.finishing, outage }, what, task);
+  const waiting = { ...context, attempts: Infinity, signal: stop.finishing, outage };
+  return outlast(waiting, what, (isBack) => task(alsoOnPage(context, isBack), isBack));
 }

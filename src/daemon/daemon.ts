@@ -3,7 +3,7 @@ import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
 import { parseTime } from '../range.ts';
 import { createOutageLog } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';
-import { runCollectionsLoop } from './collections-loop.ts';
+import { collectionLoops } from './collections-loop.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { runDeletionWatch } from './deletion-watch.ts';
 import { runHistoryLoop } from './history-loop.ts';
@@ -34,14 +34,13 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
   const followed = followedDatasets(daemon.datasets, daemon.config.schedules);
   const ends = await Promise.allSettled([
     loops.run((own) => runTailLoop({ ...own, datasets: followed }, position, leader)),
-    // It ends its work only when it is stopped, so it cannot tell that an outage is over.
-    loops.run((own) => runHistoryLoop({ ...own, datasets: followed, outage: undefined }, position)),
+    loops.run((own) => runHistoryLoop({ ...own, datasets: followed }, position)),
     loops.run((own) => runSchedules(own, position)),
     loops.run((own) => runVerifyLoop(own, position)),
     loops.run((own) => runDeletionWatch(own)),
     loops.run((own) => runLakeLoop(own)),
     loops.run((own) => runRetentionLoop(own, position)),
-    loops.run((own) => runCollectionsLoop(own, position)),
+    ...collectionLoops(loops.own, position).map((loop) => loops.run(loop)),
   ]);
   const failure = ends.find((end) => end.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
@@ -55,7 +54,7 @@ function stopTogether(daemon: DaemonContext) {
   if (finishing.aborted) end();
   finishing.addEventListener('abort', end, { once: true });
   const own = { ...daemon, stop: { finishing: stopping.signal, leaving } };
-  return { run: (loop: (own: DaemonContext) => Promise<void>) => loop(own).finally(end) };
+  return { own, run: (loop: (own: DaemonContext) => Promise<void>) => loop(own).finally(end) };
 }
 
 function openLeader(daemon: DaemonContext): WatermarkLeader {

@@ -16,6 +16,7 @@ const PERIOD_MS = 1000;
 interface WatchOptions {
   readonly context: Pick<CrawlContext, 'database' | 'clock' | 'logger'>;
   readonly stop: Stop;
+  readonly onDeleted?: DaemonContext['onDeleted'];
 }
 
 /** Notices rows that somebody deletes from the stream tables while the daemon runs. */
@@ -29,7 +30,11 @@ export interface DeletionWatch {
  * has moved are rows held against their receipts. What the program itself deletes has its receipts taken off, and is not
  * found there.
  */
-export async function createDeletionWatch({ context, stop }: WatchOptions): Promise<DeletionWatch> {
+export async function createDeletionWatch({
+  context,
+  stop,
+  onDeleted,
+}: WatchOptions): Promise<DeletionWatch> {
   const { database, clock, logger } = context;
   const jobs = await loadJobs();
   const known = new Map<string, string>();
@@ -48,7 +53,8 @@ export async function createDeletionWatch({ context, stop }: WatchOptions): Prom
         const vanished = await openVanished({ database, jobs, signal: stop.finishing }, table, span);
         known.set(key, mark);
         resting.set(key, clock.monotonic() + REST * (clock.monotonic() - began));
-        for (const { dataset, scope, spans } of vanished)
+        for (const { dataset, scope, spans } of vanished) {
+          onDeleted?.(dataset, lengthOf(spans));
           logger.warn(
             {
               dataset,
@@ -59,6 +65,7 @@ export async function createDeletionWatch({ context, stop }: WatchOptions): Prom
             },
             'rows were deleted from the database: their time is a hole now and is read again; check who has write access',
           );
+        }
       }
       first = false;
     },

@@ -22,11 +22,17 @@ const RENEWAL_SECONDS = DAY;
 export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
   const { lake: place } = daemon.config;
   if (place === undefined) return untilAborted(daemon.stop.finishing);
-  await runRounds(daemon, { what: 'the lake', periodMs: PERIOD_MS }, () => keepUp(daemon, place));
+  await runRounds(daemon, { what: 'the lake', periodMs: PERIOD_MS }, (_, isBack) =>
+    keepUp(daemon, place, isBack),
+  );
 }
 
 /** Brings what the lake lacks, and keeps how that went for whoever asks. */
-export async function keepUp(daemon: DaemonContext, place: string): Promise<void> {
+export async function keepUp(
+  daemon: DaemonContext,
+  place: string,
+  isBack: () => void = () => undefined,
+): Promise<void> {
   const { context, owner } = daemon;
   const { database, clock, logger } = context;
   const take = () => takeDuty(database, 'lake', owner, ABSENT_SECONDS);
@@ -43,7 +49,7 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
       faults.push(fault);
       logger.error({ lake: place, reason: fault.message }, 'a table of the lake cannot be written');
     };
-    if (!(await bring(daemon, { place, now, isQuick, withLists, onFault }))) return;
+    if (!(await bring(daemon, { place, now, isQuick, withLists, onFault, isBack }))) return;
     const done = { renewedAt: isQuick ? before.renewedAt : now, listedAt: withLists ? now : before.listedAt };
     await keepSetting(database, 'lake', { ...before, ...done, ...outcomeOf(faults, before, now) });
   } catch (error) {
@@ -72,6 +78,8 @@ interface LakeRound {
   readonly isQuick: boolean;
   readonly withLists: boolean;
   readonly onFault: (fault: LakeError) => void;
+  /** Called with each part: the database answers, though the round may last. */
+  readonly isBack: () => void;
 }
 
 /** Lists are read whole: while a lake is young as often as its age doubles, as they grow fast then; later once a day. */
@@ -82,13 +90,16 @@ function areListsDue({ begunAt, listedAt }: Settings['lake'], now: number): bool
 /** False where it was stopped before the end. */
 async function bring(
   { context: { database, logger }, stop }: DaemonContext,
-  { place, ...round }: LakeRound,
+  { place, isBack, ...round }: LakeRound,
 ): Promise<boolean> {
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
   const range = { from: 0, to: round.now };
   let parts = 0;
-  const onPart = (_: string, __: unknown, isWritten: boolean) => void (parts += isWritten ? 1 : 0);
+  const onPart = (_: string, __: unknown, isWritten: boolean) => {
+    isBack();
+    parts += isWritten ? 1 : 0;
+  };
   const isWhole = await withLake(place, (lake) =>
     exportLake({ lake, database, tables, range, stop, ...round, onPart }),
   );

@@ -1,6 +1,6 @@
 import type { Config } from '../settings/config.ts';
 import type { CrawlContext, PageEvent } from '../crawl/crawl-context.ts';
-import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import type { AnyJob, Collection, Dataset } from '../dataset/dataset.ts';
 import { UsageError } from '../errors.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { createSnapshots } from '../status/snapshot.ts';
@@ -14,6 +14,8 @@ interface ObserveOptions {
   readonly config: Config;
   /** What the daemon reads, of streams. */
   readonly datasets: readonly Dataset[];
+  /** What it reads beside them. */
+  readonly collections: readonly Collection[];
   /** Every dataset that there is. */
   readonly jobs: readonly Dataset<AnyJob>[];
 }
@@ -22,25 +24,34 @@ interface ObserveOptions {
 export interface Observation {
   /** Address of the status page; undefined where none is served. */
   readonly url: string | undefined;
+  /** Counts seconds of a dataset whose rows somebody deleted. */
+  readonly onDeleted: (dataset: string, seconds: number) => void;
   close(): Promise<void>;
 }
 
 export async function observe(options: ObserveOptions): Promise<Observation> {
-  const { context, subscribe, config, jobs } = options;
+  const { context, subscribe, config, jobs, collections } = options;
   const { clock, logger, api } = context;
   const datasets = followedDatasets(options.datasets, config.schedules);
-  const snapshot = createSnapshots({ context, jobs, datasets, config });
-  const metrics = createMetrics(api.stats);
+  const snapshot = createSnapshots({ context, jobs, datasets, collections, config });
+  const metrics = createMetrics(api.stats, options.datasets);
   const summary = createSummaryLoop({ clock, logger, stats: api.stats, snapshot, rps: config.rps });
   subscribe((event) => {
     metrics.onPage(event);
     summary.onPage(event);
   });
-  const server = await serve(config.listen, { clock, logger, metrics, snapshot });
+  const server = await serve(config.listen, {
+    clock,
+    logger,
+    metrics,
+    snapshot,
+    onReadiness: summary.onReadiness,
+  });
   const closing = new AbortController();
   const telling = summary.run(closing.signal);
   return {
     url: server?.url,
+    onDeleted: metrics.onDeleted,
     close: async () => {
       closing.abort();
       await telling;

@@ -1,3 +1,4 @@
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { waitFor, type DaemonContext } from './daemon-context.ts';
 
 interface Rounds {
@@ -10,7 +11,7 @@ interface Rounds {
 export async function runRounds(
   daemon: DaemonContext,
   { what, periodMs }: Rounds,
-  work: () => Promise<unknown>,
+  work: (context: CrawlContext, isBack: () => void) => Promise<unknown>,
 ): Promise<void> {
   const { context, stop } = daemon;
   while (!stop.finishing.aborted) {

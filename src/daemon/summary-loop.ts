@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { lengthOf } from '../range.ts';
+import { formatTime, lengthOf } from '../range.ts';
 import { sayReasons } from '../status/readiness.ts';
 import type { Snapshot } from '../status/snapshot.ts';
 
@@ -23,6 +23,8 @@ interface SummaryOptions {
 /** What the daemon did, a line a minute, and a line more where it becomes ready or is no longer. */
 export interface SummaryLoop {
   onPage(event: PageEvent): void;
+  /** Somebody learned whether everything wanted is there: logged if that has changed, with the reasons. */
+  readonly onReadiness: (ready: boolean, reasons: readonly string[]) => void;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -31,15 +33,11 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
   let rows = 0;
   let last = counted(stats);
   let wasReady: boolean | undefined;
-  const tellReadiness = ({ readiness, at }: Snapshot) => {
-    if (readiness.ready === wasReady) return;
-    wasReady = readiness.ready;
-    if (readiness.ready) logger.info('ready: everything wanted is there');
-    else
-      logger.info(
-        { reason: sayReasons(readiness, at).join('; ') },
-        'not ready: something wanted is not there yet',
-      );
+  const onReadiness: SummaryLoop['onReadiness'] = (ready, reasons) => {
+    if (ready === wasReady) return;
+    wasReady = ready;
+    if (ready) logger.info('ready: everything wanted is there');
+    else logger.info({ reason: reasons.join('; ') }, 'not ready: something wanted is not there yet');
   };
   const tell = async () => {
     const now = counted(stats);
@@ -52,17 +50,19 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
     [rows, last] = [0, now];
     try {
       const current = await snapshot();
-      tellReadiness(current);
+      onReadiness(current.readiness.ready, sayReasons(current.readiness, current.at));
       const waitingFor = waitsFor(options, spent.requests, current);
       logger.info(
         { ...done, lag: lagsOf(current), missing: missingOf(current), waitingFor },
         'the last minute',
       );
     } catch (error) {
+      onReadiness(false, [messageOf(error)]);
       logger.info({ ...done, waitingFor: 'the database', reason: messageOf(error) }, 'the last minute');
     }
   };
   return {
+    onReadiness,
     onPage: ({ records }) => {
       rows += records;
     },
@@ -95,9 +95,11 @@ function missingOf({ datasets }: Snapshot): number {
 function waitsFor(
   { rps }: SummaryOptions,
   requests: number,
-  { spending, head }: Snapshot,
+  { spending, head, disk, at }: Snapshot,
 ): string | undefined {
-  if (spending.budgets.some(({ paused }) => paused > 0)) return 'the server, which asked for a pause';
+  if (disk !== null && disk.free < disk.minFree) return 'room on the disk';
+  const paused = Math.max(0, ...spending.budgets.map((budget) => budget.paused));
+  if (paused > 0) return `the server, which asked for a pause until ${formatTime(Math.ceil(at + paused))}`;
   if (isNearlyUsedUp(requests, PERIOD_MS, rps)) return 'the budget';
   return head?.waitingFor ?? undefined;
 }

@@ -71,7 +71,9 @@ function createRounds(options: DaemonContext, position: ChainPosition, interval:
     read: async (dataset: Dataset): Promise<void> => {
       const began = clock.monotonic();
       const to = readableTo(dataset, position.watermark);
-      const streams = await waitFor(options, dataset.name, () => readTail(options, dataset, position));
+      const streams = await waitFor(options, dataset.name, (context) =>
+        readTail({ ...options, context }, dataset, position),
+      );
       const pause = pauseSeconds(dataset, streams ?? 1, datasets, config);
       last.set(dataset.name, { began, to, pause });
     },

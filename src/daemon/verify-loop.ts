@@ -1,3 +1,4 @@
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -37,7 +38,7 @@ interface VerifyLoopOptions extends DaemonContext {
 /** Verifies what the daemon has covered; of several daemons one does. */
 export interface VerifyLoop {
   /** Verifies the newest stretch that is not verified yet, every other time the oldest, and repairs it; false where there is none, or another daemon sees to it. */
-  round(): Promise<boolean>;
+  round(context?: CrawlContext): Promise<boolean>;
   /** Milliseconds between two rounds, so that they cost a hundredth of the budget. */
   readonly periodMs: number;
 }
@@ -49,7 +50,7 @@ export async function runVerifyLoop(daemon: DaemonContext, position: ChainPositi
   const stopped = () => stop.finishing.aborted;
   while (!stopped()) {
     await context.clock.sleep(loop.periodMs, stop.finishing).catch(() => undefined);
-    if (!stopped()) await waitFor(daemon, 'verification', () => loop.round());
+    if (!stopped()) await waitFor(daemon, 'verification', (own) => loop.round(own));
   }
 }
 
@@ -60,14 +61,14 @@ interface DoubtfulSpan {
 }
 
 export async function createVerifyLoop(options: VerifyLoopOptions): Promise<VerifyLoop> {
-  const { context, stop, config, owner } = options;
+  const { stop, config, owner } = options;
   const jobs = await loadJobs();
   const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
   let doubts: readonly DoubtfulSpan[] = [];
   let end: StretchEnd = 'oldest';
   return {
     periodMs,
-    async round() {
+    async round(context = options.context) {
       if (!(await takeDuty(context.database, 'verification', owner, (PERIODS * periodMs) / 1000)))
         return false;
       const now = context.clock.monotonic();
@@ -76,13 +77,16 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
       const range = await nextRange(options, waiting, end);
       if (range === undefined) return false;
       const holes = await countHoles(context.database);
-      const repair = createRepairContext(options, {
-        jobs,
-        stop,
-        watermark: options.watermark(),
-        leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
-        insist: false,
-      });
+      const repair = createRepairContext(
+        { ...options, context },
+        {
+          jobs,
+          stop,
+          watermark: options.watermark(),
+          leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
+          insist: false,
+        },
+      );
       const reports = await verifyAndRepair(repair, options.datasets, range);
       doubts = postpone(doubts, unprovedIn(range, reports), now);
       await closeDays(context.database, range);

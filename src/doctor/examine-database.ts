@@ -9,6 +9,8 @@ import type { Database } from '../db/connection/database.ts';
 import { endpointOf } from '../db/coverage/failures.ts';
 import { readStatus, type Status } from '../db/read/status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
+import { hasEnded, SILENT_SECONDS } from '../db/coordination/worker-name.ts';
+import { readOwner } from '../db/settings.ts';
 import { formatDuration } from '../range.ts';
 import type { DoctorFinding } from './finding.ts';
 import { programName } from '../terminal/program-name.ts';
@@ -26,6 +28,7 @@ export async function examineDatabase(database: Database, wallTime: () => number
     ...(await examineLocks(database)),
     ...(await examineClock(database, wallTime)),
     ...(await examineRate(database)),
+    ...(await examineDaemon(database)),
     ...(await examineState(database)),
   ];
 }
@@ -105,6 +108,19 @@ async function examineRate(database: Database): Promise<DoctorFinding[]> {
       remedy:
         'Set TONCENTER_RPS to what the plan allows, or see who else uses the key: the limit counts all processes.',
     }));
+}
+
+/** A daemon that has run and writes no longer: nothing follows the head, whoever meant it so. */
+async function examineDaemon(database: Database): Promise<DoctorFinding[]> {
+  const daemon = await readOwner(database, 'watermark');
+  if (daemon === undefined || (daemon.silence <= SILENT_SECONDS && !hasEnded(daemon.owner))) return [];
+  return [
+    {
+      check: 'daemon',
+      what: `no daemon has written for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
+      remedy: `Look at the last lines of its log, and start \`${programName} sync\` again; a database that cron keeps up needs none.`,
+    },
+  ];
 }
 
 async function examineState(database: Database): Promise<DoctorFinding[]> {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Lacking } from '../dataset/paginators/lacking.ts';
 import type { Collection } from '../dataset/dataset.ts';
+import { walkSeconds } from '../dataset/pace.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readStandings, type CursorStanding } from '../db/cursors/cursor-standings.ts';
@@ -11,11 +12,40 @@ import type { Status } from '../db/read/status.ts';
 /** Where one walk of a collection stands. */
 export interface WalkReport {
   readonly walk: string;
-  /** How far it is, in words; empty where there is nothing to say but when. */
+  /** What it is, for people. */
+  readonly title: string;
+  /** How far it is, in words; empty if there is nothing to say but when. */
   readonly progress: string;
-  /** Unix seconds at which it was last done; null before its first page, and while the first reading of a list lasts. */
+  /** Unix seconds at which the source last answered it; null before its first page. */
   readonly at: number | null;
+  /** Unix seconds at which a list was last read to its end; null of other walks, and while the first reading lasts. */
+  readonly wholeAt: number | null;
   readonly beingRead: boolean;
+}
+
+/** A walk that has not been read for longer than so many of its periods, and a while more, is in trouble. */
+const LONGEST_AGE = { periods: 3, seconds: 900 };
+
+/** Seconds for which a walk may go without an answer before somebody should look at it. */
+export function longestAgeOf(walk: Walk): number {
+  return LONGEST_AGE.periods * walkSeconds(walk) + LONGEST_AGE.seconds;
+}
+
+/** What a walk is, for people. */
+function titleOf({ kind, name }: Pick<Walk, 'kind' | 'name'>): string {
+  const words = name.replaceAll('_', ' ');
+  switch (kind) {
+    case 'list':
+      return 'list';
+    case 'lookup':
+      return name === 'lookup' ? 'look-ups' : `look-ups (${words})`;
+    case 'backward':
+      return 'history';
+    case 'per_block':
+      return 'block by block';
+    case 'sample':
+      return name === 'sample' ? 'sample' : `sample of the ${words}`;
+  }
 }
 
 /** Where a dataset that is no stream of time stands. */
@@ -78,7 +108,8 @@ const Blocks = z.object({
 });
 
 function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
-  const common = { walk: scope, beingRead: owner !== null };
+  const title = walk === undefined ? scope : titleOf(walk);
+  const common = { walk: scope, title, wholeAt: null, beingRead: owner !== null };
   // Whoever claims a walk leaves a row, also where the source then answers nothing. Histories have a cursor for each account.
   if (cursor === null)
     return { ...common, at: null, progress: walk?.kind === 'backward' ? '' : 'not read yet' };
@@ -86,14 +117,16 @@ function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: W
   if (list !== undefined)
     return {
       ...common,
-      at: list.ended,
-      progress: `${listProgress(list)}${lackingText(list.lacking, 'rows')}`,
+      at: updatedAt,
+      wholeAt: list.ended,
+      progress: `${listProgress(list)}${lackingText(list.lacking, 'rows')}`.replace(/^, /, ''),
     };
   const blocks = Blocks.safeParse(cursor).data;
   if (blocks === undefined) return { ...common, at: updatedAt, progress: '' };
   const count = blocks.covered.reduce((sum, { from, to }) => sum + to - from, 0);
-  const { length } = blocks.covered;
-  const progress = `${count} masterchain blocks in ${length} ${length === 1 ? 'range' : 'ranges'}${lackingText(blocks.lacking, 'blocks')}`;
+  const gaps = blocks.covered.length - 1;
+  const between = gaps > 0 ? `, ${gaps} ${gaps === 1 ? 'gap' : 'gaps'} between them` : '';
+  const progress = `${count} masterchain blocks${between}${lackingText(blocks.lacking, 'blocks')}`;
   return { ...common, at: updatedAt, progress };
 }
 
@@ -108,6 +141,6 @@ const SHOWN = 5;
 
 function listProgress({ round, at, ended, beyond }: z.infer<typeof List>): string {
   if (beyond !== null) return `to ${beyond}, the rest is beyond reach`;
-  if (!round) return 'whole';
-  return ended === null ? `at ${at} so far` : `being read again, at ${at}; whole`;
+  if (!round) return '';
+  return ended === null ? `at ${at} so far` : `being read again, at ${at}`;
 }

@@ -11,9 +11,6 @@ const LONGEST_LAG_ROUNDS = 4;
 /** A head that is older than this does not move: blocks come every few seconds. */
 export const STILL_HEAD_SECONDS = 120;
 
-/** Every process reports every five seconds that it lives: one that is silent for so long has ended, or cannot write. */
-export const SILENT_SECONDS = 20;
-
 /** Of a dataset that is read pool by pool it is not known here how many there are. */
 const ONE_STREAM = 1;
 

@@ -1,6 +1,7 @@
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
-import { formatDuration, lengthOf, without } from '../range.ts';
+import { formatDuration, formatRange, lengthOf, without, type Range } from '../range.ts';
 import type { Schedule } from '../settings/schedule.ts';
+import { SILENT_SECONDS } from '../db/coordination/worker-name.ts';
 import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
 import type { DatasetReport, Report } from './report.ts';
 
@@ -29,7 +30,11 @@ export function sayReasons({ reasons }: Readiness, at: number): string[] {
  * Ready: the head moves, each dataset follows it, and nothing since `ETL_SINCE` is missing but what cannot be read.
  * `/ready`, `/metrics` and `status --check` ask this and nothing else.
  */
-export function readinessOf(report: Report, datasets: readonly Dataset[], limits: LagLimits): Readiness {
+export function readinessOf(
+  report: Report,
+  datasets: readonly Dataset[],
+  limits: ReadinessLimits,
+): Readiness {
   const reasons = [
     ...headReasons(report, limits),
     ...datasets.flatMap((dataset) => datasetReasons(dataset, report, limits)),
@@ -37,11 +42,19 @@ export function readinessOf(report: Report, datasets: readonly Dataset[], limits
   return { ready: reasons.length === 0, reasons };
 }
 
-function headReasons({ head, awaited }: Report, limits: LagLimits): ReadinessReason[] {
-  // Where --max-lag is given, the database may be kept up by backfills, which do not poll the head.
+/** What a database is held against. */
+interface ReadinessLimits extends LagLimits {
+  /** From when on everything is wanted, unix seconds; default: since `ETL_SINCE`, or the first covered second without a daemon. */
+  readonly from?: number | undefined;
+}
+
+function headReasons({ head, awaited, silence, hasEnded }: Report, limits: LagLimits): ReadinessReason[] {
+  const isFollowed = silence !== null && silence <= SILENT_SECONDS && !hasEnded;
+  // With --max-lag the database may be kept up by backfills, which do not poll the head: its coverage tells enough.
+  if (!isFollowed && limits.maxLagSeconds !== undefined) return [];
   if (awaited !== null) return [{ text: `the watermark is not known yet: waiting for ${awaited}` }];
   if (head === null)
-    return limits.maxLagSeconds === undefined ? [{ text: 'no daemon has polled the head yet' }] : [];
+    return [{ text: 'no daemon has polled the head yet; without one, give --max-lag, such as 26h' }];
   const waiting = head.waitingFor === null ? '' : `: waiting for ${head.waitingFor}`;
   if (head.age <= longestHeadAgeOf(limits)) return [];
   return [{ text: `the newest masterchain block is {age} old${waiting}`, since: head.time }];
@@ -50,7 +63,7 @@ function headReasons({ head, awaited }: Report, limits: LagLimits): ReadinessRea
 function datasetReasons(
   dataset: Dataset,
   { datasets, gaps, at }: Report,
-  limits: LagLimits,
+  limits: ReadinessLimits,
 ): ReadinessReason[] {
   const { name } = dataset;
   const report = datasets.find((one) => one.dataset === name);
@@ -58,13 +71,27 @@ function datasetReasons(
   if (report === undefined || report.lag === null)
     return isAwaited(dataset, report, at, limits) ? [] : [{ text: `${name}: nothing is covered yet` }];
   const refused = [...report.refused, ...gaps].flatMap(({ span }) => span);
-  const unread = lengthOf(without(report.missing, refused));
+  const unread = without(missingFrom(report, limits.from), refused);
   const isBehind = report.lag > longestLagOf(dataset, limits);
   return [
     ...(isBehind ? [{ text: `${name}: {age} behind the clock`, since: at - report.lag }] : []),
     ...(report.isUnfit ? [{ text: `${name}: many of its records are in quarantine` }] : []),
-    ...(unread > 0 ? [{ text: `${name}: ${formatDuration(unread)} of its past are not read yet` }] : []),
+    ...unreadReasons(name, unread),
   ];
+}
+
+/** What is wanted, lies below the end of what is covered, and is not covered. */
+function missingFrom({ covered, since, missing, holes }: DatasetReport, from?: number): readonly Range[] {
+  if (from === undefined) return since === null ? holes : missing;
+  return without([{ from, to: Math.max(from, covered.at(-1)?.to ?? from) }], covered);
+}
+
+function unreadReasons(name: string, unread: readonly Range[]): ReadinessReason[] {
+  const [first] = unread;
+  if (first === undefined) return [];
+  const more = unread.length === 1 ? '' : ` and ${unread.length - 1} more`;
+  const length = formatDuration(lengthOf(unread));
+  return [{ text: `${name}: ${length} of its past are not read yet: ${formatRange(first)}${more}` }];
 }
 
 /** Wanted since so short a time that it may still be behind all of it: its delay has not passed. */

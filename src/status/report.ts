@@ -50,6 +50,8 @@ export interface Report {
   readonly at: number;
   readonly database: string;
   readonly network: string | null;
+  /** The number of that network. */
+  readonly globalId: number | null;
   /** Seconds since a daemon last wrote; null where none has run. */
   readonly silence: number | null;
   /** True where that daemon ran on this host and is gone; whether one of another host still runs, its silence tells. */
@@ -123,6 +125,7 @@ export async function readReport(
     at: now,
     database: database.label,
     network: network === undefined ? null : networkName(network),
+    globalId: network ?? null,
     ...lifeOf(await readOwner(database, 'watermark')),
     head: headOf(saved, now),
     awaited: saved?.utime === 0 ? saved.waitingFor : null,

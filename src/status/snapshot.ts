@@ -1,10 +1,11 @@
-import type { Clock } from '../clock.ts';
+import { unixSeconds, type Clock } from '../clock.ts';
 import type { Config } from '../settings/config.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { noDiskGuard } from '../crawl/streams/disk-guard.ts';
 import { longestLagOf } from './lag.ts';
 import { readReport, type Report } from './report.ts';
-import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import { longestAgeOf } from './collections.ts';
+import type { AnyJob, Collection, Dataset } from '../dataset/dataset.ts';
 import { countLookups } from '../db/cursors/subjects.ts';
 import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../db/read/activity.ts';
 import { version } from '../package.ts';
@@ -28,6 +29,14 @@ export interface Snapshot extends Report {
   readonly readiness: Readiness;
   /** The lag above which each dataset that follows the head is behind, seconds. */
   readonly lagLimits: Readonly<Record<string, number>>;
+  /** The chosen walks of collections, and the seconds for which each may go without an answer. */
+  readonly walkLimits: readonly {
+    readonly dataset: string;
+    readonly walk: string;
+    readonly seconds: number;
+  }[];
+  /** When this process began to watch, unix seconds. */
+  readonly startedAt: number;
   /** Minute by minute, the last six hours. */
   readonly activity: readonly Activity[];
   readonly spentMinutes: readonly SpentMinute[];
@@ -40,6 +49,8 @@ interface SnapshotOptions {
   readonly context: Pick<CrawlContext, 'database' | 'clock'> & Partial<Pick<CrawlContext, 'disk'>>;
   /** The datasets that follow the head. */
   readonly datasets: readonly Dataset[];
+  /** What is read beside them. */
+  readonly collections?: readonly Collection[];
   /** All that may be stored. */
   readonly jobs: readonly Dataset<AnyJob>[];
   readonly config: Config;
@@ -49,6 +60,7 @@ interface SnapshotOptions {
 export function createSnapshots({
   context,
   datasets,
+  collections = [],
   jobs,
   config,
 }: SnapshotOptions): () => Promise<Snapshot> {
@@ -57,6 +69,10 @@ export function createSnapshots({
   const lagLimits = Object.fromEntries(
     datasets.map((dataset) => [dataset.name, longestLagOf(dataset, config)]),
   );
+  const walkLimits = collections.flatMap(({ name, job }) =>
+    job.walks.map((walk) => ({ dataset: name, walk: walk.name, seconds: longestAgeOf(walk) })),
+  );
+  const startedAt = unixSeconds(clock);
   const lookups = remembered(clock, LOOKUPS_GOOD_FOR_MS, () => countLookups(database));
   const read = async (): Promise<Snapshot> => {
     const counting = { rows: 'estimated', countLookups: lookups } as const;
@@ -71,6 +87,8 @@ export function createSnapshots({
       ...report,
       activity,
       lagLimits,
+      walkLimits,
+      startedAt,
       readiness: readinessOf(report, datasets, config),
       spentMinutes: await readSpentMinutes(database, oldest),
       quarantine: await readQuarantineKinds(database, MOST_REASONS),

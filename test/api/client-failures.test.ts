@@ -190,12 +190,13 @@ describe('429 and Retry-After', () => {
   });
 
   test.each([429, 500, 503])(
-    '%i: what they ask for is waited for by the request itself, which says so',
+    '%i: what they ask for is the budget’s to wait for, and the log says so',
     async (status) => {
       api.answer(json({}, status, { 'retry-after': '0.15' }), good);
-      const start = performance.now();
-      await api.client().get(blocks);
-      expect(performance.now() - start).toBeGreaterThanOrEqual(148);
+      const budget = freeBudget();
+      await api.client({ budget }).get(blocks);
+      expect(budget.reported).toEqual([150, 'ok']);
+      expect(budget.taken).toBe(2);
       expect(api.log).toContainEqual(
         expect.objectContaining({ pauseMs: 150, msg: 'request failed, trying again' }),
       );

@@ -21,6 +21,8 @@ const inFlight = (target: number): InFlight => ({
   evenShare: () => target,
   share: () => target,
   beside: () => undefined,
+  others: { requests: 0, processes: 0, isIdle: false },
+  rest: () => undefined,
   underWay: 0,
   workedOn: 0,
 });

@@ -261,14 +261,43 @@ test.each([
       const seqno = first.seqno + 70 * 24;
       await serve({ ...MAY, load: 1, faults: { holes: [{ from: seqno, to: seqno }] } });
     }
-    const range = ['--from', '2026-05-01T01:00Z', '--to', to, '--only', 'validator_events', '--quiet'];
-    const { code, stdout } = await cli.ask(['backfill', ...range], settings({ ETL_WATERMARK_DELAY: '5s' }));
-    expect(stdout.trim().split('\n')).toEqual(
-      lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
-    );
+    const range = ['--from', '2026-05-01T01:00Z', '--to', to, '--only', 'validator_events'];
+    const own = settings({ ETL_WATERMARK_DELAY: '5s' });
+    const { code, stdout } = await cli.ask(['backfill', ...range], own);
+    for (const line of lines) expect(stdout).toMatch(new RegExp(`^ *${line}`, 'm'));
     expect(code).toBe(expected);
+    const quiet = await cli.ask(['backfill', ...range, '--quiet'], own);
+    expect([quiet.code, quiet.stdout]).toEqual([expected, '']);
+    const said = quiet.stderr.split('\n').filter((line) => line !== '');
+    expect(said).toEqual(
+      expected === 0 ? [] : lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
+    );
   },
 );
+
+describe('--quiet', () => {
+  const LOUD = { LOG_LEVEL: 'info', LOG_FORMAT: 'json' };
+
+  test('prints nothing where all is covered, whatever went wrong on the way', async () => {
+    await serve();
+    simulator.faults.badGateway = 0.3;
+    const { code, stdout, stderr } = await cli.ask([...QUARTER, '--quiet'], settings(LOUD));
+    expect([code, stdout, stderr]).toEqual([0, '', '']);
+    expect(simulator.stats.byStatus.get(502)).toBeGreaterThan(0);
+  });
+
+  test('says on stderr what is missing, and what it was warned of', async () => {
+    await serve();
+    const run = await cli.ask([...QUARTER, '--quiet', '--max-requests', '3'], settings(LOUD));
+    expect([run.code, run.stdout]).toEqual([3, '']);
+    expect(run.stderr).toMatch(/^missing {3}transactions: /m);
+    expect(run.stderr).toMatch(/^incomplete: /m);
+    simulator.faults.badGateway = 1;
+    const away = await cli.ask([...QUARTER, '--quiet'], settings({ ...LOUD, ETL_ATTEMPTS: '2' }));
+    expect([away.code, away.stdout]).toEqual([75, '']);
+    expect(away.stderr).toMatch(/request failed, trying again/);
+  });
+});
 
 describe('the demo network', () => {
   const demo = () => ({ DATABASE_URL: store.url, TONCENTER_NETWORK: 'demo', ETL_DATASETS: 'transactions' });

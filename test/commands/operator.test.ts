@@ -4,6 +4,8 @@ import * as z from 'zod';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { saveWatermark } from '../../src/db/coverage/watermark.ts';
+import { takeDuty } from '../../src/db/settings.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
@@ -140,6 +142,37 @@ describe('status --check', () => {
     const fine = await cli.ask(['status', '--check', '--max-lag', '9999d'], only);
     expect([fine.code, fine.stderr]).toEqual([0, '']);
     expect((await cli.ask(['status', '--max-lag', '5m'], only)).code).toBe(2);
+    expect((await cli.ask(['status', '--from', '-1h'], only)).code).toBe(2);
+  });
+
+  test('without a daemon goes by coverage: its end, its holes, and its beginning', async () => {
+    const only = { ...settings, ETL_DATASETS: 'blocks' };
+    await cli.ask(['backfill', ...RANGE], only);
+    const check = async (...more: string[]) => {
+      const { code, stderr } = await cli.ask(['status', '--check', ...more], only);
+      return [code, stderr];
+    };
+    const lax = ['--max-lag', '9999d'];
+    expect(await check()).toEqual([3, expect.stringMatching(/no daemon .*--max-lag/)]);
+    expect(await check(...lax, '--from', String(START))).toEqual([0, '']);
+    expect(await check(...lax, '--from', String(START - 7200))).toEqual([
+      3,
+      'check     blocks: 2h of its past are not read yet: 2026-05-31T22:00:00Z .. 2026-06-01T00:00:00Z\n',
+    ]);
+    // One has run, and runs no longer.
+    await saveWatermark(store.database, { utime: START, headSeqno: 9, headUtime: START, waitingFor: null });
+    await takeDuty(store.database, 'watermark', 'elsewhere/1/a', 60);
+    await store.database.run(
+      sql`update etl.settings set updated_at = now() - interval '5 days' where name = 'lookout'`,
+    );
+    expect(await check(...lax)).toEqual([0, '']);
+    const hole = { from: START + 3600, to: START + 3660 };
+    await store.database.run(
+      sql`update etl.coverage set covered = covered - int8multirange(int8range(${hole.from}, ${hole.to}))`,
+    );
+    const [code, said] = await check(...lax);
+    expect([code, said]).toEqual([3, expect.stringMatching(/^check {5}blocks: 1m of its past .*T01:00:00Z/)]);
+    expect(await check(...lax, '--from', String(hole.to))).toEqual([0, '']);
   });
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
-import { createShare } from '../../src/budget/share.ts';
+import { createTurns } from '../../src/budget/turns.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
@@ -12,20 +12,56 @@ import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { rebuilt } from '../support/rebuild/rebuild-collections.ts';
 
-test('a share of the budget is never exceeded, also after a pause', async () => {
+/** Turns by a clock that stands, and who had one when. */
+function turnsBy(options: { perSecond: number; most: number }) {
   const clock = manualClock();
-  const pace = createShare(2, clock, new AbortController().signal);
-  const times: number[] = [];
+  const stop = new AbortController();
+  const turns = createTurns({ ...options, most: () => options.most, clock, signal: stop.signal });
+  const taken: { readonly name: string; readonly at: number }[] = [];
+  /** Takes so many turns at once, each of which lasts so long. */
+  const take = (name: string, count: number, ms = 0) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        turns.take(name, () => {
+          taken.push({ name, at: clock.now() });
+          return ms === 0 ? Promise.resolve() : clock.sleep(ms);
+        }),
+      ),
+    );
+  return { clock, stop, turns, taken, take };
+}
+
+test('a share of the budget is never exceeded, also after a pause', async () => {
+  const { clock, taken, take } = turnsBy({ perSecond: 2, most: 9 });
   const asking = (async () => {
-    for (let request = 0; request < 6; request += 1) {
-      if (request === 3) await clock.sleep(5000);
-      await pace();
-      times.push(clock.now());
-    }
+    await take('a', 3);
+    await clock.sleep(5000);
+    await take('a', 3);
   })();
   await clock.advance(20_000);
   await asking;
-  expect(times).toEqual([0, 500, 1000, 6000, 6500, 7000]);
+  expect(taken.map(({ at }) => at)).toEqual([0, 500, 1000, 6000, 6500, 7000]);
+});
+
+test('work that never ends leaves each other kind its turn', async () => {
+  const { clock, taken, take } = turnsBy({ perSecond: 1, most: 1 });
+  const ends = [take('history', 50), take('list', 1), take('look-up', 3)];
+  await clock.advance(60_000);
+  await Promise.all(ends);
+  const names = taken.map(({ name }) => name);
+  expect(names.indexOf('list')).toBeLessThan(4);
+  expect(names.lastIndexOf('look-up')).toBeLessThan(9);
+  expect(names.filter((name) => name === 'history')).toHaveLength(50);
+});
+
+test('a turn that lasts holds up no more than its place, and a failed one gives it back', async () => {
+  const { clock, turns, taken, take } = turnsBy({ perSecond: 1, most: 2 });
+  await expect(turns.take('broken', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  const slow = take('slow', 1, 10_000);
+  const quick = take('quick', 4);
+  await clock.advance(30_000);
+  await Promise.all([slow, quick]);
+  expect(taken.filter(({ name }) => name === 'quick').map(({ at }) => at)).toEqual([2000, 3000, 4000, 5000]);
 });
 
 test('the daemon reads collections beside its streams, with the least priority', async () => {

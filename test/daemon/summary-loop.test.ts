@@ -12,6 +12,7 @@ const snapshotOf = (facts: Partial<Snapshot>): Snapshot => ({
   at: 0,
   database: 'a database',
   network: 'mainnet',
+  globalId: -239,
   silence: 0,
   hasEnded: false,
   head: null,
@@ -23,6 +24,8 @@ const snapshotOf = (facts: Partial<Snapshot>): Snapshot => ({
   spending: { budgets: [], workers: [], spent: [] },
   readiness: { ready: true, reasons: [] },
   lagLimits: {},
+  walkLimits: [],
+  startedAt: 0,
   activity: [],
   spentMinutes: [],
   quarantine: [],
@@ -61,12 +64,44 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
 
   snapshot = () => Promise.reject(new Error('the database is away: it rests'));
   await clock.advance(60_000);
+  // It was not ready before.
   expect(records[4]).toMatchObject({ waitingFor: 'the database', msg: 'the last minute' });
 
   records.length = 0;
   snapshot = () => Promise.resolve(snapshotOf({}));
   await clock.advance(DAY_MS);
   expect(records).toHaveLength(1 + DAY_MS / 60_000);
+  stopping.abort();
+  await running;
+});
+
+test('each change between ready and not ready is a line, whoever learned of it, and none comes without its partner', async () => {
+  const clock = manualClock();
+  const { logger, records } = keptLog('info');
+  const { stats } = createStats();
+  const stopping = new AbortController();
+  let snapshot = (): Promise<Snapshot> => Promise.resolve(snapshotOf({}));
+  const loop = createSummaryLoop({ clock, logger, stats, snapshot: () => snapshot(), rps: 10 });
+  const running = loop.run(stopping.signal);
+  const changes = () => records.map(({ msg }) => String(msg)).filter((msg) => /^(not )?ready/.test(msg));
+  const [ready, notReady] = [
+    'ready: everything wanted is there',
+    'not ready: something wanted is not there yet',
+  ];
+  await clock.advance(60_000);
+  // An outage over the end of a minute, of which nobody else asks.
+  snapshot = () => Promise.reject(new Error('the database is away'));
+  await clock.advance(120_000);
+  expect(changes()).toEqual([ready, notReady]);
+  expect(records.find(({ msg }) => msg === notReady)).toMatchObject({ reason: 'the database is away' });
+  snapshot = () => Promise.resolve(snapshotOf({}));
+  await clock.advance(60_000);
+  // One between two minutes, of which /ready was asked.
+  loop.onReadiness(false, ['the database has not said within 5 s how things stand']);
+  loop.onReadiness(false, ['still']);
+  loop.onReadiness(true, []);
+  await clock.advance(60_000);
+  expect(changes()).toEqual([ready, notReady, ready, notReady, ready]);
   stopping.abort();
   await running;
 });

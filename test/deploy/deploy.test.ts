@@ -229,6 +229,10 @@ describe('the files for deployment', () => {
   });
 
   test('the crontab’s moments are cron expressions', () => {
+    expect(read('deploy/crontab')).toMatch(/^MAILTO=/m);
+    // The page prints what the file has.
+    for (const line of read('deploy/crontab').match(/^(MAILTO|\d).*$/gm) ?? [])
+      expect(read('docs/operator.md')).toContain(line);
     const moments = [...read('deploy/crontab').matchAll(/^([*\d/]+(?: [*\d/]+){4}) {2}cd /gm)].map(
       ([, cron = '']) => cron,
     );

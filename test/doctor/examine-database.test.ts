@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/connection/database.ts';
@@ -89,4 +90,23 @@ test('what somebody added to the tables is named, and what is missing of them', 
     'schema: ton.blocks has a trigger dropper that no migration made: it may drop or change rows',
     'schema: ton.jetton_masters has a rule nothing that no migration made: it may drop or change rows',
   ]);
+});
+
+test('a daemon that writes no longer is reported, soon on another host and at once on this one', async () => {
+  const only = async () => (await examine()).filter((line) => line.startsWith('daemon'));
+  await store.database.run(sql`truncate etl.budget`);
+  expect(await only()).toEqual([]);
+  const wrote = (owner: string, seconds: number) =>
+    store.database.run(sql`
+      insert into etl.settings (name, value, updated_at)
+      values ('lookout', jsonb_build_object('owner', ${owner}::text), now() - make_interval(secs => ${seconds}))
+      on conflict (name) do update set value = excluded.value, updated_at = excluded.updated_at`);
+  await wrote('elsewhere/1/a', 5);
+  expect(await only()).toEqual([]);
+  await wrote('elsewhere/1/a', 100);
+  expect(await only()).toEqual([expect.stringMatching(/^daemon: no daemon has written for 1m 4\ds/)]);
+  await wrote(`${hostname()}/${process.pid}/a`, 5);
+  expect(await only()).toEqual([]);
+  await wrote(`${hostname()}/${2 ** 22 + 1}/a`, 5);
+  expect(await only()).toHaveLength(1);
 });

@@ -241,7 +241,15 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
     const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
     await page.goto(server.url);
     const list = page.locator('#collections tr', { hasText: 'jetton_masters' });
-    await expect.poll(() => list.textContent()).toMatch(/list whole 1[23]d/);
+    await expect.poll(() => list.textContent()).toMatch(/list: whole 1[23]d.*last read/);
+    // On a telephone they are folded, and open on a wide screen.
+    expect(await list.isVisible()).toBe(false);
+    await page.locator('#collections-fold summary').click();
+    expect(await list.isVisible()).toBe(true);
+    const wide = await browser.newPage({ viewport: { width: 1280, height: 844 } });
+    await wide.goto(server.url);
+    await wide.locator('#collections tr', { hasText: 'jetton_masters' }).waitFor({ state: 'visible' });
+    await wide.close();
     const troubles = page.locator('#troubles');
     await expect.poll(async () => (await troubles.textContent())?.split(HOSTILE)).toHaveLength(6);
     expect(await page.locator('img').count()).toBe(0);
@@ -253,7 +261,7 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
     expect(await page.evaluate<number>(highest)).toBeLessThan(500);
     const { collections } = (await (await fetch(`${server.url}/status`)).json()) as { collections: unknown };
     expect(collections).toMatchObject([
-      { dataset: 'jetton_masters', walks: [{ progress: 'whole', at: SINCE }] },
+      { dataset: 'jetton_masters', walks: [{ title: 'list', progress: '', wholeAt: SINCE }] },
     ]);
     expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(
       /^toncenter_etl_collection_age_seconds\{dataset="jetton_masters",walk="list"\} \d+$/m,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { claimCursor, moveCursor, releaseClaim } from '../../src/db/cursors/cursors.ts';
+import { collectionLines } from '../../src/commands/output/status/collection-report.ts';
 import { readReport } from '../../src/status/report.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
@@ -17,25 +18,54 @@ async function walksOf(name: string) {
 }
 
 test.each([
-  ['jetton_masters', 'list', 'not read yet'],
-  ['account_states', 'lookup', 'not read yet'],
-])('%s was never read while nobody has committed a page of its %s', async (dataset, scope, progress) => {
-  const claim = { dataset, scope, owner: 'host/1/a' };
-  await claimCursor(store.database, claim);
-  expect(await walksOf(dataset)).toEqual([{ walk: scope, at: null, progress, beingRead: true }]);
-  // The source answered nothing.
-  await releaseClaim(store.database, claim);
-  expect(await walksOf(dataset)).toEqual([{ walk: scope, at: null, progress, beingRead: false }]);
-});
+  ['jetton_masters', 'list', 'list', 'not read yet'],
+  ['account_states', 'lookup', 'look-ups', 'not read yet'],
+  ['dns_records', 'of_domains', 'look-ups (of domains)', 'not read yet'],
+  ['masterchain_heads', 'node', 'sample of the node', 'not read yet'],
+  ['account_transactions', 'backward', 'history', ''],
+])(
+  '%s was never read while nobody has committed a page of its %s',
+  async (dataset, scope, title, progress) => {
+    const claim = { dataset, scope, owner: 'host/1/a' };
+    await claimCursor(store.database, claim);
+    const walk = { walk: scope, title, at: null, wholeAt: null, progress };
+    expect(await walksOf(dataset)).toEqual([{ ...walk, beingRead: true }]);
+    // The source answered nothing.
+    await releaseClaim(store.database, claim);
+    expect(await walksOf(dataset)).toEqual([{ ...walk, beingRead: false }]);
+  },
+);
 
-test('a list was read when it came to its end, and a look-up at its last page', async () => {
+test('a list was read when the source last answered, beside when it was last whole; a look-up at its last page', async () => {
   const { database } = store;
   const list = { at: 9, end: 9, round: false, ended: 1_700_000_000, beyond: null };
   await moveCursor(database, { dataset: 'jetton_masters', scope: 'list', owner: '' }, list);
-  expect(await walksOf('jetton_masters')).toMatchObject([{ at: 1_700_000_000, progress: 'whole' }]);
+  const { at: now } = await readReport(database, [], { rows: 'estimated' });
+  const [masters] = (await walksOf('jetton_masters')) ?? [];
+  expect(masters).toMatchObject({ wholeAt: 1_700_000_000, progress: '' });
+  expect(masters?.at).toBeGreaterThan(now - 300);
   await moveCursor(database, { dataset: 'account_states', scope: 'lookup', owner: '' }, { gathered: 1 });
   const [walk] = (await walksOf('account_states')) ?? [];
   const { at } = await readReport(database, [], { rows: 'estimated' });
   expect(walk?.at).toBeGreaterThan(at - 300);
   expect(walk?.at).toBeLessThanOrEqual(at + 1);
+});
+
+test('status says in plain words how far each walk is', async () => {
+  const { database } = store;
+  const covered = [
+    { from: 10, to: 20 },
+    { from: 30, to: 2508 },
+  ];
+  const claim = { dataset: 'shard_states', scope: 'per_block', owner: 'host/1/a' };
+  await claimCursor(database, claim);
+  await moveCursor(database, claim, { covered, borders: [] });
+  await releaseClaim(database, claim);
+  const report = await readReport(database, await loadDatasets(), { rows: 'estimated' });
+  const text = collectionLines(report.collections, report.at).join('\n');
+  expect(text).toMatch(
+    /shard_states .*block by block: 2488 masterchain blocks, 1 gap between them, last read /,
+  );
+  expect(text).toMatch(/jetton_masters .*list: whole \d+d( \d+h)? ago, last read /);
+  expect(text).not.toMatch(/per_block|backward|of_domains/);
 });

@@ -3,6 +3,7 @@ import type { Choices } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { readCollections } from '../../src/crawl/collections/read-collections.ts';
+import { noTurns } from '../../src/crawl/collections/walk-context.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, piggybackedCollections, splitKinds } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
@@ -34,13 +35,13 @@ export async function readOnce(
     const round = {
       context: crawl.context,
       owner: crawl.owner,
-      range,
+      range: () => range,
       stop,
       priority: 'backfill' as const,
       choices: { accounts: 'watched' as const, bocs: false, ...choices },
       piggybacked: piggybackedCollections(splitKinds(all).collections),
       firstSeqno: crawl.chain.first.seqno,
-      pace: () => Promise.resolve(),
+      turns: noTurns,
     };
     return await readCollections(round, collections);
   } finally {

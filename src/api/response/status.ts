@@ -129,6 +129,7 @@ const RATE_HINT =
   'Lower TONCENTER_RPS, or see who else uses the key: the limit counts all processes of a network.';
 const AWAY_HINT = 'The API is in trouble; what was read is kept. Try again later.';
 const GATEWAY_HINT = 'A gateway answers for the API, perhaps for a while: open the URL in a browser.';
-const TIMEOUT_HINT = 'The server gives each query three seconds: ask for a smaller page or a shorter range.';
+const TIMEOUT_HINT =
+  'The server gives each query three seconds, which did not suffice: it is busy; try again later.';
 const NO_ROUTE_HINT =
   "This server may not have the endpoint: builds differ (see the response's X-API-Version).";

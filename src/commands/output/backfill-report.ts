@@ -24,11 +24,13 @@ interface BackfillReportOptions {
   readonly rps: number;
   /** The cap on requests, where there is one. */
   readonly allowed: number | undefined;
+  /** Prints a line of what became of it; default stdout. */
+  readonly say?: (line: string) => void;
 }
 
 /** Prints what a backfill is about to do, how far it is, and what became of it. */
 export function createBackfillReport(options: BackfillReportOptions): BackfillReport {
-  const { crawl, baseUrl, datasets, collections, wanted, style } = options;
+  const { crawl, baseUrl, datasets, collections, wanted, style, say = console.log } = options;
   const { context, chain } = crawl;
   return {
     async onReach(reach) {
@@ -36,7 +38,7 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
       if (range === undefined) return;
       const note = noteOnReach(reach, wanted ?? range, chain);
       if (style === 'quiet') {
-        if (note !== undefined) console.log(note);
+        if (note !== undefined) say(note);
         return;
       }
       await printSummary({
@@ -52,30 +54,32 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
     onCovered: (covered, range, isWhole) => {
       const verdict = `${isWhole ? 'complete' : 'incomplete'}${isWhole && covered.delayed.size > 0 ? ' as far as it can be read' : ''}`;
       printCovered(
+        say,
         covered,
         `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`,
         context.clock.now() / 1000,
         (dataset) => bringerOf(dataset, datasets),
       );
     },
-    onCollections: (read) => printCollectionsRead(read, collections, context.api.stats.requests),
+    onCollections: (read) => printCollectionsRead(say, read, collections, context.api.stats.requests),
   };
 }
 
 function printCovered(
+  say: (line: string) => void,
   { missing, absent, refused, delayed, stoppedBy, settled, unfit }: Covered,
   verdict: string,
   now: number,
   bringer: (dataset: string) => string | undefined,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
-  for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
-  for (const one of refused) console.log(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
-  for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
+  for (const [dataset, ranges] of missing) say(missingLine(dataset, ranges));
+  for (const one of refused) say(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
+  for (const [dataset, path] of absent) say(absentLine(dataset, path));
   for (const [dataset, range] of delayed)
-    console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
-  printVerdict(verdict, unfit);
-  for (const each of settled) console.log(settledLine(each, bringer(each.dataset)));
+    say(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
+  printVerdict(say, verdict, unfit);
+  for (const each of settled) say(settledLine(each, bringer(each.dataset)));
 }
 
 /** What `plan` expected, beside what came. */
@@ -93,28 +97,29 @@ function settledLine(
 }
 
 function printCollectionsRead(
+  say: (line: string) => void,
   { refused, absent, stoppedBy, isWhole, unfit }: CollectionsRead & { readonly unfit: readonly Unfit[] },
   collections: readonly Collection[],
   requests: number,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
-  for (const name of refused)
-    console.log(`missing   ${name}: the API refused it, or a part of it; status says why`);
-  for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
+  for (const name of refused) say(`missing   ${name}: the API refused it, or a part of it; status says why`);
+  for (const [dataset, path] of absent) say(absentLine(dataset, path));
   // What was stopped may lack any of them.
   const named = refused.length > 0 ? refused : collections.map(({ name }) => name);
   const names = (isWhole ? named.filter((name) => !absent.has(name)) : named).join(', ');
   printVerdict(
+    say,
     `${isWhole ? 'read' : 'incomplete'}: ${names === '' ? 'nothing' : names}, ${requests} requests in all`,
     unfit,
   );
 }
 
 /** The last line names what is in quarantine, for a script or a person may read no other one. */
-function printVerdict(verdict: string, unfit: readonly Unfit[]): void {
-  for (const each of unfit) console.log(unfitLine(each));
+function printVerdict(say: (line: string) => void, verdict: string, unfit: readonly Unfit[]): void {
+  for (const each of unfit) say(unfitLine(each));
   const named = unfit.map(({ dataset, records }) => `${formatNumber(records)} of ${dataset}`).join(', ');
-  console.log(named === '' ? verdict : `${verdict}; in quarantine: ${named}`);
+  say(named === '' ? verdict : `${verdict}; in quarantine: ${named}`);
 }
 
 function unfitLine({ dataset, records, stored }: Unfit): string {

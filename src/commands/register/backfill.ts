@@ -16,7 +16,7 @@ export function registerBackfill(program: Command): void {
     .option('--dry-run', 'print what would be read, and stop')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
     .option('--threads <n>', 'threads that read pages; default what the rate and the cores want', threads)
-    .option('--quiet', 'no progress: only what is missing and the last lines')
+    .option('--quiet', 'prints nothing if all is covered, else what is missing and the warnings, on stderr')
     .addHelpText(
       'after',
       `

@@ -3,7 +3,7 @@ import type { Flight } from '../../budget/flight.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import { BadResponseError } from '../../errors.ts';
 import { mapsOf, recordsOf } from './parse-response.ts';
-import type { WalkContext } from './walk-context.ts';
+import { nameOf, type WalkContext } from './walk-context.ts';
 
 /** A response: its records as they came, and what came with them. */
 export interface Answered {
@@ -30,7 +30,6 @@ export async function ask(
 ): Promise<WalkResponse> {
   const { context, walk, network, choices, priority, stop } = walkContext;
   await network.confirm();
-  await walkContext.pace();
   await context.disk.wait(stop.finishing);
   const request = {
     params: { ...walk.params(choices), ...params },
@@ -44,7 +43,10 @@ export async function ask(
       return { records, maps: mapsOf(walk.endpoint, walk.shape, body) };
     },
   };
-  return 'path' in walk.endpoint
-    ? context.api.get({ ...request, path: walk.endpoint.path })
-    : context.api.call({ ...request, method: walk.endpoint.method });
+  const { endpoint } = walk;
+  return walkContext.turns.ask(nameOf(walkContext), () =>
+    'path' in endpoint
+      ? context.api.get({ ...request, path: endpoint.path })
+      : context.api.call({ ...request, method: endpoint.method }),
+  );
 }

@@ -9,7 +9,7 @@ import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import { ask, type WalkResponse } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
-import { isOver, type WalkContext } from './walk-context.ts';
+import { createRenewal, isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
 const place = z.object({ lt: z.string(), hash: z.string() }).nullable();
@@ -23,26 +23,35 @@ const LEAST_SIZE = 2;
 const WATCHED = { watched: true, seenIn: [] };
 const MANY = 100;
 
-/** Reads the history of every watched account that has moved, or of which the older part is still missing. */
+/** Pages of one account before the next one has its turn: its newest transactions do not wait for the others' history. */
+const PAGES_A_TURN = 10;
+
+/** Reads the history of every watched account that has moved, or of which the older part is still missing, in turns. */
 export async function walkBackward(
   walkContext: WalkContext<BackwardWalk>,
 ): Promise<NotServedError | undefined> {
-  const { context, dataset, walk } = walkContext;
-  const name = { dataset: dataset.name, walk: walk.name };
+  const { context, dataset, walk, turns } = walkContext;
+  const name = { dataset: dataset.name, walk: walk.name, onlyWatched: true, limit: MANY };
   const gathering = { ...name, subjects: WATCHED, seen: false, range: undefined, since: undefined };
-  const gathered = await gatherSubjects(context.database, gathering);
-  await noteWatchedMoves(walkContext);
+  const unserved = walkContext.priority === 'backfill';
+  const lookForMore = async () => {
+    const gathered = await turns.gather(() => gatherSubjects(context.database, gathering));
+    await noteWatchedMoves(walkContext);
+    return gathered;
+  };
+  const isRenewed = createRenewal(walkContext);
+  let before = await lookForMore();
   let failure: NotServedError | undefined;
   let inRow = 0;
+  // Pages since the order of accounts began anew: without any, another worker reads all that is left.
+  let [after, pages] = ['', 0];
   while (!isOver(walkContext)) {
-    const unserved = walkContext.priority === 'backfill';
-    const asking = { ...name, before: gathered, onlyWatched: true, unserved, limit: MANY };
-    const due = await readDueSubjects(context.database, asking);
-    if (due.length === 0) break;
-    for (const { key } of due) {
+    if (isRenewed()) before = await lookForMore();
+    const due = await readDueSubjects(context.database, { ...name, before, unserved, after });
+    for (const { key } of due.subjects) {
       if (isOver(walkContext)) return failure;
       try {
-        if (!(await readAccount(walkContext, key))) return failure;
+        pages += await readAccount(walkContext, key);
         inRow = 0;
         // A long history must not cost the claim on the whole.
         await walkContext.keep({});
@@ -54,7 +63,12 @@ export async function walkBackward(
         await walkContext.keep({}, { unserved: { walk: walk.name, subjects: [key] } });
       }
     }
+    const isAround = due.after === '';
+    if (isAround && pages === 0) break;
+    if (isAround) pages = 0;
+    after = due.after;
   }
+  await walkContext.keep({});
   return failure;
 }
 
@@ -64,12 +78,12 @@ function notServed(account: string, { message }: EtlError): NotServedError {
   });
 }
 
-/** False where another worker reads the account, or the walk was ended before it was whole. */
-async function readAccount(walkContext: WalkContext<BackwardWalk>, account: string): Promise<boolean> {
+/** Reads a few pages of an account; how many it were, none where another worker reads it. */
+async function readAccount(walkContext: WalkContext<BackwardWalk>, account: string): Promise<number> {
   const { context, dataset, walk, owner } = walkContext;
   const claim = { dataset: dataset.name, scope: `${walk.name}:${account}`, owner };
   const claimed = await claimCursor(context.database, claim);
-  if (claimed === undefined) return false;
+  if (claimed === undefined) return 0;
   try {
     const cursor = walk.paginator.start(Cursor.safeParse(claimed.cursor).data);
     return await readHistory({ ...walkContext, claim }, account, cursor);
@@ -82,16 +96,15 @@ async function readHistory(
   walkContext: WalkContext<BackwardWalk>,
   account: string,
   start: BackwardCursor,
-): Promise<boolean> {
+): Promise<number> {
   const { walk } = walkContext;
   const { paginator } = walk;
   // A head that was left half-read is finished first; what came after it is the next head.
   let [cursor, heads] = [start, start.at === null ? 1 : 2];
   let size = paginator.maxSize;
-  for (;;) {
+  for (let pages = 0; ;) {
     const phase = paginator.phase(cursor, heads === 0);
-    if (phase === undefined) return true;
-    if (isOver(walkContext)) return false;
+    if (phase === undefined || pages === PAGES_A_TURN || isOver(walkContext)) return pages;
     const request = paginator.request(cursor, phase, size);
     const response = await askWithin(walkContext, { address: account, ...request }, size < paginator.maxSize);
     if (response instanceof EtlError) {
@@ -115,6 +128,7 @@ async function readHistory(
         outcomes: { walk: walk.name, asked: [account], found, refresh: undefined, unknownFor: 0 },
       }),
     });
+    pages += 1;
   }
 }
 

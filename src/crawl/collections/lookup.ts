@@ -18,7 +18,7 @@ import type { BatchSize } from '../../dataset/paginators/lookup.ts';
 import { ask, type WalkResponse } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
-import { isOver, type WalkContext } from './walk-context.ts';
+import { createRenewal, isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
 const Cursor = z.object({
@@ -26,18 +26,20 @@ const Cursor = z.object({
   /** Whether the last gathering looked at indexed rows: a change of the operator's mind begins anew. */
   seen: z.boolean(),
   batch: z.object({ fits: z.number(), tooMany: z.number().nullable(), passed: z.number() }),
+  /** The subject after which it goes on. */
+  after: z.string().default(''),
 });
 
-interface LookupCursor {
-  readonly gathered: number;
-  readonly seen: boolean;
-  readonly batch: BatchSize;
-}
+type LookupCursor = z.infer<typeof Cursor>;
 
 /** Subjects at once in memory, at most. */
 const MOST_AT_ONCE = 20_000;
 
-/** Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. */
+/**
+ * Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. Half of what
+ * is asked for is what became due last; the other half goes through all in their order, so that none waits for ever however
+ * much becomes due meanwhile.
+ */
 export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<NotServedError | undefined> {
   const { walk, dataset, context, choices } = walkContext;
   const served: Served = { answers: 0, inRow: 0, unserved: [], failure: undefined, hasTimedOut: false };
@@ -45,32 +47,44 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
   const { inFlight } = context.api;
   const stored = Cursor.safeParse(walkContext.stored).data;
   const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
-  const name = { dataset: dataset.name, walk: walk.name };
-  const gathered = await gather(walkContext, seen, stored);
-  if (subjects.probed === true) await noteWatchedMoves(walkContext);
-  let batch = paginator.start(stored?.batch);
-  const keep = () => walkContext.keep({ gathered, seen, batch });
+  const unserved = walkContext.priority === 'backfill';
   const onlyWatched = subjects.watched && !seen;
+  const name = { dataset: dataset.name, walk: walk.name, onlyWatched, unserved };
+  const lookForMore = async (since: LookupCursor | undefined) => {
+    const gathered = await gather(walkContext, seen, since);
+    if (subjects.probed === true) await noteWatchedMoves(walkContext);
+    return gathered;
+  };
+  const isRenewed = createRenewal(walkContext);
+  let gathered = await lookForMore(stored);
+  let batch = paginator.start(stored?.batch);
+  let after = stored?.after ?? '';
+  const cursorNow = () => ({ gathered, seen, batch, after });
   while (!isOver(walkContext)) {
+    if (isRenewed()) gathered = await lookForMore(cursorNow());
     const limit = paginator.size(batch);
     // While the size is searched for, several requests at once would be refused for the same reason.
     const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit);
-    const unserved = walkContext.priority === 'backfill';
-    const asking = { ...name, before: gathered, onlyWatched, unserved, limit: limit * batches };
-    const due = await readDueSubjects(context.database, asking);
-    if (due.length === 0) break;
-    const cursor = { gathered, seen, batch: paginator.passed(batch, Math.min(limit, due.length)) };
-    const asked = await allInFlight(inFlight, cut(due, limit), (some) =>
+    const due = await readDueSubjects(context.database, {
+      ...name,
+      before: gathered,
+      limit: limit * batches,
+      after,
+    });
+    if (due.subjects.length === 0 && after === '') break;
+    after = due.after;
+    const cursor = { ...cursorNow(), batch: paginator.passed(batch, Math.min(limit, due.subjects.length)) };
+    const asked = await allInFlight(inFlight, cut(due.subjects, limit), (some) =>
       lookUp({ walkContext, cursor, served }, some),
     );
     batch = asked.reduce((learned, one) => learn(walkContext, learned, one), batch);
     // What took too long was one subject's fault, not the size's.
     if (served.hasTimedOut) batch = paginator.start(undefined);
-    await setAside(walkContext, served, { gathered, seen, batch }, false);
-    if (asked.some(({ isTooLarge }) => isTooLarge)) await keep();
+    await setAside(walkContext, served, cursorNow(), false);
+    if (asked.some(({ isTooLarge }) => isTooLarge)) await walkContext.keep(cursorNow());
   }
-  await keep();
-  await setAside(walkContext, served, { gathered, seen, batch }, true);
+  await walkContext.keep(cursorNow());
+  await setAside(walkContext, served, cursorNow(), true);
   return served.failure;
 }
 
@@ -182,18 +196,19 @@ function cut<T>(all: readonly T[], size: number): T[][] {
 
 /** Gathers the subjects to be asked for; returns the moment up to which rows were looked at. */
 function gather(
-  { context, dataset, walk, range }: WalkContext<LookupWalk>,
+  { context, dataset, walk, range, turns }: WalkContext<LookupWalk>,
   seen: boolean,
-  stored: z.infer<typeof Cursor> | undefined,
+  last: LookupCursor | undefined,
 ): Promise<number> {
-  return gatherSubjects(context.database, {
+  const gathering = {
     dataset: dataset.name,
     walk: walk.name,
     subjects: walk.subjects,
     seen,
-    range,
-    since: stored?.seen === seen ? stored.gathered : undefined,
-  });
+    range: range(),
+    since: last?.seen === seen ? last.gathered : undefined,
+  };
+  return turns.gather(() => gatherSubjects(context.database, gathering));
 }
 
 /** A 404 says that a single thing is not there: a response without records. */

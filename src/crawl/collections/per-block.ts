@@ -6,11 +6,11 @@ import { readStoredBorder } from '../../db/cursors/second-borders.ts';
 import { Lacking } from '../../dataset/paginators/lacking.ts';
 import { mayConcernPage, NotFoundError, NotServedError, type EtlError } from '../../errors.ts';
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
-import type { SeqnoCursor } from '../../dataset/paginators/seqnos.ts';
+import type { SeqnoCursor, Seqnos } from '../../dataset/paginators/seqnos.ts';
 import { ask } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
-import { isOver, nowOf, type WalkContext } from './walk-context.ts';
+import { createRenewal, isOver, nameOf, nowOf, type WalkContext } from './walk-context.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';
 
 const Cursor = z.object({
@@ -31,25 +31,26 @@ const OF_ONE_SECOND = 20;
 export async function walkBlocks(
   walkContext: WalkContext<PerBlockWalk>,
 ): Promise<NotServedError | undefined> {
-  const { walk, range } = walkContext;
+  const { walk } = walkContext;
   const { paginator } = walk;
   let cursor = paginator.start(Cursor.safeParse(walkContext.stored).data);
-  if (range === undefined) return undefined;
-  const to = await borderOf(walkContext, cursor, range.to);
-  cursor = paginator.withBorder(cursor, { utime: range.to, seqno: to });
-  const from = await borderOf(walkContext, cursor, range.from);
-  cursor = paginator.withBorder(cursor, { utime: range.from, seqno: from });
-  await walkContext.keep(cursor);
+  const isRenewed = createRenewal(walkContext);
+  let wanted = await lookForBlocks();
   // Blocks that are not there yet are passed over for now, and those that were not served until their pause is over.
-  let passed = pausedOf(walkContext, cursor).reduce((all, { at }) => paginator.next(all, at), cursor);
+  const passedNow = () =>
+    pausedOf(walkContext, cursor).reduce((all, { at }) => paginator.next(all, at), cursor);
+  let [passed, asked, absent] = [passedNow(), 0, 0];
   let failure: NotServedError | undefined;
   let inRow = 0;
-  for (;;) {
-    const seqno = paginator.missing(passed, { from, to });
-    if (seqno === undefined || isOver(walkContext)) break;
+  while (wanted !== undefined && !isOver(walkContext)) {
+    const seqno = paginator.missing(passed, wanted);
+    if (seqno === undefined) break;
     passed = paginator.next(passed, seqno);
+    asked += 1;
     try {
-      cursor = (await readBlock(walkContext, cursor, seqno, inRow > 0)) ?? cursor;
+      const next = await readBlock(walkContext, cursor, seqno, inRow > 0);
+      if (next === undefined) absent += 1;
+      cursor = next ?? cursor;
       inRow = 0;
     } catch (error) {
       inRow += 1;
@@ -58,9 +59,24 @@ export async function walkBlocks(
       cursor = paginator.pass(cursor, seqno, nowOf(walkContext));
       failure = notServed(seqno, error);
     }
+    if (!isRenewed()) continue;
+    // There are new blocks at the head, which come first. So do those that were not there, unless most are still not.
+    wanted = await lookForBlocks();
+    if (2 * absent < asked) [passed, asked, absent] = [passedNow(), 0, 0];
   }
   if (inRow > 0) await walkContext.keep(cursor);
   return failure;
+
+  async function lookForBlocks(): Promise<Seqnos | undefined> {
+    const range = walkContext.range();
+    if (range === undefined) return undefined;
+    const to = await borderOf(walkContext, cursor, range.to);
+    cursor = paginator.withBorder(cursor, { utime: range.to, seqno: to });
+    const from = await borderOf(walkContext, cursor, range.from);
+    cursor = paginator.withBorder(cursor, { utime: range.from, seqno: from });
+    await walkContext.keep(cursor);
+    return { from, to };
+  }
 }
 
 /** Blocks that are not asked for yet again; a run that somebody has started waits for none. */
@@ -113,17 +129,15 @@ async function borderOf(
   );
 }
 
-async function askBorder(
-  { context, firstSeqno, priority, stop, pace }: WalkContext,
-  utime: number,
-): Promise<number> {
-  await pace();
-  const { value } = await context.api.get({
+async function askBorder(walkContext: WalkContext, utime: number): Promise<number> {
+  const { context, firstSeqno, priority, stop, turns } = walkContext;
+  const request = {
     path: '/api/v3/blocks',
     params: { workchain: MASTERCHAIN, end_utime: utime - 1, sort: 'desc', limit: OF_ONE_SECOND },
     priority,
     signal: stop.leaving,
-    parse: (body) => parseCanonical(Blocks, body).blocks,
-  });
+    parse: (body: unknown) => parseCanonical(Blocks, body).blocks,
+  };
+  const { value } = await turns.ask(nameOf(walkContext), () => context.api.get(request));
   return value.length === 0 ? firstSeqno : Math.max(...value.map(({ seqno }) => seqno)) + 1;
 }

@@ -27,7 +27,7 @@ export async function readCollections(
   const [failed, refused] = [new Set<string>(), new Set<string>()];
   for (const { dataset, walk } of [...walks, ...again]) {
     if (isOver(run)) break;
-    const failure = await tryWalk(run, dataset, walk);
+    const failure = await readWalk(run, dataset, walk);
     if (failure === undefined) continue;
     failed.add(dataset.name);
     if (failure instanceof NoEndpointError) absent.set(dataset.name, pathOf(walk));
@@ -46,7 +46,11 @@ function looksIntoCollections(walk: Walk): boolean {
 }
 
 /** Why the API refuses this walk for good, which is logged; the others go on. */
-async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<EtlError | undefined> {
+export async function readWalk(
+  run: RunContext,
+  dataset: Collection,
+  walk: Walk,
+): Promise<EtlError | undefined> {
   const { logger } = run.context;
   const stream = { dataset: dataset.name, scope: walk.name, pass: 0 };
   const policy = { context: run.context, stream, stop: run.stop };

@@ -10,6 +10,44 @@ import type { CrawlContext } from '../crawl-context.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { unixSeconds } from '../../clock.ts';
 
+/** Lets walks that are under way at the same time take turns. */
+export interface WalkTurns {
+  /** A request: waits until it is the walk's turn. */
+  ask<T>(walk: string, request: () => Promise<T>): Promise<T>;
+  /** A search for subjects, which the database has work with. */
+  gather<T>(search: () => Promise<T>): Promise<T>;
+}
+
+/** For walks of which one is read after the other, as fast as the budget lets it. */
+export const noTurns: WalkTurns = { ask: (_, request) => request(), gather: (search) => search() };
+
+/** What is new is looked for again after so long, while a walk is still under way. Milliseconds. */
+const RENEWAL_MS = 60_000;
+
+/** Says when a walk that lasts has to look again for what is new. A run that reads everything once has no need to. */
+export function createRenewal({
+  context: { clock },
+  priority,
+}: Pick<RunContext, 'context' | 'priority'>): () => boolean {
+  let last = clock.monotonic();
+  return () => {
+    const isDue = priority !== 'backfill' && clock.monotonic() - last >= RENEWAL_MS;
+    if (isDue) last = clock.monotonic();
+    return isDue;
+  };
+}
+
+/** The name of a walk among all. */
+export function nameOf({
+  dataset,
+  walk,
+}: {
+  dataset: Pick<Collection, 'name'>;
+  walk: Pick<Walk, 'name'>;
+}): string {
+  return `${dataset.name}/${walk.name}`;
+}
+
 /** What all walks of a run have in common. */
 export interface RunContext {
   readonly context: CrawlContext;
@@ -18,14 +56,13 @@ export interface RunContext {
   readonly choices: Choices;
   /** Collections whose records come with the responses of others. */
   readonly piggybacked: readonly Collection[];
-  /** What masterchain blocks and subjects of a range are read for; undefined where none was asked for. */
-  readonly range: Range | undefined;
+  /** What masterchain blocks and subjects of a range are read for by now; undefined where none was asked for. */
+  readonly range: () => Range | undefined;
   /** The first masterchain block of the index. */
   readonly firstSeqno: number;
   readonly priority: Priority;
   readonly stop: Stop;
-  /** Waits before each request until the walk's share of the budget allows it. */
-  readonly pace: () => Promise<void>;
+  readonly turns: WalkTurns;
 }
 
 /** What was learned of subjects. */

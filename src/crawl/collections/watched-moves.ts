@@ -3,13 +3,16 @@ import { account } from '../../records/members/form.ts';
 import { int64 } from '../../records/members/scalar.ts';
 import * as z from 'zod';
 import type { BackwardWalk, LookupWalk } from '../../dataset/walk.ts';
+import { ApiTimeoutError } from '../../errors.ts';
 import { noteMoves } from '../../db/cursors/subjects.ts';
 import { readWatched } from '../../db/cursors/watch-list.ts';
-import type { WalkContext } from './walk-context.ts';
+import { nameOf, type WalkContext } from './walk-context.ts';
 
-const Accounts = z.object({
-  accounts: z.array(z.object({ address: account, last_transaction_lt: int64 })).nullable(),
-});
+const AccountMove = z.object({ address: account, last_transaction_lt: int64 });
+type AccountMove = z.infer<typeof AccountMove>;
+const Accounts = z.object({ accounts: z.array(AccountMove).nullable() });
+
+type ProbingWalk = WalkContext<LookupWalk | BackwardWalk>;
 
 /** Accounts that one probe asks for. */
 const MOST = 500;
@@ -17,28 +20,36 @@ const MOST = 500;
 /**
  * Asks the index how far the watched accounts have moved: one request for many of them spares one for each that has not.
  */
-export async function noteWatchedMoves(walkContext: WalkContext<LookupWalk | BackwardWalk>): Promise<void> {
-  const { context, dataset, walk, network, priority, stop } = walkContext;
+export async function noteWatchedMoves(walkContext: ProbingWalk): Promise<void> {
+  const { context, dataset, walk, network } = walkContext;
   const watched = (await readWatched(context.database)).map(({ address }) => address);
   for (let at = 0; at < watched.length; at += MOST) {
     await network.confirm();
-    await walkContext.pace();
-    const { value } = await context.api.get({
-      path: '/api/v3/accountStates',
-      params: {
-        address: watched.slice(at, at + MOST),
-        include_boc: false,
-        x_no_address_book: true,
-        x_no_metadata: true,
-      },
-      priority,
-      signal: stop.leaving,
-      parse: (body) => parseCanonical(Accounts, body).accounts ?? [],
-    });
-    const moves = value.flatMap(({ address, last_transaction_lt: lt }) =>
+    const states = await askStates(walkContext, watched.slice(at, at + MOST));
+    const moves = states.flatMap(({ address, last_transaction_lt: lt }) =>
       lt == null ? [] : [{ key: address, lt }],
     );
     network.require();
     await noteMoves(context.database, { dataset: dataset.name, walk: walk.name }, moves);
+  }
+}
+
+/** Asks by halves where the list is too long for a gateway, or takes the server too long. */
+async function askStates(walkContext: ProbingWalk, address: readonly string[]): Promise<AccountMove[]> {
+  const { context, priority, stop, turns } = walkContext;
+  const request = {
+    path: '/api/v3/accountStates',
+    params: { address, include_boc: false, x_no_address_book: true, x_no_metadata: true },
+    priority,
+    signal: stop.leaving,
+    parse: (body: unknown) => parseCanonical(Accounts, body).accounts ?? [],
+  };
+  try {
+    return (await turns.ask(nameOf(walkContext), () => context.api.get(request))).value;
+  } catch (error) {
+    if (!(error instanceof ApiTimeoutError) || address.length === 1) throw error;
+    const half = Math.ceil(address.length / 2);
+    const first = await askStates(walkContext, address.slice(0, half));
+    return [...first, ...(await askStates(walkContext, address.slice(half)))];
   }
 }

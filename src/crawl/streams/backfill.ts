@@ -4,7 +4,7 @@ import { isLeased } from '../../db/coordination/leases.ts';
 import { outlast, outlastDatabase } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import { readLeases } from './read-leases.ts';
-import type { CrawlContext } from '../crawl-context.ts';
+import { alsoOnPage, type CrawlContext } from '../crawl-context.ts';
 import { missingOf } from './missing.ts';
 import type { Planner, Want } from './planner.ts';
 import type { Reach } from './reach.ts';
@@ -30,13 +30,14 @@ export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<strin
   const { range, watermark } = reach;
   if (range === undefined) return new Map();
   const { attempts = 1 } = options;
-  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async () => {
+  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async (isBack) => {
+    const own = { ...options, context: alsoOnPage(context, isBack) };
     const others = datasets.filter(({ name }) => name !== derived?.dataset);
     if (others.length < datasets.length) {
-      await coverOnce({ ...options, datasets: others }, range);
+      await coverOnce({ ...own, datasets: others }, range);
       if (!stop.finishing.aborted) await derived?.derive(range);
     }
-    await coverOnce(options, range);
+    await coverOnce(own, range);
   });
   const waiting = { ...context, attempts, signal: stop.leaving };
   return outlastDatabase(waiting, () => missingOf(context, datasets, range, watermark));

@@ -9,6 +9,8 @@ const EVERY = 5000;
 export interface DiskGuard {
   /** Resolves at once while there is room; otherwise says so, and resolves when there is. Rejects when aborted. */
   wait(signal: AbortSignal): Promise<void>;
+  /** True while something waits for room. */
+  readonly isFull: boolean;
   /** Bytes that are free, and how many must be; undefined of somebody else's disk. */
   room(): Promise<{ readonly free: number; readonly minFree: number } | undefined>;
 }
@@ -16,6 +18,7 @@ export interface DiskGuard {
 /** For a database on somebody else's disk. */
 export const noDiskGuard: DiskGuard = {
   wait: () => Promise.resolve(),
+  isFull: false,
   room: () => Promise.resolve(undefined),
 };
 
@@ -26,7 +29,11 @@ export function createDiskGuard(directory: string, minFree: number, clock: Clock
     const { bavail, bsize } = await statfs(directory);
     return bavail * bsize;
   };
+  let waiting = 0;
   return {
+    get isFull() {
+      return waiting > 0;
+    },
     room: async () => ({ free: await free(), minFree }),
     async wait(signal) {
       if (clock.monotonic() - checked < EVERY) return;
@@ -38,7 +45,8 @@ export function createDiskGuard(directory: string, minFree: number, clock: Clock
             'paused: the disk is nearly full; free some space or lower ETL_MIN_FREE',
           );
         isLogged = true;
-        await clock.sleep(EVERY, signal);
+        waiting += 1;
+        await clock.sleep(EVERY, signal).finally(() => (waiting -= 1));
       }
       if (isLogged) logger.info({ directory }, 'the disk has room again');
       checked = clock.monotonic();

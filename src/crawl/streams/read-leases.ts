@@ -58,6 +58,7 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
       const room = Math.ceil(inFlight.share() - readings.size);
       const assignments = room > 0 ? await take(room) : [];
       isStarving = room > 0 && assignments.length === 0;
+      inFlight.rest(isStarving && readings.size === 0);
       if (assignments.length > 0) assignments.forEach(read);
       // A lease in another worker's hands may be cut and leave work for this one.
       else if (readings.size === 0 && (await isOver())) return;
@@ -67,6 +68,7 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   stop.finishing.addEventListener('abort', peers.wake);
   await handOut().catch(fail);
   stop.finishing.removeEventListener('abort', peers.wake);
+  inFlight.rest(false);
   await Promise.all(readings);
   if (failures.length > 0) throw failures[0];
 }

@@ -26,7 +26,11 @@ export const STATE = {
   ],
   collection_age_seconds: [
     ['dataset', 'walk'],
-    'Seconds since a list was last read whole, or a look-up, a history or a sample was last at its end. High (beyond a day for a list) means that it does not come to an end: look at the collections in /status and at the budget.',
+    'Seconds since the source last answered a list, a look-up, a history or a sample; of what was never read, since this process began. High (above toncenter_etl_collection_age_limit_seconds) means that it is not read: look at the collections in /status, at their last error, and at the budget.',
+  ],
+  collection_age_limit_seconds: [
+    ['dataset', 'walk'],
+    'Age above which a list, look-up, history or sample that was chosen counts as not read: three of its rounds and a quarter of an hour. A high value is by design of what is read seldom; look at toncenter_etl_collection_age_seconds, which is held against it.',
   ],
   disk_free_bytes: [
     [],

@@ -29,6 +29,8 @@ interface ServerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly snapshot: () => Promise<Snapshot>;
+  /** Called with what `/ready` and `/metrics` answer. */
+  readonly onReadiness?: (ready: boolean, reasons: readonly string[]) => void;
 }
 
 export interface StatusServer {
@@ -84,17 +86,14 @@ function routesOf(options: ServerOptions, page: Reply): ReadonlyMap<string, Answ
     [
       '/ready',
       async () => {
-        const readiness = await promptly(options).then(
-          (current) => inSentences(current).readiness,
-          (error: unknown) => ({ ready: false, reasons: [messageOf(error)] }),
-        );
+        const { readiness } = await judged(options);
         return json(readiness.ready ? 200 : 503, readiness);
       },
     ],
     [
       '/metrics',
       async () => {
-        const body = await metrics.render(await promptly(options).catch(() => undefined));
+        const body = await metrics.render((await judged(options)).current);
         return { status: 200, type: metrics.contentType, body };
       },
     ],
@@ -151,6 +150,16 @@ async function promptly({ snapshot, clock }: ServerOptions): Promise<Snapshot> {
   } finally {
     answered.abort();
   }
+}
+
+/** Whether all is there, as far as is known in time; undefined is a database that is away or slow. */
+async function judged(options: ServerOptions) {
+  const judgement = await promptly(options).then(
+    (current) => ({ current, readiness: inSentences(current).readiness }),
+    (error: unknown) => ({ current: undefined, readiness: { ready: false, reasons: [messageOf(error)] } }),
+  );
+  options.onReadiness?.(judgement.readiness.ready, judgement.readiness.reasons);
+  return judgement;
 }
 
 /** A snapshot for programs: its reasons are sentences. */

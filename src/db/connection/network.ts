@@ -8,10 +8,13 @@ import type { Session } from './database.ts';
 /** The global_id of mainnet. */
 export const MAINNET = -239;
 
+/** The global_id of every simulated network. */
+export const SIMULATED = -777;
+
 const NAMES: ReadonlyMap<number, string> = new Map([
   [MAINNET, 'mainnet'],
   [-3, 'testnet'],
-  [-777, 'the simulated network'],
+  [SIMULATED, 'the simulated network'],
 ]);
 
 /** Which network a global_id means, for people. */

@@ -17,6 +17,8 @@ export interface Ask {
   readonly called: boolean;
   /** Requests that the server let through since the last ask. */
   readonly succeeded: number;
+  /** True until the process has had a slot: it may ask whether a long pause is over. */
+  readonly isFirst?: boolean;
 }
 
 /** What the row answers. Seconds, counted from the moment of the grant, so that no clock of a client matters. */
@@ -30,6 +32,8 @@ const Grant = z.object({
   /** Until it makes sense to ask again. */
   again: z.number(),
   generation: z.coerce.number(),
+  /** Seconds that a pause of more than a minute still lasts: a slot that is given in it asks whether it is over. */
+  paused: z.number(),
 });
 
 export type Grant = z.infer<typeof Grant>;
@@ -38,10 +42,10 @@ const Missing = z.object({ granted: z.null() });
 
 /** Takes slots, or says when to ask again, and makes the row where there is none: a transaction of its own each time. */
 export async function takeSlots(session: Session, ask: Ask): Promise<Grant> {
-  const { host, rps, rank, wanted, called, succeeded } = ask;
+  const { host, rps, rank, wanted, called, succeeded, isFirst = false } = ask;
   for (;;) {
     const [grant] = await session.rows(
-      sql`select * from etl.take_slots(${host}, ${rps}, ${rank}, ${wanted}, ${called}, ${succeeded})`,
+      sql`select * from etl.take_slots(${host}, ${rps}, ${rank}, ${wanted}, ${called}, ${succeeded}, ${isFirst})`,
       Grant.or(Missing),
     );
     if (grant !== undefined && grant.granted !== null) return grant;
@@ -74,4 +78,9 @@ export async function refuseSlots(session: Session, refusal: RefusedSlot): Promi
   const { host, generation, retryAfterMs } = refusal;
   const pause = retryAfterMs === undefined ? null : retryAfterMs / 1000;
   await session.run(sql`select etl.refuse_slots(${host}, ${generation}, ${pause})`);
+}
+
+/** Ends the pause: a request that was sent in it, with a slot of this generation, was let through. */
+export async function resumeSlots(session: Session, host: string, generation: number): Promise<void> {
+  await session.run(sql`select etl.resume_slots(${host}, ${generation})`);
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
 import { addCounts, rankOf, type Counts, type Priority } from '../../budget/priority.ts';
 import { createWaiters, type Waiters } from '../../budget/waiters.ts';
-import { refuseSlots, takeSlots } from './budget-row.ts';
+import { refuseSlots, resumeSlots, takeSlots, type Grant } from './budget-row.ts';
 import type { Session } from '../connection/database.ts';
 import { createSlots, type Slots } from './slots.ts';
 
@@ -14,6 +14,8 @@ interface SharedBudgetOptions {
   /** Requests a second that the plan allows. */
   readonly rps: number;
   readonly clock: Clock;
+  /** Called when a pause of more than a minute begins, with its seconds, and with 0 when it has ended. */
+  readonly onPause?: (seconds: number) => void;
 }
 
 /** A budget, and how this process uses it. */
@@ -23,6 +25,8 @@ export interface SharedBudget extends Budget {
   /** Requests that went out since the last call. */
   takeSpent(): Counts;
 }
+
+const OVERDUE_RANK = rankOf('repair');
 
 /** Whatever is waited for ends the sleep; a timer can hold no more than this. */
 const LONGEST_SLEEP_MS = 60_000;
@@ -38,6 +42,8 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const slots = createSlots();
   let granting = false;
   let spent: Counts = {};
+  /** Generation of the slot with which this process asked whether a long pause is over. */
+  let probe: number | undefined;
   const grantInTime = async () => {
     granting = true;
     while (waiters.size > 0) {
@@ -47,25 +53,37 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
         await pause.sleep(Math.min(LONGEST_SLEEP_MS, due - now, asker.askForRest(now) - now));
         continue;
       }
-      slots.use(now);
+      const slot = slots.use(now);
+      if (slot?.isProbe === true) probe = slot.generation;
       spent = add(spent, waiters.grant());
     }
     granting = false;
   };
-  const waiters = createWaiters(() => {
+  const changed = () => {
     if (granting) pause.end();
     else void grantInTime();
-  });
+  };
+  const waiters = createWaiters({ changed, clock, spacingMs: () => asker.spacingMs });
   const asker = createAsker(options, { slots, waiters, answered: () => pause.end() });
   return {
     take: (priority, signal) => waiters.join(priority, signal),
     refused: (retryAfterMs, elapsedMs = 0) => {
       slots.clear();
+      probe = undefined;
       const generation = slots.generationAt(clock.monotonic() - elapsedMs);
       return refuseSlots(database, { host, generation, retryAfterMs });
     },
-    succeeded: () => asker.succeeded(),
-    waiting: () => waiters.inOrder().reduce<Counts>(add, {}),
+    succeeded: async (elapsedMs) => {
+      asker.succeeded();
+      if (probe === undefined || slots.generationAt(clock.monotonic() - elapsedMs) !== probe) return;
+      const generation = probe;
+      probe = undefined;
+      await resumeSlots(database, host, generation);
+      asker.askAtOnce();
+      pause.end();
+    },
+    pausedUntil: () => asker.pausedUntil(),
+    waiting: () => waiters.inOrder().reduce<Counts>((counts, { priority }) => add(counts, priority), {}),
     takeSpent: () => {
       const taken = spent;
       spent = {};
@@ -83,23 +101,42 @@ interface AskerParts {
 
 /** Asks the row, one question at a time, and knows when it said to ask again, by rank. */
 function createAsker(
-  { database, host, rps, clock }: SharedBudgetOptions,
+  { database, host, rps, clock, onPause }: SharedBudgetOptions,
   { slots, waiters, answered }: AskerParts,
 ) {
   const turns = new Map<number, { readonly at: number; readonly called: boolean }>();
   let succeeded = 0;
   let busy = false;
+  let isFirst = true;
+  let spacingMs = 1000 / rps;
+  const pauses = createPauseWatch(clock, onPause);
   const ask = async (rank: number, wanted: number) => {
     const asked = clock.monotonic();
     const reported = succeeded;
     const called = turns.get(rank)?.called ?? false;
-    const grant = await takeSlots(database, { host, rps, rank, wanted, called, succeeded: reported });
+    const grant = await takeSlots(database, {
+      host,
+      rps,
+      rank,
+      wanted,
+      called,
+      succeeded: reported,
+      isFirst,
+    });
     const now = clock.monotonic();
     succeeded -= reported;
+    spacingMs = 1000 * grant.spacing;
+    if (grant.granted > 0) isFirst = false;
+    pauses.note(grant);
     slots.put(grant, asked, now);
     turns.set(rank, { at: now + 1000 * grant.again, called: grant.granted === 0 });
   };
   return {
+    get spacingMs() {
+      return spacingMs;
+    },
+    pausedUntil: () => pauses.until(),
+    askAtOnce: () => turns.clear(),
     succeeded: () => {
       succeeded += 1;
     },
@@ -107,11 +144,14 @@ function createAsker(
     askForRest: (now: number): number => {
       const [first, ...others] = waiters.inOrder().slice(slots.count);
       if (first === undefined || busy) return Infinity;
-      const rank = rankOf(first);
+      const rank = rankFor(first);
       const at = turns.get(rank)?.at ?? -Infinity;
       if (at > now) return at;
       busy = true;
-      void ask(rank, 1 + others.filter((priority) => priority === first).length)
+      const alike = others.filter(
+        (one) => one.priority === first.priority && one.isOverdue === first.isOverdue,
+      );
+      void ask(rank, 1 + alike.length)
         .catch((error: unknown) => waiters.fail(error))
         .then(() => {
           busy = false;
@@ -120,6 +160,25 @@ function createAsker(
       return Infinity;
     },
   };
+}
+
+/** Knows of a long pause what the row said last, and tells when one begins and ends. */
+function createPauseWatch(clock: Clock, onPause: SharedBudgetOptions['onPause']) {
+  /** Unix milliseconds; 0 while there is none. */
+  let until = 0;
+  return {
+    note: ({ paused }: Grant) => {
+      const isNews = paused > 0 !== until > 0;
+      until = paused > 0 ? clock.now() + 1000 * paused : 0;
+      if (isNews) onPause?.(paused);
+    },
+    until: () => (until > clock.now() ? until : undefined),
+  };
+}
+
+/** The rank to ask with: what is overdue stands in line with the most urgent below the tail, also of other processes. */
+function rankFor({ priority, isOverdue }: ReturnType<Waiters['inOrder']>[number]): number {
+  return isOverdue ? Math.min(rankOf(priority), OVERDUE_RANK) : rankOf(priority);
 }
 
 function add(counts: Counts, priority: Priority | undefined): Counts {

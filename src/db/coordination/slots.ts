@@ -7,10 +7,12 @@ const PATIENCE_MS = 1000 * LEAST_SLACK_SECONDS;
 /** So much longer than the quickest a grant may take: beyond, nobody can tell when its slots are due. */
 const MOST_DELAY_MS = 2 * PATIENCE_MS;
 
-interface Slot {
+export interface Slot {
   /** When the request may go out, on the monotonic clock of this process. */
   readonly due: number;
   readonly generation: number;
+  /** True: given in a long pause, to ask whether it is over. */
+  readonly isProbe: boolean;
 }
 
 /** The slots that a process was given and has not used. Times are milliseconds of its monotonic clock. */
@@ -21,7 +23,7 @@ export interface Slots {
   /** When the next one is due, after those that were not used in time have gone; Infinity where there is none. */
   nextDue(now: number): number;
   /** Takes the next one away. */
-  use(now: number): void;
+  use(now: number): Slot | undefined;
   /** The generation of the slot with which a request went out at that time. */
   generationAt(time: number): number;
   /** Gives all up. */
@@ -37,14 +39,14 @@ export function createSlots(): Slots {
     get count() {
       return slots.length;
     },
-    put: ({ granted, first, spacing, generation }, asked, now) => {
+    put: ({ granted, first, spacing, generation, paused }, asked, now) => {
       slots = slots.filter((slot) => slot.generation >= generation);
       quickest = Math.min(quickest, now - asked);
       // A process that was frozen, or waited for its turn on a busy machine, has an old grant.
       if (now - asked > quickest + MOST_DELAY_MS) return;
       const answered = (asked + now) / 2;
       for (let n = 0; n < granted; n += 1)
-        slots.push({ due: answered + 1000 * (first + n * spacing), generation });
+        slots.push({ due: answered + 1000 * (first + n * spacing), generation, isProbe: paused > 0 });
     },
     nextDue: (now) => {
       slots = slots.filter(({ due }) => due >= now - PATIENCE_MS);
@@ -52,9 +54,10 @@ export function createSlots(): Slots {
     },
     use: (now) => {
       const slot = slots.shift();
-      if (slot === undefined || used.at(-1)?.generation === slot.generation) return;
+      if (slot === undefined || used.at(-1)?.generation === slot.generation) return slot;
       used.push({ generation: slot.generation, since: now });
       if (used.length > 16) used.shift();
+      return slot;
     },
     generationAt: (time) => (used.findLast(({ since }) => since <= time) ?? used[0])?.generation ?? 0,
     clear: () => {

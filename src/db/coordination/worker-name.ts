@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { codeOf } from '../../errors.ts';
 
+/** Every process reports every five seconds that it lives: one that is silent for so long has ended, or cannot write. */
+export const SILENT_SECONDS = 20;
+
 /** Host, process and a random part: who holds a lease, wrote a page, spent the budget. */
 export function nameOfProcess(): string {
   return `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`;

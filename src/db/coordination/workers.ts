@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Counts } from '../../budget/priority.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connection/sql.ts';
+import { hasEnded } from './worker-name.ts';
 import { budget, spending, workers } from '../schema/etl/budget.ts';
 
 /** A process that reads an API. */
@@ -32,6 +33,9 @@ export async function reportWorker(
     from jsonb_each_text(${jsonParam(spent)}) s
     on conflict (${key}) do update set ${bare(requests)} = ${requests} + ${excluded(requests)}`);
 }
+
+/** A process that has not reported for so long has ended, whatever it left. */
+const GONE_SECONDS = 300;
 
 /** A process ended well. What others left who did not, and what is older than a day, goes with it. */
 export async function forgetWorker(session: Session, { name }: Worker): Promise<void> {
@@ -94,7 +98,8 @@ export async function readSpending(session: Session): Promise<Spending> {
   const alive = await session.rows(
     sql`select ${workers.worker}, ${workers.host}, ${workers.waiting},
           extract(epoch from clock_timestamp() - ${workers.seen_at})::float8 as silent
-        from ${workers} order by ${workers.host}, ${workers.worker}`,
+        from ${workers} where ${workers.seen_at} > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+        order by ${workers.host}, ${workers.worker}`,
     WorkerStatus,
   );
   const { host, minute, worker, priority, requests } = spending;
@@ -106,5 +111,5 @@ export async function readSpending(session: Session): Promise<Spending> {
         group by ${host}, ${worker}, ${priority} order by ${host}, ${worker}, ${priority}`,
     Spent,
   );
-  return { budgets, workers: alive, spent };
+  return { budgets, workers: alive.filter((one) => !hasEnded(one.worker)), spent };
 }

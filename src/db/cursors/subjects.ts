@@ -107,6 +107,14 @@ interface DueOptions extends LookupName {
   /** True: what was set aside is due at once. */
   readonly unserved: boolean;
   readonly limit: number;
+  /** The subject after which the order goes on; empty: from the first one on. */
+  readonly after: string;
+}
+
+/** What to ask for next, and the subject after which the order goes on then; empty where its end is reached. */
+export interface DueSubjects {
+  readonly subjects: readonly Subject[];
+  readonly after: string;
 }
 
 /** True of a subject that was asked for without an answer that says whether it is known. */
@@ -119,24 +127,32 @@ function isOf(dataset: string, walk: string): SQL {
   return sql`${lookups.dataset} = ${dataset} and ${lookups.walk} = ${walk}`;
 }
 
-function dueOnes({ dataset, walk, onlyWatched, unserved }: Omit<DueOptions, 'limit' | 'before'>): SQL {
-  const due = unserved ? sql`(${isDue} or ${isUnserved})` : isDue;
-  const watched = onlyWatched
-    ? sql`and ${lookups.subject} in (select ${watch.address} from ${watch})`
-    : sql``;
-  return sql`from ${lookups} where ${isOf(dataset, walk)} and ${due} ${watched}`;
-}
-
-/** The next subjects to ask for, by name. */
-export async function readDueSubjects(session: Session, options: DueOptions): Promise<Subject[]> {
-  const rows = await session.rows(
-    sql`
-      select ${lookups.subject} as key, ${lookups.fields} ${dueOnes(options)}
-        and (${lookups.asked_at} is null or ${lookups.asked_at} < to_timestamp(${options.before}::float8))
-      order by ${lookups.subject} limit ${options.limit}`,
+/** The next subjects to ask for: those that became due last, and as many or more in the order of their names. */
+export async function readDueSubjects(session: Session, options: DueOptions): Promise<DueSubjects> {
+  const { dataset, walk, onlyWatched, unserved, before, limit, after } = options;
+  const { subject, fields, asked_at, again_at } = lookups;
+  const watched = onlyWatched ? sql`and ${subject} in (select ${watch.address} from ${watch})` : sql``;
+  const select = sql`
+    select ${subject} as key, ${fields} from ${lookups} where ${isOf(dataset, walk)} ${watched}
+      and (${asked_at} is null or ${asked_at} < to_timestamp(${before}::float8))`;
+  const newest = await session.rows(
+    sql`${select} and ${again_at} <= clock_timestamp() order by ${again_at} desc, ${subject} limit ${Math.floor(limit / 2)}`,
     Due,
   );
-  return rows.map(({ key, fields }) => ({ key, fields: fields ?? {} }));
+  const due = unserved ? sql`(${isDue} or ${isUnserved})` : isDue;
+  const inOrder = await session.rows(
+    sql`${select} and ${due} and ${subject} > ${after} order by ${subject} limit ${limit}`,
+    Due,
+  );
+  const taken = new Set(newest.map(({ key }) => key));
+  const others = inOrder.filter(({ key }) => !taken.has(key)).slice(0, limit - newest.length);
+  // A shorter list has reached the end of the order: it begins anew.
+  const isAtEnd = inOrder.length < limit && newest.length + others.length < limit;
+  const last = inOrder.at(-1)?.key;
+  return {
+    subjects: [...newest, ...others].map((row) => ({ key: row.key, fields: row.fields ?? {} })),
+    after: isAtEnd ? '' : (others.at(-1)?.key ?? last ?? ''),
+  };
 }
 
 /** What a response said of the subjects that were asked for. */

@@ -116,6 +116,11 @@ describe('a v3 answer', () => {
     expect(errorOf(429, '')).toMatchObject({ retryAfterMs: 5, retryable: true });
   });
 
+  test('a query that took too long names no remedy that a user does not have', () => {
+    expect(errorOf(500, v3('timeout: context deadline exceeded')).hint).toMatch(/try again later/);
+    expect(errorOf(500, v3('timeout: context deadline exceeded')).hint).not.toMatch(/page/);
+  });
+
   test('a long body is cut', () => {
     expect(errorOf(500, v3('x'.repeat(10_000))).message.length).toBeLessThan(400);
     expect(errorOf(502, 'y '.repeat(10_000)).message.length).toBeLessThan(400);

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sql } from 'drizzle-orm';
+import { readDueSubjects } from '../../../src/db/cursors/subjects.ts';
 import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
@@ -276,4 +278,55 @@ test('unfit records go to quarantine, new members to extra', async () => {
   } finally {
     await simulator.close();
   }
+});
+
+describe('what is due', () => {
+  const name = { dataset: 'account_states', walk: 'lookup', onlyWatched: false, unserved: false };
+  const key = (number: number) => `0:${String(number).padStart(4, '0')}`;
+  const add = (from: number, to: number) =>
+    store.database.run(sql`
+      insert into etl.lookups (dataset, walk, subject, seen_lt, again_at)
+      select 'account_states', 'lookup', '0:' || lpad(n::text, 4, '0'), 1, clock_timestamp()
+      from generate_series(${from}::int, ${to}::int) n`);
+  /** Asks for a batch, each of which has moved again by the time of the next one. */
+  const askOnce = async (after: string, limit = 10) => {
+    const due = await readDueSubjects(store.database, {
+      ...name,
+      before: Date.now() / 1000 + 60,
+      limit,
+      after,
+    });
+    await store.database.run(sql`
+      update etl.lookups set asked_at = clock_timestamp(), again_at = null, known_lt = seen_lt, seen_lt = seen_lt + 1
+      where subject = any(array(select json_array_elements_text(${JSON.stringify(due.subjects.map((one) => one.key))}::json)))`);
+    return { keys: due.subjects.map((one) => one.key), after: due.after };
+  };
+
+  test.each([1, 7, 10, 64])(
+    'is asked for to the last subject in batches of %i, though those before it are due again each time',
+    async (limit) => {
+      await add(1, 100);
+      const asked = new Set<string>();
+      let [after, batches] = ['', 0];
+      for (; asked.size < 100 && batches < 400; batches += 1) {
+        const batch = await askOnce(after, limit);
+        for (const one of batch.keys) asked.add(one);
+        after = batch.after;
+      }
+      expect(asked.size).toBe(100);
+      expect(batches).toBeLessThanOrEqual(Math.ceil((2 * 100) / limit) + 1);
+    },
+  );
+
+  test('is asked for at once where it is new, and holds up nothing that waits', async () => {
+    await add(1, 100);
+    let batch = await askOnce('');
+    for (let newest = 201; newest <= 260; newest += 10) {
+      await add(newest, newest + 9);
+      const before = batch.after;
+      batch = await askOnce(before);
+      expect(batch.keys.filter((one) => one >= key(newest)).length).toBeGreaterThanOrEqual(5);
+      expect(batch.after > before).toBe(true);
+    }
+  });
 });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseAddress } from '../../../src/simulator/json/address.ts';
+import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import type { V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';
 import { bare, readOnce, readStreamsOf, select } from '../../support/collections.ts';
@@ -256,6 +257,40 @@ test('a history goes on from both ends: what is new, and the older part that was
     await readOnce(store, simulator.url, ['account_transactions']);
     const truth = simulator.truth.accountTransactions(account);
     expect(bare(await rebuiltHistory(store, account))).toEqual(comparable(truth));
+  } finally {
+    await simulator.close();
+  }
+});
+
+test('a long history leaves each other account its turn, and a gateway that takes short queries holds up nothing', async () => {
+  const asked: string[] = [];
+  const simulator = await startSimulator({
+    ...NETWORK,
+    // Short pages, so that each history has many.
+    after: ({ path }, response) => {
+      if (path !== '/api/v2/getTransactions' || response.status !== 200) return response;
+      const body = JSON.parse(response.body.toString()) as { result: unknown[] };
+      return { ...response, body: JSON.stringify({ ...body, result: body.result.slice(0, 10) }) };
+    },
+    before: ({ path, search }) => {
+      if (search.toString().length > 200) return htmlResponse(414, 'URI Too Long');
+      if (path === '/api/v2/getTransactions') asked.push(search.get('address') ?? '');
+      return undefined;
+    },
+  });
+  try {
+    const accounts = busiest(simulator, 3);
+    await watch(...accounts);
+    for (const account of accounts)
+      expect(simulator.truth.accountTransactions(account).length).toBeGreaterThan(110);
+    await readOnce(store, simulator.url, ['account_transactions']);
+    for (const account of accounts) {
+      const truth = simulator.truth.accountTransactions(account);
+      expect(bare(await rebuiltHistory(store, account))).toEqual(comparable(truth));
+      // Its newest page did not wait for the end of the others.
+      expect(asked.indexOf(account)).toBeLessThan(30);
+    }
+    expect(new Set(asked.slice(0, 25)).size).toBe(3);
   } finally {
     await simulator.close();
   }

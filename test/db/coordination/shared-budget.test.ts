@@ -5,9 +5,10 @@ import * as z from 'zod';
 import { systemClock } from '../../../src/clock.ts';
 import { refuseSlots, takeSlots, type Ask } from '../../../src/db/coordination/budget-row.ts';
 import { readSpending } from '../../../src/db/coordination/workers.ts';
-import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';
+import { createSharedBudget, type SharedBudget } from '../../../src/db/coordination/shared-budget.ts';
 import { DatabaseUnavailableError } from '../../../src/errors.ts';
-import { rankOf, type Priority } from '../../../src/budget/priority.ts';
+import type { Budget } from '../../../src/budget/budget.ts';
+import { PRIORITIES, rankOf, type Priority } from '../../../src/budget/priority.ts';
 import { LEAST_SLACK_SECONDS } from '../../../src/budget/slack.ts';
 import { startCountingServer } from '../../support/budget/counting-server.ts';
 import { startSpenders } from '../../support/budget/spenders.ts';
@@ -196,6 +197,86 @@ describe('a refusal', () => {
   });
 });
 
+describe('a pause of more than a minute', () => {
+  const HOUR_MS = 3_600_000;
+  const pausedHost = async () => {
+    const host = await readyHost();
+    await refuseSlots(store.database, { host, generation: 1, retryAfterMs: HOUR_MS });
+    return host;
+  };
+  const budgetOf = (host: string, onPause: (seconds: number) => void = () => undefined) =>
+    createSharedBudget({ database: store.database, host, rps: 10, clock: systemClock, onPause });
+  /** A budget of a process that has been at work since before the pause. */
+  const busyBudget = async (host: string, onPause?: (seconds: number) => void) => {
+    const budget = budgetOf(host, onPause);
+    await budget.take('tail', forever);
+    return budget;
+  };
+
+  test('is asked about by one request a minute later, then after growing intervals', async () => {
+    const host = await pausedHost();
+    expect(await ask(host, 'tail')).toMatchObject({ granted: 0 });
+    const pauses: number[] = [];
+    for (let generation = 2; generation < 8; generation += 1) {
+      await set(host, sql`probe_at = 0`);
+      const { granted, paused, generation: own } = await ask(host, 'backfill', { wanted: 5 });
+      expect([granted, own]).toEqual([1, generation]);
+      expect(paused).toBeGreaterThan(3500);
+      // One at a time.
+      expect((await ask(host, 'tail')).granted).toBe(0);
+      await refuseSlots(store.database, { host, generation, retryAfterMs: HOUR_MS });
+      const [row] = await store.database.rows(
+        sql`select probe_at - refused_at as pause, factor from etl.budget where host = ${host}`,
+        z.object({ pause: z.number(), factor: z.literal(1) }),
+      );
+      pauses.push(Math.round(row!.pause));
+    }
+    expect(pauses).toEqual([120, 240, 480, 900, 900, 900]);
+  });
+
+  test('ends for all with the first request that is let through, as a new process sends one: it may have another key', async () => {
+    const host = await readyHost();
+    const [one, told]: [SharedBudget, number[]] = [await busyBudget(host, (s) => told.push(s)), []];
+    const other = await busyBudget(host);
+    await one.refused(HOUR_MS);
+    const waits = [one.take('tail', forever), other.take('backfill', forever)];
+    await expect.poll(() => one.pausedUntil?.()).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
+    await expect.poll(() => other.pausedUntil?.()).toBeGreaterThan(Date.now());
+    const late = performance.now();
+    // What went out before the refusal says nothing of the pause.
+    await one.succeeded(late);
+    expect((await rowOf(host)).paused).toBeGreaterThan(3500);
+    const fresh = budgetOf(host);
+    await fresh.take('refresh', forever);
+    await fresh.succeeded(0);
+    expect((await rowOf(host)).paused).toBeLessThanOrEqual(0);
+    await fresh.take('refresh', forever);
+    await Promise.all(waits);
+    expect(told.map((seconds) => seconds > 0)).toEqual([true, false]);
+    expect(one.pausedUntil?.()).toBeUndefined();
+  });
+
+  test('goes on where a new process is refused too, which then waits like the others', async () => {
+    const host = await pausedHost();
+    const fresh = budgetOf(host);
+    await fresh.take('tail', forever);
+    await fresh.refused(HOUR_MS);
+    const waits = new AbortController();
+    const second = fresh.take('tail', waits.signal);
+    await expect.poll(() => fresh.pausedUntil?.()).toBeGreaterThan(Date.now());
+    expect(fresh.waiting()).toEqual({ tail: 1 });
+    expect((await rowOf(host)).paused).toBeGreaterThan(3500);
+    waits.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
+  });
+
+  test('of a few seconds is waited for by new processes, too', async () => {
+    const host = await readyHost();
+    await refuseSlots(store.database, { host, generation: 1, retryAfterMs: 30_000 });
+    expect(await ask(host, 'tail', { isFirst: true })).toMatchObject({ granted: 0, paused: 0 });
+  });
+});
+
 describe('the budget of a process', () => {
   const budgetOf = (host: string) =>
     createSharedBudget({ database: store.database, host, rps: 10, clock: systemClock });
@@ -215,6 +296,45 @@ describe('the budget of a process', () => {
     expect(order).toEqual(['tail', 'repair', 'first backfill', 'second backfill', 'refresh']);
     expect(budget.takeSpent()).toEqual({ tail: 1, repair: 1, backfill: 2, refresh: 1 });
     expect(budget.takeSpent()).toEqual({});
+  });
+
+  test.each([
+    ['one process', [['tail', 'repair', 'backfill', 'refresh']]],
+    ['processes of one priority each', [['tail'], ['repair'], ['backfill'], ['refresh']]],
+    [
+      'two processes',
+      [
+        ['tail', 'refresh'],
+        ['repair', 'backfill'],
+      ],
+    ],
+  ] as const)('starves no priority of %s that want more than there is', async (_, processes) => {
+    const host = await readyHost();
+    // The ten seconds that the tail may take at once are over.
+    await set(host, sql`tail_free_at = extract(epoch from clock_timestamp()) + 10.5`);
+    const stop = new AbortController();
+    const budgets = processes.map((priorities) => ({
+      priorities,
+      budget: createSharedBudget({ database: store.database, host, rps: 100, clock: systemClock }),
+    }));
+    const taken = new Map<Priority, number>();
+    const want = async (budget: Budget, priority: Priority) => {
+      while (!stop.signal.aborted) {
+        await budget.take(priority, stop.signal);
+        taken.set(priority, (taken.get(priority) ?? 0) + 1);
+      }
+    };
+    const wanting = budgets.flatMap(({ budget, priorities }) =>
+      priorities.flatMap((priority) =>
+        Array.from({ length: 8 }, () => want(budget, priority).catch(() => undefined)),
+      ),
+    );
+    const all = () => [...taken.values()].reduce((sum, count) => sum + count, 0);
+    await expect.poll(all, { timeout: 30_000 }).toBeGreaterThan(150);
+    stop.abort(new Error('enough'));
+    await Promise.all(wanting);
+    for (const priority of PRIORITIES) expect(taken.get(priority) ?? 0).toBeGreaterThan(0.015 * all());
+    expect(taken.get('tail')).toBeGreaterThan(0.2 * all());
   });
 
   test('gives an aborted waiter its reason at once', async () => {

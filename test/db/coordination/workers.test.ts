@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
@@ -36,7 +37,7 @@ test('status tells whose budget it is, who spends it on what, who waits and who 
   );
   await heartbeat.stop();
   await ago(1);
-  expect(spendingLines(await readSpending(database))).toEqual([
+  expect(spendingLines(await readSpending(database), 1_780_000_000)).toEqual([
     'budget    api.example allows 100 requests a second; at most 97.1 are sent now, 0.2 were in the last minute',
     'worker    three/3/c: no sign of life for 3m; 0 requests in the last minute, 0 in the last hour',
     'worker    two/2/b: alive; 9 requests in the last minute, 9 in the last hour (75 %: backfill 9); waiting: 3 backfill',
@@ -44,7 +45,7 @@ test('status tells whose budget it is, who spends it on what, who waits and who 
   ]);
   await database.run(sql`
     insert into etl.spending select host, minute, 'four/4/d', priority, requests from etl.spending where worker = 'one/1/a'`);
-  expect(spendingLines(await readSpending(database)).at(-1)).toBe(
+  expect(spendingLines(await readSpending(database), 1_780_000_000).at(-1)).toBe(
     'worker    2 others: ended; 6 requests in the last minute, 6 in the last hour (40 %: backfill 4, tail 2)',
   );
   await database.run(sql`delete from etl.spending where worker = 'four/4/d'`);
@@ -65,7 +66,9 @@ test('status leaves out a host that nobody has asked for an hour', async () => {
   await budget.take('tail', forever);
   await heartbeat.stop();
   const linesOfHost = async () =>
-    spendingLines(await readSpending(database)).filter((line) => line.startsWith('budget    left'));
+    spendingLines(await readSpending(database), 1_780_000_000).filter((line) =>
+      line.startsWith('budget    left'),
+    );
   await ago(59);
   expect(await linesOfHost()).toHaveLength(1);
   await ago(61);
@@ -77,8 +80,21 @@ test('status tells of a pause and of refusals', async () => {
   const budget = createSharedBudget({ database, host: 'refusing', rps: 10, clock: systemClock });
   await budget.take('tail', forever);
   await budget.refused(60_000, 0);
-  const lines = spendingLines(await readSpending(database));
+  const lines = spendingLines(await readSpending(database), 1_780_000_000);
   expect(lines.find((line) => line.includes('refusing'))).toMatch(
-    /^budget {4}refusing allows 10 requests a second; at most 9\.4 are sent now, 0\.0 were in the last minute; paused for (1m|60s|59s); 1 refusal, the last 0s ago$/,
+    /^budget {4}refusing allows 10 requests a second; at most 9\.4 are sent now, 0\.0 were in the last minute; paused for (1m|60s|59s), until 2026-05-28T20:2[67]:\d\dZ: the API asked for it; 1 refusal, the last 0s ago$/,
   );
+});
+
+test('a process that was killed is no longer named: on this host at once, on another after a few minutes', async () => {
+  const { database } = store;
+  const gone = `${hostname()}/${2 ** 22 + 1}/dead`;
+  const own = `${hostname()}/${process.pid}/here`;
+  for (const name of [gone, own, 'elsewhere/7/x', 'elsewhere/8/y'])
+    await reportWorker(database, { name, host: 'killed' }, {}, {});
+  await database.run(sql`
+    update etl.workers set seen_at = seen_at - interval '34 minutes' where worker = 'elsewhere/7/x'`);
+  const { workers } = await readSpending(database);
+  const names = workers.filter(({ host }) => host === 'killed').map(({ worker }) => worker);
+  expect(names.toSorted()).toEqual([own, 'elsewhere/8/y'].toSorted());
 });

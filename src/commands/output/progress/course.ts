@@ -5,8 +5,11 @@ import type { Work } from '../../../crawl/streams/missing.ts';
 import { countProgress, percentOf, type Progress } from '../../../status/progress.ts';
 import { createForecast, type Task } from './forecast.ts';
 
-/** What a run waits for: a slot of the budget, the server's answer, or the database. */
-type WaitsFor = 'budget' | 'server' | 'database';
+/**
+ * What a run waits for: a slot of the budget, the server's answer, the database, the end of a pause that the server asked
+ * for, room on the disk, or another process that reads the rest.
+ */
+export type WaitsFor = 'budget' | 'server' | 'database' | 'pause' | 'disk' | 'process';
 
 export interface CourseOptions {
   readonly tasks: readonly Task[];
@@ -16,6 +19,8 @@ export interface CourseOptions {
   readonly requests: () => number;
   /** Responses that are being read or written now. */
   readonly workedOn: () => number;
+  /** What nothing can be read for, however much is left. */
+  readonly blockedBy: () => WaitsFor | undefined;
   /** Requests a second of the plan. */
   readonly rps: number;
   /** Monotonic milliseconds. */
@@ -44,7 +49,8 @@ export interface Overall {
   readonly elapsed: number;
   /** Seconds; undefined before anything is known. */
   readonly left: number | undefined;
-  readonly waitsFor: WaitsFor;
+  /** Undefined where nothing is left to be read. */
+  readonly waitsFor: WaitsFor | undefined;
 }
 
 interface RecentPage {
@@ -86,14 +92,15 @@ export function followCourse(options: CourseOptions): Course {
     all() {
       const elapsed = Math.max(0.001, (now() - started) / 1000);
       const sum = [...rows.values()].reduce((total, more) => total + more, 0);
+      const percent = knownPercentOf(count.all((dataset) => comesWith(dataset) === undefined));
       return {
-        percent: knownPercentOf(count.all((dataset) => comesWith(dataset) === undefined)),
+        percent,
         rows: sum,
         rate: Math.round(sum / elapsed),
         requests: requests(),
         elapsed,
         left: forecast.left(now()),
-        waitsFor: waitsFor(options, recent, now()),
+        waitsFor: percent === 100 ? undefined : waitsFor(options, recent, now()),
       };
     },
   };
@@ -106,10 +113,12 @@ export function knownPercentOf(progress: Progress): number | undefined {
 
 /** The budget where it is nearly used up, else whoever takes more of the time of all pages, or holds up the next one. */
 function waitsFor(
-  { rps, requests, workedOn }: CourseOptions,
+  { rps, requests, workedOn, blockedBy }: CourseOptions,
   pages: readonly RecentPage[],
   now: number,
 ): WaitsFor {
+  const blocked = blockedBy();
+  if (blocked !== undefined) return blocked;
   const recent = pages.filter(({ at }) => at >= now - RECENT_MS);
   const [first] = recent;
   if (first === undefined) return workedOn() > 0 ? 'database' : 'server';

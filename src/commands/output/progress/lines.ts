@@ -46,7 +46,7 @@ function jsonLine({ datasets, course, allowed }: LinesOptions): string {
     allowedRequests: allowed ?? null,
     seconds: Math.round(elapsed),
     etaSeconds: left === undefined ? null : Math.round(left),
-    waitsFor,
+    waitsFor: waitsFor ?? null,
     datasets: Object.fromEntries(datasets.map((dataset) => [dataset, course.of(dataset)])),
   });
 }

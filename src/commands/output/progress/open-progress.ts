@@ -9,7 +9,7 @@ import type { Range } from '../../../range.ts';
 import { readWork } from '../../../crawl/streams/missing.ts';
 import { terminal } from '../../../terminal/terminal.ts';
 import { drawBars } from './bars.ts';
-import { followCourse, type Course } from './course.ts';
+import { followCourse, type Course, type WaitsFor } from './course.ts';
 import type { Task } from './forecast.ts';
 import { writeLines } from './lines.ts';
 
@@ -43,6 +43,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
     work: await readWork(database, datasets, range, watermark),
     requests: () => api.stats.requests,
     workedOn: () => api.inFlight.workedOn,
+    blockedBy: () => blockedBy(crawl),
     now: () => systemClock.monotonic(),
   });
   crawl.subscribe((event) => course.onPage(event));
@@ -53,6 +54,12 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
   const end =
     style === 'bars' ? drawBars({ ...about, terminal }) : writeLines({ ...about, format: style, write });
   return { replaceLeft, end };
+}
+
+function blockedBy({ context: { api, disk } }: Crawl): WaitsFor | undefined {
+  if (disk.isFull) return 'disk';
+  if (api.pausedUntil() !== undefined) return 'pause';
+  return api.inFlight.others.isIdle ? 'process' : undefined;
 }
 
 async function readTasks({ crawl, datasets, range }: Shown): Promise<Task[]> {

@@ -1,6 +1,15 @@
 import { formatDuration } from '../../../range.ts';
 import { formatNumber } from '../format-number.ts';
-import type { Overall } from './course.ts';
+import type { Overall, WaitsFor } from './course.ts';
+
+const WAITS_FOR: Readonly<Record<WaitsFor, string>> = {
+  budget: 'the budget',
+  server: 'the server',
+  database: 'the database',
+  pause: 'the end of a pause that the API asked for',
+  disk: 'room on the disk (ETL_MIN_FREE)',
+  process: 'another process, which reads the rest',
+};
 
 /** How far a run is as a whole, in as many words as a line of so many columns takes. */
 export function overallWords(
@@ -14,7 +23,7 @@ export function overallWords(
     left === undefined ? 'time left not known yet' : `${formatDuration(left)} left`,
     `${formatNumber(rate)} rows/s`,
     `${used} requests`,
-    `waits for the ${waitsFor}`,
+    ...(waitsFor === undefined ? [] : [`waits for ${WAITS_FOR[waitsFor]}`]),
     `${formatNumber(rows)} rows`,
   ];
   while (words.length > 1 && words.join(', ').length > columns) words.pop();

@@ -21,10 +21,15 @@ export function collectionLines(reports: readonly CollectionReport[], now: numbe
   ];
 }
 
-function walkText({ walk, progress, at, beingRead }: WalkReport, now: number): string {
-  const age = at === null ? '' : `${formatDuration(ageOf(at, now))} ago`;
-  const words = [walk, progress, age].filter((word) => word !== '').join(' ');
-  return beingRead ? `${words}, being read` : words;
+function walkText({ title, progress, at, wholeAt, beingRead }: WalkReport, now: number): string {
+  const ago = (time: number) => `${formatDuration(ageOf(time, now))} ago`;
+  const words = [
+    progress,
+    wholeAt === null ? '' : `whole ${ago(wholeAt)}`,
+    at === null ? '' : `last read ${ago(at)}`,
+    beingRead ? 'being read' : '',
+  ].filter((word) => word !== '');
+  return `${title}: ${words.join(', ')}`;
 }
 
 function lookupText({ known, unknown, unserved, due }: LookupCounts): string {

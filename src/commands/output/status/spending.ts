@@ -1,22 +1,22 @@
 import type { Spending } from '../../../db/coordination/workers.ts';
-import { formatDuration } from '../../../range.ts';
-import { SILENT_SECONDS } from '../../../status/lag.ts';
+import { formatDuration, formatTime } from '../../../range.ts';
+import { SILENT_SECONDS } from '../../../db/coordination/worker-name.ts';
 
 type State = Spending['workers'][number];
 type Spent = Spending['spent'];
 
 /**
  * Whose budget it is, who spends it on what, and who waits for it: a line each, and one for all that have ended. A host
- * that nobody uses any more is left out.
+ * that nobody uses any more is left out. `now` in unix seconds.
  */
-export function spendingLines({ budgets, workers, spent }: Spending): string[] {
+export function spendingLines({ budgets, workers, spent }: Spending, now: number): string[] {
   return budgets.flatMap(({ host, ...budget }) => {
     const here = spent.filter((row) => row.host === host);
     const states = workers.filter((worker) => worker.host === host);
     const isUsed = here.length > 0 || states.some(({ silent }) => silent < SILENT_SECONDS);
     if (!isUsed && budget.paused === 0) return [];
     const used = sum(here.map(({ lastMinute }) => lastMinute)) / 60;
-    return [budgetLine(host, budget, used), ...workerLines(states, here)];
+    return [budgetLine(host, budget, used, now), ...workerLines(states, here)];
   });
 }
 
@@ -44,11 +44,15 @@ function budgetLine(
   host: string,
   { plan, rate, paused, refusals, lastRefusal }: Omit<Spending['budgets'][number], 'host'>,
   used: number,
+  now: number,
 ): string {
   const parts = [
     `${host} allows ${plan} requests a second; at most ${rate.toFixed(1)} are sent now, ${used.toFixed(1)} were in the last minute`,
   ];
-  if (paused > 0) parts.push(`paused for ${formatDuration(Math.ceil(paused))}`);
+  if (paused > 0) {
+    const until = formatTime(Math.ceil(now + paused));
+    parts.push(`paused for ${formatDuration(Math.ceil(paused))}, until ${until}: the API asked for it`);
+  }
   if (lastRefusal !== null) {
     parts.push(
       `${refusals} ${refusals === 1 ? 'refusal' : 'refusals'}, the last ${formatDuration(Math.round(lastRefusal))} ago`,

@@ -1,5 +1,7 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
-import { SILENT_SECONDS, type PollLag, type RestingLag } from '../../../status/lag.ts';
+import { SIMULATED } from '../../../db/connection/network.ts';
+import { SILENT_SECONDS } from '../../../db/coordination/worker-name.ts';
+import { STILL_HEAD_SECONDS, type PollLag, type RestingLag } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
 import { errorLines, gapLine, ownRows, refusedLine } from '../summary.ts';
 import { fitTable } from '../table.ts';
@@ -14,28 +16,33 @@ const SHOWN = 5;
 interface LagBounds {
   readonly pollLag: PollLag;
   readonly restingLags: readonly RestingLag[];
+  /** Where `demo` keeps rows of its own, if it has run here. */
+  readonly demoDir?: string | undefined;
 }
 
 /** Prints where every dataset stands; first of all, that nobody keeps it so. */
 export function printStatus(report: Report, bounds: LagBounds): void {
   const { at: now } = report;
-  for (const line of [...silenceLines(report), ...placeLines(report), ...lagLines(report, bounds)])
+  for (const line of [...silenceLines(report), ...placeLines(report, bounds), ...lagLines(report, bounds)])
     console.log(line);
   if (report.datasets.length > 0) {
     console.log();
     const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
     console.log(
-      fitTable(header, report.datasets.map(tableRow), ['covered from', 'covered', 'quarantined', 'lag']),
+      fitTable(
+        header,
+        report.datasets.map((dataset) => tableRow(dataset, standsAt(report))),
+        ['covered from', 'covered', 'quarantined', 'lag'],
+      ),
     );
   }
   const collections = collectionLines(report.collections, now);
   if (collections.length > 0) console.log(['', ...collections, ''].join('\n'));
   const details = report.datasets.flatMap((dataset) => detailLines(dataset, now));
   for (const line of [...tableLines(report.datasets), ...details]) console.log(line);
-  for (const { dataset, owner, span, priority } of report.leases) {
-    console.log(`reading   ${dataset}: ${span.map(formatRange).join()} (${priority}, ${owner})`);
-  }
-  for (const line of spendingLines(report.spending)) console.log(line);
+  for (const line of report.datasets.flatMap(({ dataset }) => readingLines(dataset, report)))
+    console.log(line);
+  for (const line of spendingLines(report.spending, now)) console.log(line);
 }
 
 function silenceLines({ silence, hasEnded }: Report): string[] {
@@ -46,13 +53,32 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   ];
 }
 
-function placeLines({ at, database, network, head, awaited, gaps, lake }: Report): string[] {
+/** When the chain's newest block is of, if the chain stands still; undefined if it follows the clock, as far as is known. */
+function standsAt({ head, silence, hasEnded, globalId, datasets }: Report): number | undefined {
+  const isFollowed = silence !== null && silence <= SILENT_SECONDS && !hasEnded;
+  if (head !== null && isFollowed) return head.age > STILL_HEAD_SECONDS ? head.time : undefined;
+  // A simulated network that no daemon follows has a last block.
+  const ends = datasets.flatMap(({ covered }) => covered.at(-1)?.to ?? []);
+  return globalId === SIMULATED && silence === null && ends.length > 0 ? Math.max(...ends) : undefined;
+}
+
+function placeLines(report: Report, { demoDir }: LagBounds): string[] {
+  const { at, database, network, head, awaited, gaps, lake } = report;
+  const stands = standsAt(report);
   return [
     `database  ${database}`,
     `network   ${network ?? 'none yet: nothing was crawled'}`,
+    ...(network === null && demoDir !== undefined
+      ? [`          demo keeps its rows elsewhere: ETL_DATA_DIR=${demoDir} ${programName} status`]
+      : []),
     ...(head === null ? [] : [headLine(head)]),
     ...(awaited === null ? [] : [`head      not known yet: waiting for ${awaited}`]),
     ...gaps.map((gap) => gapLine(gap, at)),
+    ...(stands === undefined
+      ? []
+      : [
+          `head      the chain stands still: its newest block is of ${formatTime(stands)}; lags are counted to there`,
+        ]),
     ...(lake === null ? [] : [lakeLine(lake)]),
   ];
 }
@@ -97,7 +123,7 @@ function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): 
   return `lake      ${place} ${state}${error === null ? '' : `; the last round failed: ${error}`}`;
 }
 
-function tableRow(report: DatasetReport): string[] {
+function tableRow(report: DatasetReport, stands: number | undefined): string[] {
   const [first, last] = [report.covered[0], report.covered.at(-1)];
   return [
     report.dataset,
@@ -106,9 +132,15 @@ function tableRow(report: DatasetReport): string[] {
     last === undefined ? '-' : formatTime(last.to),
     formatDuration(lengthOf(report.covered)),
     String(report.holes.length),
-    report.lag === null ? '-' : formatDuration(report.lag),
+    lagText(report, stands),
     String(report.quarantined),
   ];
+}
+
+function lagText({ lag, covered }: DatasetReport, stands: number | undefined): string {
+  const end = covered.at(-1)?.to;
+  if (lag === null || end === undefined) return '-';
+  return formatDuration(stands === undefined ? lag : Math.max(0, stands - end));
 }
 
 /** The tables beside those that are named like a dataset; one that several datasets fill, once. */
@@ -123,6 +155,23 @@ function tableLines(reports: readonly DatasetReport[]): string[] {
     }
   }
   return lines;
+}
+
+/** The ranges that are being read of a dataset, the first few. */
+function readingLines(name: string, { leases }: Report): string[] {
+  const own = leases.filter(({ dataset }) => dataset === name);
+  const more = own.slice(SHOWN).flatMap(({ span }) => span);
+  return [
+    ...own
+      .slice(0, SHOWN)
+      .map(
+        ({ owner, span, priority }) =>
+          `reading   ${name}: ${span.map(formatRange).join()} (${priority}, ${owner})`,
+      ),
+    ...(more.length === 0
+      ? []
+      : [`reading   ${name}: and ${own.length - SHOWN} more ranges, ${formatDuration(lengthOf(more))}`]),
+  ];
 }
 
 function detailLines(report: DatasetReport, now: number): string[] {

@@ -21,6 +21,7 @@ export const budget = etl.table('budget', {
   relapses: integer().notNull().default(0),
   refused_at: seconds().notNull().default(0),
   resumed_at: seconds().notNull().default(0),
+  probe_at: seconds().notNull().default(0),
   server_started_at: seconds().notNull(),
 });
 
@@ -49,6 +50,8 @@ describe(budget, {
     relapses: 'Refusals that followed soon after a pause, in a row: each doubles the next pause.',
     refused_at: 'When the server refused last, 0 for never; unix seconds.',
     resumed_at: 'When the pause after the last refusal ended or will end; unix seconds.',
+    probe_at:
+      'In a pause of more than a minute: when one request may go out, to ask whether it is over; unix seconds.',
     server_started_at:
       'Start of the database server that wrote this row: after another start a second is left free.',
   },
