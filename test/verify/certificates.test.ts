@@ -288,10 +288,11 @@ async function storedRow(table: string, condition: string) {
 
 /** Writes a row as a lake brings it. */
 async function bring(table: object, row: Readonly<Record<string, string | null>>): Promise<void> {
-  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
-  const line = columnsToImport(table).map((name) => (row[name] == null ? '' : quoted(row[name])));
+  const escaped = (text: string) =>
+    text.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
+  const line = columnsToImport(table).map((name) => (row[name] == null ? '\\N' : escaped(row[name])));
   await commitImport(store.database, createPartitions(store.database, 'month'), {
-    rows: [{ table, pieces: () => [Buffer.from(`${line.join()}\n`)] }],
+    rows: [{ table, pieces: () => [Buffer.from(`${line.join('\t')}\n`)] }],
     covered: [],
     log: { request: 'import lake', worker: 'test' },
   });
