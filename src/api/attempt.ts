@@ -250,9 +250,16 @@ async function parse<T>(
   }
 }
 
+/** Reading or writing deeply nested JSON exhausts the stack. */
+function isTooDeep(error: unknown): boolean {
+  return error instanceof RangeError && /call stack/i.test(error.message);
+}
+
 function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): never {
   if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
-  const reason = chain.withoutKey(summary(error));
+  const reason = isTooDeep(error)
+    ? 'values are nested too deep to be read'
+    : chain.withoutKey(summary(error));
   // No cause: a ZodError prints every issue of a page.
   throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
     hint: 'A proxy may answer for the API, or the API has changed: look at the response with curl.',

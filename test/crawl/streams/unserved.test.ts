@@ -122,3 +122,35 @@ describe.each(['1.2', '1.3'] as const)('of build %s', (build) => {
     },
   );
 });
+
+test.each([9_000, 100_000])(
+  'a record with values nested %d levels deep costs its second at most',
+  async (levels) => {
+    const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    let seconds = new Set<number>();
+    await serve('1.3', {
+      after: ({ path }: { path: string }, response: { body: Buffer | string }) => {
+        if (path !== '/api/v3/jetton/transfers') return response;
+        const [victim] = [...simulator.truth.jettonTransfers(RANGE)].slice(20, 21);
+        const body = response.body
+          .toString()
+          .replace(
+            `"transaction_hash":"${victim!.transaction_hash}"`,
+            `"deep":${deep},"transaction_hash":"${victim!.transaction_hash}"`,
+          );
+        seconds = new Set([victim!.transaction_now]);
+        return { ...response, body };
+      },
+    });
+    const covered = await crawl('jetton_transfers');
+    const missing = without([RANGE], covered);
+    const second = [...seconds][0]!;
+    // Either the record is in quarantine, or its second is refused with a sentence that a person understands.
+    expect([[], [{ from: second, to: second + 1 }]]).toContainEqual(missing);
+    const [refused] = await store.database.rows(
+      sql`select detail from etl.refused where dataset = 'jetton_transfers'`,
+      z.object({ detail: z.string().nullable() }),
+    );
+    if (missing.length > 0) expect(refused?.detail).toContain('nested too deep');
+  },
+);
