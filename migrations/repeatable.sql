@@ -287,15 +287,16 @@ comment on column etl.coverage_report.refused is 'Times that could not be read a
 comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null where nothing is wrong.';
 
 -- Details of actions are kept as they came, and servers may print addresses in other forms than the tables hold.
-create or replace function etl.raw_address(word text) returns text language sql immutable parallel safe as $$
+create or replace function etl.raw_address(word text) returns text language sql immutable parallel safe
+begin atomic
   select case
     when word ~ '^(-1|0):[0-9A-Fa-f]{64}$' then upper(word)
     when word ~ '^[A-Za-z0-9+/_-]{48}$' then (
       select case get_byte(bytes, 1) when 255 then '-1' else get_byte(bytes, 1)::text end || ':' ||
         upper(encode(substring(bytes from 3 for 32), 'hex'))
       from decode(translate(word, '-_', '+/'), 'base64') as bytes)
-  end
-$$;
+  end;
+end;
 comment on function etl.raw_address is 'The raw form of an account''s address in raw or friendly form; null for anything else.';
 
 create or replace view etl.seen_multisigs as
