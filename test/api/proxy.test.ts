@@ -44,7 +44,13 @@ async function get(origin: string, through: string | undefined): Promise<string>
     proxy: through === undefined ? undefined : new URL(through),
   });
   const most = { bytes: 2 ** 20, isList: true };
-  const outgoing = { target: '/api/v3/x?limit=1', headers: {}, label: 'GET /api/v3/x', timeoutMs: 5000, most };
+  const outgoing = {
+    target: '/api/v3/x?limit=1',
+    headers: {},
+    label: 'GET /api/v3/x',
+    timeoutMs: 5000,
+    most,
+  };
   const nothing = () => Promise.resolve();
   try {
     const between = { onHead: nothing, beforeBody: nothing, beforeReading: nothing };

@@ -42,7 +42,10 @@ const ROUTES: Routes = {
 };
 
 /** Routes of v3. */
-export const ROUTES_OF: Readonly<Record<Build, Routes>> = { '1.2': ROUTES, '1.3': { ...ROUTES, ...stakingRoutes } };
+export const ROUTES_OF: Readonly<Record<Build, Routes>> = {
+  '1.2': ROUTES,
+  '1.3': { ...ROUTES, ...stakingRoutes },
+};
 
 /** What a replica shows whose data are so many seconds older than those of the one that took the request. */
 type Views = (secondsBehind: number) => View;
