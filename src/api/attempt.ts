@@ -134,7 +134,7 @@ async function send<T>(
   const ms = elapsed();
   log(chain, call, received, { attempt: number, ms });
   const value = await readResponse(chain, call, received, signal);
-  chain.facts.answered(call.path);
+  chain.facts.answered(call.route);
   giveMemory(received.body.buffer);
   const { path, query, limit } = call;
   const { status, bytes, apiVersion } = received;
@@ -228,7 +228,7 @@ function refusalOf<T>(
     apiVersion: response.apiVersion,
   });
   // One of several servers may be of an older build, or being deployed.
-  return error instanceof NoEndpointError && chain.facts.mayAnswer(call.path)
+  return error instanceof NoEndpointError && chain.facts.mayAnswer(call.route)
     ? new ApiFailedError(error.message, error.hint === undefined ? {} : { hint: error.hint })
     : error;
 }

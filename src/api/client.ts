@@ -11,7 +11,7 @@ import type { Recorder } from './recorder.ts';
 import { attempt, type Call, type AttemptContext, type ReadBytes } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
-import { createPreparer, readBaseUrl, rpcPath } from './prepare.ts';
+import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
 import { guardKey } from './response/key-guard.ts';
 import { summary } from './response/reason.ts';
@@ -181,7 +181,7 @@ function createAsk({ prepare, facts, run }: AskParts) {
     // A server may have v2's methods only over their common route.
     const byRpc = envelope && facts.lacks(`/api/v2/${request.method}`);
     const prepared = prepare({ ...request, params, byRpc });
-    const route = byRpc ? rpcPath(request.method) : prepared.path;
+    const { route } = prepared;
     facts.requireEndpoint(route);
     const sent = typeof limit === 'number' ? limit : undefined;
     try {

@@ -6,6 +6,8 @@ import { ACCEPT_ENCODING, type Outgoing } from './transport.ts';
 /** A request of which everything is computed that can be before its slot. */
 export interface Prepared {
   readonly path: string;
+  /** What the server has or lacks: the path, or a method over the common route. */
+  readonly route: string;
   readonly query: string;
   readonly outgoing: Outgoing;
 }
@@ -22,11 +24,7 @@ type PreparableCall = ({ readonly path: string } | { readonly method: string; re
 /** Makes a request of a call: a v2 method is its path, however it is called. */
 export type Preparer = (call: PreparableCall) => Prepared;
 
-/** Path of the one route by which a v2 method can be called, and of none else: what a server lacks is known by it. */
-export function rpcPath(method: string): string {
-  return `${RPC}#${method}`;
-}
-
+/** The one route by which every v2 method can be called. */
 const RPC = '/api/v2/jsonRPC';
 /** Parameters that are numbers in a body, where others are text; in a query all are text. */
 const NUMBERS = new Set(['limit', 'workchain', 'seqno', 'from_seqno']);
@@ -84,10 +82,15 @@ export function createPreparer({
     if ('method' in call && call.byRpc === true) {
       const label = `POST ${RPC} ${call.method}`;
       const body = rpcBody(call.method, params);
-      return { path, query, outgoing: { ...shared, target: `${prefix}${RPC}`, body, label } };
+      return {
+        path,
+        route: `${RPC}#${call.method}`,
+        query,
+        outgoing: { ...shared, target: `${prefix}${RPC}`, body, label },
+      };
     }
     const target = `${prefix}${path}${query === '' ? '' : `?${query}`}`;
-    return { path, query, outgoing: { ...shared, target, label: `GET ${path}` } };
+    return { path, route: path, query, outgoing: { ...shared, target, label: `GET ${path}` } };
   };
 }
 

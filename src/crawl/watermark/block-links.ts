@@ -4,7 +4,7 @@ import { hash, shard } from '../../records/members/form.ts';
 import { requiredInt } from '../../records/members/scalar.ts';
 import { MASTERCHAIN, overlaps } from '../../ton/shard.ts';
 
-const BlockId = z.object({ workchain: requiredInt, shard, seqno: requiredInt });
+export const BlockId = z.object({ workchain: requiredInt, shard, seqno: requiredInt });
 
 /** What of a block tells where it stands in the chain; the rest is the business of the dataset. */
 export const LinkedBlock = BlockId.extend({

@@ -17,6 +17,7 @@ import { blockKey } from '../../ton/block-key.ts';
 import type { PageSize } from '../page-size.ts';
 import { findGaps, gapsOf, missingMasterchain } from '../gaps.ts';
 import {
+  BlockId,
   brokenLinks,
   contiguousFrom,
   firstMissing,
@@ -383,7 +384,7 @@ async function askTops(
   } catch (error) {
     if (!(error instanceof NoEndpointError)) throw error;
   }
-  const parse = (body: unknown) => NamedShards.parse(body).shards;
+  const parse = (body: unknown) => parseCanonical(NamedShards, body).shards;
   const { value } = await api.call({ ...how, method: 'shards', parse });
   const tops: LinkedBlock[] = [];
   for (const id of value) {
@@ -393,19 +394,7 @@ async function askTops(
   return tops;
 }
 
-/** v2 writes shards as signed numbers. */
-const NamedShards = z.object({
-  shards: z.array(
-    z.object({
-      workchain: z.int(),
-      shard: z
-        .string()
-        .regex(/^-?\d{1,20}$/)
-        .transform((text) => BigInt.asUintN(64, BigInt(text)).toString(16).toUpperCase()),
-      seqno: z.int(),
-    }),
-  ),
-});
+const NamedShards = z.object({ shards: z.array(BlockId) });
 
 /** Blocks well below the watermark are never asked for again. */
 function withoutOld(

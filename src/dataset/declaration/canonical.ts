@@ -55,6 +55,7 @@ function partsReader(schema: z.core.$ZodType): FormReader | null {
   if (schema instanceof z.ZodObject) return objectReader(schema);
   if (schema instanceof z.ZodArray) return listReader(readerOf(schema.element));
   if (schema instanceof z.ZodRecord) return mapReader(readerOf(schema.valueType));
+  if (schema instanceof z.ZodCatch) return readerOf(schema.def.innerType);
   return schema instanceof z.ZodPipe ? readerOf(schema.in) : null;
 }
 
