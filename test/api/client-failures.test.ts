@@ -255,7 +255,7 @@ describe('an aborted signal', () => {
 
   test('ends a wait between attempts', async () => {
     const stop = new AbortController();
-    api.answer(json({}, 429, { 'retry-after': '60' }));
+    api.answer(json({}, 502));
     const result = failureOf(api.client().get({ ...blocks, signal: stop.signal }));
     await expect.poll(() => api.seen).toHaveLength(1);
     stop.abort(reason);
