@@ -27,6 +27,11 @@ export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
   );
 }
 
+/** A fault of the lake itself never ends the daemon. */
+function endsDaemon(error: unknown): boolean {
+  return error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error);
+}
+
 /** Brings what the lake lacks, and keeps how that went for whoever asks. */
 export async function keepUp(
   daemon: DaemonContext,
@@ -54,7 +59,7 @@ export async function keepUp(
     await keepSetting(database, 'lake', { ...before, ...done, ...outcomeOf(faults, before, now) });
   } catch (error) {
     if (error instanceof LakeBusyError) return;
-    if (error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error)) throw error;
+    if (endsDaemon(error)) throw error;
     const message = messageOf(error);
     await keepSetting(database, 'lake', { ...before, error: message });
     logger.error({ lake: place, reason: message }, 'the lake cannot be written: it is tried again');

@@ -80,7 +80,7 @@ describe('validators and pools of build 1.3', () => {
     for (const path of [EVENTS, COMPLAINTS, `${POOL_EVENTS}?pool=x`]) {
       const response = await fetch(old.url + path);
       expect(response.status).toBe(500);
-      expect(await response.json()).toEqual({ error: expect.stringMatching(/Cannot GET (?:validators|staking)\//) });
+      expect(await response.text()).toMatch(/Cannot GET (?:validators|staking)\//);
     }
     await old.close();
   });

@@ -54,8 +54,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/coordination/leases',
-        find: ' - ${refusedOf(stream)} - ${leased} - ',
-        instead: ' - ${refusedOf(stream)} - ',
+        find: ' - ${gapSeconds()} - ${leased} - ',
+        instead: ' - ${gapSeconds()} - ',
       },
     ],
   },
@@ -100,13 +100,13 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/watermark/watermark',
-        find: 'const seqno = contiguousFrom(head.seqno === 0 ? firstSeqno(known) : head.seqno, known.values());',
+        find: 'const seqno = contiguousFrom(start, known.values(), lost);',
         instead:
           'const seqno = Math.max(head.seqno, ...[...known.values()].filter((block) => block.workchain === -1).map((block) => block.seqno));',
       },
       {
         module: 'crawl/watermark/watermark',
-        find: 'const missing = firstMissing(tops, withTops.known, settled);',
+        find: 'const missing = firstMissing(tops, withTops.known, settled, lost);',
         instead: 'const missing = undefined;',
       },
     ],

@@ -53,24 +53,28 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
     onStreams: (range, watermark) => openProgress({ ...options, range, watermark }),
     onCovered: (covered, range, isWhole) => {
       const verdict = `${isWhole ? 'complete' : 'incomplete'}${isWhole && covered.delayed.size > 0 ? ' as far as it can be read' : ''}`;
-      printCovered(
-        say,
-        covered,
-        `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`,
-        context.clock.now() / 1000,
-        (dataset) => bringerOf(dataset, datasets),
-      );
+      printCovered(say, covered, {
+        verdict: `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`,
+        now: context.clock.now() / 1000,
+        datasets,
+      });
     },
     onCollections: (read) => printCollectionsRead(say, read, collections, context.api.stats.requests),
   };
 }
 
+interface Verdict {
+  /** What the run ended with, in a sentence. */
+  readonly verdict: string;
+  /** Unix seconds. */
+  readonly now: number;
+  readonly datasets: readonly Dataset[];
+}
+
 function printCovered(
   say: (line: string) => void,
   { missing, absent, refused, delayed, stoppedBy, settled, unfit }: Covered,
-  verdict: string,
-  now: number,
-  bringer: (dataset: string) => string | undefined,
+  { verdict, now, datasets }: Verdict,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) say(missingLine(dataset, ranges));
@@ -79,7 +83,7 @@ function printCovered(
   for (const [dataset, range] of delayed)
     say(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
   printVerdict(say, verdict, unfit);
-  for (const each of settled) say(settledLine(each, bringer(each.dataset)));
+  for (const each of settled) say(settledLine(each, bringerOf(each.dataset, datasets)));
 }
 
 /** What `plan` expected, beside what came. */

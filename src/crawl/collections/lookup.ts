@@ -41,12 +41,12 @@ const MOST_AT_ONCE = 20_000;
  * much becomes due meanwhile.
  */
 export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<NotServedError | undefined> {
-  const { walk, dataset, context, choices } = walkContext;
+  const { walk, dataset, context } = walkContext;
   const served: Served = { answers: 0, inRow: 0, unserved: [], failure: undefined, hasTimedOut: false };
   const { subjects, paginator } = walk;
   const { inFlight } = context.api;
   const stored = Cursor.safeParse(walkContext.stored).data;
-  const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
+  const seen = asksForSeen(walkContext);
   const unserved = walkContext.priority === 'backfill';
   const onlyWatched = subjects.watched && !seen;
   const name = { dataset: dataset.name, walk: walk.name, onlyWatched, unserved };
@@ -86,6 +86,11 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
   await walkContext.keep(cursorNow());
   await setAside(walkContext, served, cursorNow(), true);
   return served.failure;
+}
+
+/** False if only watched subjects are asked for. */
+function asksForSeen({ walk: { subjects }, choices }: WalkContext<LookupWalk>): boolean {
+  return subjects.onlyIfSeen !== true || choices.accounts === 'seen';
 }
 
 /** What the server has served of a walk. */
