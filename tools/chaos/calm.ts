@@ -73,6 +73,16 @@ async function calmWith(run: Run, client: pg.Client): Promise<Findings> {
   return { problems, quarantined, rows, rowsLeft: left.rows };
 }
 
+/** True if every dataset covers the whole range. */
+async function isCovered(run: Run, client: pg.Client): Promise<boolean> {
+  const { from, to } = run.plan.range;
+  const { rows } = await client.query(
+    `select from etl.coverage where scope = '' and pass = 0 and dataset = any($1) and covered @> int8range($2, $3)`,
+    [DATASETS, from, to],
+  );
+  return rows.length === DATASETS.length;
+}
+
 /** Takes up the backfill until it says that nothing is missing. */
 async function finish(run: Run, client: pg.Client): Promise<string[]> {
   const { from, to } = run.plan.range;
@@ -83,6 +93,9 @@ async function finish(run: Run, client: pg.Client): Promise<string[]> {
     const flags = { from: String(from), to: String(to), only: DATASETS, quiet: true };
     const result = await carryOut(run, (invocation) => backfill(invocation, flags));
     if (result.code === 0) return [];
+    // Records in quarantine make a run incomplete: they are read again later, when the source sends them right.
+    const isHeldByRecords = result.code === 3 && (await countQuarantined(client)) > 0;
+    if (isHeldByRecords && (await isCovered(run, client))) return [];
     said = result.said;
   }
   return [`the crawl cannot be finished: ${said}`];
