@@ -15,12 +15,13 @@ const START = Date.UTC(2026, 6, 1) / 1000;
 const STREAM = { dataset: 'blocks', scope: '', pass: 0 };
 
 const Place = z.object({ seqno: z.number(), second: z.coerce.number() });
+const First = Place.extend({ root_hash: z.string() });
 const Blocks = z.object({ blocks: z.array(z.looseObject({ gen_utime: z.coerce.number() })) });
 const Info = z.looseObject({ first: z.looseObject({}) });
 
 let network: NetworkProof;
 /** Where the index begins, since the server has forgotten what is older. */
-let first: z.infer<typeof Place> | undefined;
+let first: z.infer<typeof First> | undefined;
 
 beforeAll(async () => {
   network = await openNetworkProof({
@@ -45,11 +46,11 @@ beforeEach(() => {
 /** What a server says that has dropped its oldest blocks. */
 function forget({ path }: ApiRequest, response: HttpResponse): HttpResponse {
   if (first === undefined || response.status !== 200) return response;
-  const { seqno, second } = first;
+  const { seqno, second, root_hash } = first;
   const said: unknown = JSON.parse(response.body.toString());
   if (path.endsWith('/masterchainInfo')) {
     const info = Info.parse(said);
-    const begin = { ...info.first, seqno, gen_utime: String(second) };
+    const begin = { ...info.first, seqno, root_hash, gen_utime: String(second) };
     return { ...response, body: JSON.stringify({ ...info, first: begin }) };
   }
   if (!/blocks|masterchainBlockShardState/.test(path)) return response;
@@ -96,9 +97,9 @@ test('what was read before the index began later is neither proved nor taken for
   await neverHad(`t.utime < to_timestamp(${lacking.from})`);
   const span = { from: lacking.from, to: range.to };
   const [begin] = await store.database.rows(
-    sql`select seqno, extract(epoch from utime)::int8 as second from ton.blocks
+    sql`select seqno, root_hash, extract(epoch from utime)::int8 as second from ton.blocks
         where workchain = -1 and utime >= to_timestamp(${range.from + 200}) order by seqno limit 1`,
-    Place,
+    First,
   );
   first = begin;
   const crawl = await openTestCrawl(store, simulator.url);

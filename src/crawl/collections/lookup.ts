@@ -68,6 +68,8 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     const due = await readDueSubjects(context.database, {
       ...name,
       before: gathered,
+      // What was not served alone is asked for once in a walk: it is set aside as soon as others are served, or in the end.
+      except: served.unserved.map(({ key }) => key),
       limit: limit * batches,
       after,
     });

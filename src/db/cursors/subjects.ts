@@ -104,6 +104,8 @@ interface DueOptions extends LookupName {
   /** Those that were asked for since then are not due again, unix seconds: within a run everything is asked once. */
   readonly before: number;
   readonly onlyWatched: boolean;
+  /** These are not due. */
+  readonly except?: readonly string[];
   /** True: what was set aside is due at once. */
   readonly unserved: boolean;
   readonly limit: number;
@@ -129,12 +131,12 @@ function isOf(dataset: string, walk: string): SQL {
 
 /** The next subjects to ask for: those that became due last, and as many or more in the order of their names. */
 export async function readDueSubjects(session: Session, options: DueOptions): Promise<DueSubjects> {
-  const { dataset, walk, onlyWatched, unserved, before, limit, after } = options;
+  const { dataset, walk, onlyWatched, unserved, before, except = [], limit, after } = options;
   const { subject, fields, asked_at, again_at } = lookups;
   const watched = onlyWatched ? sql`and ${subject} in (select ${watch.address} from ${watch})` : sql``;
   const select = sql`
     select ${subject} as key, ${fields} from ${lookups} where ${isOf(dataset, walk)} ${watched}
-      and (${asked_at} is null or ${asked_at} < to_timestamp(${before}::float8))`;
+      and ${subject} not in (${texts(except)}) and (${asked_at} is null or ${asked_at} < to_timestamp(${before}::float8))`;
   const newest = await session.rows(
     sql`${select} and ${again_at} <= clock_timestamp() order by ${again_at} desc, ${subject} limit ${Math.floor(limit / 2)}`,
     Due,
