@@ -60,6 +60,15 @@ end $$;
 comment on function etl.looked_up(text, timestamptz, timestamptz) is
   'Of how many subjects that the watch list and stored rows name between two times (default: ever) a look-up knows the answer: those that were asked for, or have a row. Of each relation only the newest million rows are looked through. No row for datasets that look up nothing.';
 
+create or replace function etl.begun(dataset text) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select exists (select from etl.coverage c where c.dataset = begun.dataset and c.pass = 0 and not isempty(c.covered))
+    or exists (select from etl.cursors c where c.dataset = begun.dataset and c.cursor is not null)
+    or exists (select from etl.lookups l where l.dataset = begun.dataset and l.asked_at is not null)
+$$;
+comment on function etl.begun(text) is
+  'Whether the reading of a dataset has begun: a second of a stream is covered, a page of a list was read, or a subject was looked up. It does not say that all is known: etl.fed does.';
+
 drop function if exists etl.fed(text, timestamptz, timestamptz);
 create or replace function etl.fed(relation text, "from" timestamptz default null, "to" timestamptz default null,
   reader name default current_user)
@@ -105,8 +114,7 @@ begin
       || format('Run: %snpx toncenter-etl backfill --only %s, or name it in ETL_DATASETS of sync%s',
         case when d.only_if_seen then 'ETL_ACCOUNTS=seen ' end, d.dataset,
         case when d.only_if_seen then ', with ETL_ACCOUNTS=seen' end)
-    from (select exists (select from etl.cursors c where c.dataset = d.dataset and c.cursor is not null)
-        or exists (select from etl.lookups l where l.dataset = d.dataset and l.asked_at is not null) as begun) b
+    from (select etl.begun(d.dataset) as begun) b
     left join lateral etl.looked_up(d.dataset, fed."from", fed."to") l on true
     where d.kind = 'list') s
   where f.relation = name

@@ -44,6 +44,7 @@ const FIELDS = new Set([
   ...['code', 'reason', 'hint', 'what', 'status', 'path', 'request', 'size', 'smaller'],
   ...['walk', 'offset', 'limit', 'seqno'],
   ...['head', 'watermark', 'waitingFor', 'network', 'database', 'worker', 'rps', 'rate', 'signal'],
+  ...['host', 'until', 'leases', 'copies', 'example'],
   ...['directory', 'intended', 'dataDir', 'free', 'minFree', 'port', 'pid', 'version', 'listen', 'url'],
 ]);
 

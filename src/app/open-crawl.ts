@@ -204,7 +204,7 @@ function warnOfUnfit(logger: Logger): (event: PageEvent) => void {
       if (warned.has(key) || warned.size >= MOST_REASONS) continue;
       warned.add(key);
       logger.warn(
-        { dataset, path: place, reason, records: unfit.length, of: records },
+        { dataset, path: place, reason, found: unfit.length, records },
         'records do not fit the schema and go to quarantine',
       );
     }

@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress } from '../ton/address.ts';
+import { formatAddress, isFriendly, parseAddress } from '../ton/address.ts';
 import type { Store } from '../app/store.ts';
 import { MAINNET, readNetwork } from '../db/connection/network.ts';
 import { addWatch, readWatched, removeWatch } from '../db/cursors/watch-list.ts';
@@ -16,7 +16,8 @@ export function watchAdd(
   return withWatchList(invocation, async (store, testnet) => {
     const address = parseAddress(text, { testnet });
     await addWatch(store.database, address, note);
-    console.log(`watching  ${address} (${formatAddress(address, { testnet })})`);
+    const friendly = isFriendly(text) ? text.trim() : formatAddress(address, { testnet });
+    console.log(`watching  ${address} (${friendly})`);
   });
 }
 

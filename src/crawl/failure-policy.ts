@@ -51,10 +51,15 @@ export async function readUnlessRefused(
     if (stop.finishing.aborted || error instanceof LeaseLostError) return undefined;
     if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
     await recordFailure(context.database, stream, error).catch(() => undefined);
-    if (!concernsRun(error) || ANSWERED_WRONGLY.has(error.code)) return error;
+    if (isOfOneAlone(error)) return error;
     if (isOfSource(error) && (await answersElse(context, stop))) return error;
     throw error;
   }
+}
+
+/** True for what the API says, or fails to say, of one request: another range or dataset may fare better. */
+export function isOfOneAlone(error: EtlError): boolean {
+  return !concernsRun(error) || ANSWERED_WRONGLY.has(error.code);
 }
 
 /** What a source says for all it has, or a gateway for what lies behind one endpoint. */

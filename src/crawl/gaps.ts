@@ -240,7 +240,7 @@ export async function lookBeforeReading(
     left -= looked.pages;
     if (looked.until >= range.to && left > 0) continue;
     logger.info(
-      { from: formatTime(looked.until) },
+      { since: formatTime(looked.until) },
       'gaps of the source are not looked for behind this time: choose blocks too, or a shorter range',
     );
     return;

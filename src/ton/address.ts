@@ -77,6 +77,11 @@ function parseFriendly(word: string, testnet: boolean | undefined): string {
   return rawOf(bytes);
 }
 
+/** True of the form that wallets and explorers show, whatever it is marked for. */
+export function isFriendly(text: string): boolean {
+  return FRIENDLY.test(text.trim());
+}
+
 interface AddressWriting {
   /** Whether money sent to it is to come back where the account cannot take it: EQ… (true) or UQ… . */
   readonly bounceable?: boolean;

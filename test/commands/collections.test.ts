@@ -42,7 +42,7 @@ test('lists and look-ups need no range; status and datasets tell of them; others
   expect(label).toEqual({ label: 'the richest', balance: account!.balance });
 
   const status = await run('status');
-  expect(status.stdout).toMatch(/jetton_masters +\d+ +0 +list whole/);
+  expect(status.stdout).toMatch(/jetton_masters +\d+ +0 +list: whole /);
   expect(status.stdout).toMatch(/account_states +1 .*1 known, 0 unknown to the source, 0 due/);
   const json = JSON.parse((await run('status', '--json')).stdout) as { collections: { dataset: string }[] };
   expect(json.collections.map(({ dataset }) => dataset)).toContain('account_transactions');

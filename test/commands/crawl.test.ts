@@ -239,6 +239,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 const CUT = 'cut       validator_events: 2026-05-01T01:';
+const HELD = String.raw`masterchain block \d+ is missing, though the source shows blocks of 2026-05-01T01:29:5\dZ\. Run the command again`;
 const AS_FAR = 'complete as far as it can be read: 2026-05-01';
 test.each([
   // An hour and a half is there, and events are read a quarter of an hour behind the chain.
@@ -248,8 +249,8 @@ test.each([
   ['2026-05-01T02:00Z', 0, 'no', ['cut: newer', CUT, AS_FAR]],
   // The watermark stands: what lies behind it is old, and cannot be read all the same.
   ['2026-05-01T01:09Z', 3, 'a', [CUT, 'incomplete: 2026-05-01']],
-  ['2026-05-01T01:09:50Z', 3, 'a', ['cut: newer', CUT, 'incomplete: 2026-05-01']],
-  ['2026-05-01T01:20Z', 0, 'a', ['cut: newer', CUT, AS_FAR]],
+  ['2026-05-01T01:09:58Z', 3, 'a', [`cut: newer.* ${HELD}`, CUT, 'incomplete: 2026-05-01']],
+  ['2026-05-01T01:20Z', 3, 'a', [`cut: newer.* ${HELD}`, CUT, 'incomplete: 2026-05-01']],
 ])(
   'says what of a range up to %s cannot be read yet, and ends with %d where %s block is missing',
   async (to, expected, missing, lines) => {
@@ -288,7 +289,7 @@ describe('--quiet', () => {
 
   test('says on stderr what is missing, and what it was warned of', async () => {
     await serve();
-    const run = await cli.ask([...QUARTER, '--quiet', '--max-requests', '3'], settings(LOUD));
+    const run = await cli.ask([...QUARTER, '--quiet', '--max-requests', '5'], settings(LOUD));
     expect([run.code, run.stdout]).toEqual([3, '']);
     expect(run.stderr).toMatch(/^missing {3}transactions: /m);
     expect(run.stderr).toMatch(/^incomplete: /m);

@@ -111,7 +111,13 @@ describe('jobs of streams without a checksum', () => {
   });
 
   it('are read for one pool at a time where the endpoint wants it', () => {
-    expect(nominatorPoolEvents.scopes).toEqual({ param: 'pool', column: 'pool_address', from: 'pools' });
+    expect(nominatorPoolEvents.scopes).toEqual({
+      param: 'pool',
+      column: 'pool_address',
+      from: 'pools',
+      // The pools themselves stake: `plan` meets them there before any is known.
+      seenIn: { dataset: 'validator_events', member: 'stake_holder_address' },
+    });
   });
 });
 

@@ -1,10 +1,11 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readBusyMoments } from '../../db/read/busy-moments.ts';
 import { keepEstimate, type Guess } from '../../db/read/estimates.ts';
-import { concernsRun, EtlError } from '../../errors.ts';
+import { EtlError } from '../../errors.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+import { isOfOneAlone } from '../failure-policy.ts';
 import { missingOf } from '../streams/missing.ts';
 import type { Reach } from '../streams/reach.ts';
 import { streamOf, streamsOf } from '../streams/streams.ts';
@@ -86,7 +87,7 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
 
 /** What the API does not answer of one dataset, it may answer of the others. */
 function whyUnknown(error: unknown): EtlError {
-  if (error instanceof EtlError && !concernsRun(error)) return error;
+  if (error instanceof EtlError && isOfOneAlone(error)) return error;
   throw error;
 }
 

@@ -20,13 +20,19 @@ export async function coveredBy(session: Session, dataset: string, range: Range)
   return row?.spans ?? [];
 }
 
-/** True of a list or look-up whose own dataset has begun to read it: only then no rows mean anything. */
+/**
+ * True of a list or look-up whose own dataset has begun to read it, and whose rows the role sees: only then no rows mean
+ * anything. All that is seen need not be known: of a large network it seldom is.
+ */
 export async function isRead(session: Session, table: string): Promise<boolean> {
   const [row] = await session.rows(
-    sql`select coalesce(bool_and(fed), false) as fed from etl.fed(${table})`,
-    z.object({ fed: z.boolean() }),
+    sql`
+      select coalesce(bool_and(
+        etl.begun(d.dataset) and not exists (select from etl.hidden_from(current_user, d.tables))), false) as read
+      from etl.feeds f join etl.datasets d on d.dataset = f.dataset where f.relation = ${table}`,
+    z.object({ read: z.boolean() }),
   );
-  return row?.fed ?? false;
+  return row?.read ?? false;
 }
 
 /**
