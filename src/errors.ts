@@ -68,6 +68,9 @@ export class BadResponseError extends ApiUnavailableError {
   override readonly code: string = 'bad_response';
 }
 
+/** A row does not follow from another that the source shows: smaller parts, read without what joins them, would hide that. */
+export class NotJoinedError extends BadResponseError {}
+
 /** 429: the budget is spent. */
 export class RateLimitedError extends ApiUnavailableError {
   override readonly code: string = 'rate_limited';
@@ -208,7 +211,7 @@ export function concernsRun({ retryable, exitCode }: EtlError): boolean {
  * served, or a page not in time, or nothing that makes sense.
  */
 export function mayConcernPage(error: unknown): error is EtlError {
-  if (error instanceof RateLimitedError) return false;
+  if (error instanceof RateLimitedError || error instanceof NotJoinedError) return false;
   return (
     error instanceof ApiUnavailableError ||
     error instanceof RequestRefusedError ||

@@ -1,7 +1,7 @@
 import type { Predecessor } from '../dataset/paginator.ts';
 import { keepGap, readGaps, renewGap, type Gap } from '../db/coverage/gaps.ts';
 import { blocksNotStored } from '../db/read/bounding-blocks.ts';
-import { BadResponseError, EtlError } from '../errors.ts';
+import { BadResponseError, EtlError, NotJoinedError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
 import { blockKey } from '../ton/block-key.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
@@ -20,7 +20,7 @@ const PAUSE_MS = 1000;
 const OF_MASTERCHAIN = { workchain: MASTERCHAIN };
 
 /** A block is not there though others follow from it. */
-class MissingBlockError extends BadResponseError {
+class MissingBlockError extends NotJoinedError {
   /** The second of the block that follows from it. */
   readonly namedAt: number;
 

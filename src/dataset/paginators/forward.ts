@@ -1,4 +1,4 @@
-import { BadResponseError } from '../../errors.ts';
+import { BadResponseError, NotJoinedError } from '../../errors.ts';
 import type { Joins, Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from '../paginator.ts';
 import { formatTime, spanOfSecond, type Range } from '../../range.ts';
 import { nextLength } from './next-length.ts';
@@ -203,8 +203,8 @@ function goOnAtGap(cursor: ForwardCursor, gapAt: number): Step<ForwardCursor> {
   return complete(cursor, gapAt);
 }
 
-function notJoined({ at }: ForwardCursor): BadResponseError {
-  return new BadResponseError(`no row joins what lies at ${formatTime(at)} to what follows it`);
+function notJoined({ at }: ForwardCursor): NotJoinedError {
+  return new NotJoinedError(`no row joins what lies at ${formatTime(at)} to what follows it`);
 }
 
 /** `until` is where the page's own links end: beyond it a successor may have been cut off. */
