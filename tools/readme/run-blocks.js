@@ -116,8 +116,7 @@ try {
       // Afterwards it would find that the daemon has been stopped.
       await run('npx toncenter-etl doctor --json', settings);
       await runSync(block, settings);
-    }
-    else await run(block, settings);
+    } else await run(block, settings);
   }
   for (const command of ['status', 'datasets transactions', '--version'])
     await run(`npx toncenter-etl ${command}`, settings);
