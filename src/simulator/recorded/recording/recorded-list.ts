@@ -57,8 +57,9 @@ export class RecordedList {
 
   /** The part of a window that was not recorded begins here; undefined where all of it was. */
   missing({ time, lt }: RecordedWindow): number | undefined {
-    // A part of one second is asked for only after a full page of it; other logical times are those of the seconds.
-    if (lt.first > 0n && time.first === time.last) return undefined;
+    // A part of a second that filled a page is asked for by logical time; other logical times are those of the seconds.
+    const isOneSecond = lt.first > 0n && time.first === time.last;
+    if (isOneSecond && [...this.entries.values()].some((entry) => entry.time === time.first)) return undefined;
     let at = time.first;
     for (const { first, last } of this.answered.toSorted((a, b) => a.first - b.first))
       if (first <= at && last >= at) at = last + 1;
