@@ -256,7 +256,9 @@ describe('an aborted signal', () => {
   test('ends a wait between attempts', async () => {
     const stop = new AbortController();
     api.answer(json({}, 502));
-    const result = failureOf(api.client().get({ ...blocks, signal: stop.signal }));
+    const sleep = (_: number, signal: AbortSignal | undefined) => systemClock.sleep(60_000, signal);
+    const client = api.client({ clock: { ...systemClock, sleep } });
+    const result = failureOf(client.get({ ...blocks, signal: stop.signal }));
     await expect.poll(() => api.seen).toHaveLength(1);
     stop.abort(reason);
     expect(await result).toBe(reason);

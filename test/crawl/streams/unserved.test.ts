@@ -116,7 +116,7 @@ describe.each(['1.2', '1.3'] as const)('of build %s', (build) => {
       await endPauses(store.database, [name], RANGE);
       simulator.stats.clear();
       expect(await crawl(name)).toEqual([RANGE]);
-      expect(simulator.stats.byPath.get(path)).toBeLessThanOrEqual(2 * bad.length);
+      expect(simulator.stats.byPath.get(path)).toBeLessThanOrEqual(3 * bad.length);
       expect(await stored(name, member)).toEqual(truth);
       expect(await refused()).toEqual([]);
     },
