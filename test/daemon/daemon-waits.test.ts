@@ -100,7 +100,7 @@ describe('the daemon', () => {
       ['alter table etl.coverage rename to lost', 'alter table etl.lost rename to coverage'],
       [
         `create function etl.broken() returns trigger language plpgsql as
-           $$ begin raise exception 'a page is broken' using errcode = 'XX001'; end $$;
+           $$ begin raise exception 'could not read a block' using errcode = '58030'; end $$;
          create trigger broken before insert on etl.pages for each row execute function etl.broken()`,
         'drop function etl.broken() cascade',
       ],
