@@ -59,7 +59,8 @@ export class RecordedList {
   missing({ time, lt }: RecordedWindow): number | undefined {
     // A part of a second that filled a page is asked for by logical time; other logical times are those of the seconds.
     const isOneSecond = lt.first > 0n && time.first === time.last;
-    if (isOneSecond && [...this.entries.values()].some((entry) => entry.time === time.first)) return undefined;
+    if (isOneSecond && [...this.entries.values()].some((entry) => entry.time === time.first))
+      return undefined;
     let at = time.first;
     for (const { first, last } of this.answered.toSorted((a, b) => a.first - b.first))
       if (first <= at && last >= at) at = last + 1;
