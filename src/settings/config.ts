@@ -106,8 +106,7 @@ export interface Config {
   /** Whose states are looked up, and whether with code and data. */
   readonly choices: Choices;
   readonly datasets: readonly string[];
-  /** `head`, `first` or a time, as given. */
-  /** Undefined: what the database has, from an earlier start; the head at the first one. */
+  /** `head`, `first` or a time, as given; undefined: what the database has from an earlier start, or the head at the first one. */
   readonly since: string | undefined;
   /** Seconds. */
   readonly freshness: number;
