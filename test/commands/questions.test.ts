@@ -247,7 +247,9 @@ describe('why', () => {
     const { code, stdout } = await ask('why', hash, '--at', '2026-05-02T10:00Z');
     expect(stdout).toMatch(/absent +no row has it in .*messages\.hash/);
     expect(stdout).toContain('not read    transactions has never covered 2026-05-02T10:00:00Z');
-    expect(stdout).toContain('toncenter-etl backfill --from 1777716000 --to 1777716001 --only transactions');
+    expect(stdout).toContain(
+      'toncenter-etl backfill --from 2026-05-02T10:00:00Z --to 2026-05-02T10:00:01Z --only transactions',
+    );
     expect(code).toBe(3);
     expect(simulator.stats.total - before).toBeLessThan(100);
   });

@@ -6,7 +6,7 @@ import { FAULT_LINES } from '../../simulator/read-fault.ts';
 import { examples } from './words.ts';
 
 const faultLine = ([name, does]: readonly [string, string]) =>
-  wrap(`  ${name.padEnd(18)} ${does}`, 100, ' '.repeat(21));
+  wrap(`  ${name.padEnd(18)} ${does}`, 80, ' '.repeat(21));
 
 export function registerSimulate(program: Command): void {
   program
@@ -32,7 +32,8 @@ export function registerSimulate(program: Command): void {
     .addHelpText(
       'after',
       `
-Faults. They take a probability from 0 to 1, such as --fault badGateway=0.05, if nothing else is said:
+Faults. Each takes a probability from 0 to 1, such as --fault badGateway=0.05,
+if nothing else is said:
 ${FAULT_LINES.map(faultLine).join('\n')}
 ${examples(
   'toncenter-etl simulate --live --port 8090',
