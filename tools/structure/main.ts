@@ -3,18 +3,25 @@ import { withRevision } from './extract-revision.ts';
 import { measure, type Measure } from './measures.ts';
 import { roomsDiagram } from './rooms-diagram.ts';
 import { readTree } from './tree.ts';
+import { measureWalks } from './walks.ts';
 
 /*
- * `npm run structure [-- --base REVISION] [--names]`: measures how the source is laid out. With a base, two columns:
- * before and after. `--names` prints what was counted. `--diagram` prints the rooms for docs/architecture.md instead.
+ * `npm run structure [-- --base REVISION] [--names] [--walks]`: measures how the source is laid out. With a base, two
+ * columns: before and after. `--names` prints what was counted. `--walks` runs the program, too, and counts the files that
+ * a page and `sync` pass. `--diagram` prints the rooms for docs/architecture.md instead.
  */
 
 const { values } = parseArgs({
-  options: { base: { type: 'string' }, diagram: { type: 'boolean' }, names: { type: 'boolean' } },
+  options: {
+    base: { type: 'string' },
+    diagram: { type: 'boolean' },
+    names: { type: 'boolean' },
+    walks: { type: 'boolean' },
+  },
 });
 const root = process.cwd();
 const tree = readTree(root);
-const after = measure(tree);
+const after = [...measure(tree), ...(values.walks === true ? await measureWalks(root, tree, {}) : [])];
 const before =
   values.base === undefined
     ? undefined

@@ -16,6 +16,9 @@ export function measure(tree: Tree): Measure[] {
     ...linesOf(tree),
     ...foldersOf(tree),
     ...roomsOf(tree),
+    ...deeperRoomsOf(tree),
+    counted('file names used twice', repeatedFileNames(tree)),
+    { name: 'files that name the setting TONCENTER_RPS', ...filesThatName(tree, 'rps') },
     ...usesOf(tree),
     counted(
       'circles of imports, types included',
@@ -41,7 +44,13 @@ function linesOf({ sources }: Tree): Measure[] {
     ];
   });
   const all = sources.reduce((sum, source) => sum + source.lines, 0);
-  return [...areas, { name: 'lines in all', value: all, names: [] }];
+  const own = sources.filter(({ path }) => areaOf(path) === 'src');
+  const rooms = [...grouped(own, ({ path }) => placeIn(path)?.room ?? 'the root')].map(([room, files]) => ({
+    name: `lines of ${room}`,
+    value: files.reduce((sum, source) => sum + source.lines, 0),
+    names: [],
+  }));
+  return [...areas, ...rooms, { name: 'lines in all', value: all, names: [] }];
 }
 
 /** Folders by the files that lie in them directly. */
@@ -86,6 +95,51 @@ function roomsOf({ sources }: Tree): Measure[] {
     counted('rooms of src', [...new Set(product.map(({ path }) => posix.dirname(path)))]),
     counted('arrows between rooms', [...arrows].sort()),
   ];
+}
+
+/**
+ * One floor deeper: the folders inside a room of src/, and the files at its root as one more. What is counted is the pairs
+ * that import each other, and the groups that do so by way of others.
+ */
+function deeperRoomsOf({ sources }: Tree): Measure[] {
+  const uses = new Map<string, number>();
+  for (const { path, imports } of sources)
+    for (const one of imports) {
+      const [from, to] = [placeIn(path), placeIn(one.path)];
+      if (from === undefined || to === undefined || from.room !== to.room || from.folder === to.folder)
+        continue;
+      const arrow = `${from.folder} → ${to.folder}`;
+      uses.set(arrow, (uses.get(arrow) ?? 0) + 1);
+    }
+  const bothWays = [...uses].flatMap(([arrow, there]) => {
+    const [from = '', to = ''] = arrow.split(' → ');
+    const back = uses.get(`${to} → ${from}`);
+    return back === undefined || from > to ? [] : [`${from} ↔ ${to} ${there}/${back}`];
+  });
+  return [counted('folders of one room that import each other', bothWays)];
+}
+
+function placeIn(path: string): { readonly room: string; readonly folder: string } | undefined {
+  const [, room, inside] = /^src\/([^/]+)\/(?:([^/]+)\/)?/.exec(path) ?? [];
+  if (room === undefined || areaOf(path) !== 'src') return undefined;
+  return { room, folder: inside === undefined ? room : `${room}/${inside}` };
+}
+
+function repeatedFileNames({ sources }: Tree): string[] {
+  const paths = sources.map(({ path }) => path).filter((path) => areaOf(path) === 'src');
+  const byName = grouped(paths, (path) => posix.basename(path));
+  return [...byName].filter(([, all]) => all.length > 1).map(([name, all]) => `${name}: ${all.join(', ')}`);
+}
+
+function grouped<T>(things: readonly T[], keyOf: (thing: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of things) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+  return groups;
+}
+
+function filesThatName({ sources }: Tree, word: string): Pick<Measure, 'value' | 'names'> {
+  const names = sources.filter(({ path, words }) => areaOf(path) === 'src' && words.has(word));
+  return { value: names.length, names: names.map(({ path }) => path) };
 }
 
 function usesOf(tree: Tree): Measure[] {

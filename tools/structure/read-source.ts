@@ -25,6 +25,8 @@ export interface Source {
   /** Names of the interfaces, type aliases, classes and enums that are declared. */
   readonly types: readonly string[];
   readonly functions: readonly FunctionSize[];
+  /** Every identifier of the file. */
+  readonly words: ReadonlySet<string>;
 }
 
 /** Reads a TypeScript file; nothing is resolved beyond relative paths, which name their extension. */
@@ -39,6 +41,7 @@ export function readSource(path: string, text: string): Source {
     exports: found.exported.map((name) => ({ name, used: (found.words.get(name) ?? 0) > 1 })),
     types: found.types,
     functions: found.functions,
+    words: new Set(found.words.keys()),
   };
 }
 

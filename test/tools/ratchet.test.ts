@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+import { measure } from '../../tools/structure/measures.ts';
+import { readTree } from '../../tools/structure/tree.ts';
+
+/** What may not grow. If a change makes one of these smaller, lower the number with it. */
+const LIMITS = {
+  'files, src without simulator': 593,
+  'lines, src without simulator': 48_919,
+  'product files with one importer': 250,
+  'folders of one room that import each other': 25,
+  'file names used twice': 51,
+  'files that name the setting TONCENTER_RPS': 29,
+  'circles of imports, types included': 0,
+};
+
+test.each(Object.entries(LIMITS))('%s: at most %i', (name, limit) => {
+  const found = measures.find((one) => one.name === name);
+  expect(found?.value).toBeLessThanOrEqual(limit);
+});
+
+const measures = measure(readTree(packageRoot));

@@ -1,0 +1,110 @@
+import { subscribe } from 'node:diagnostics_channel';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { Session } from 'node:inspector';
+import pg from 'pg';
+
+/*
+ * Loaded before the program (`node --import`): writes which files a process passes, as JSON lines, to WALK_OUTPUT.
+ *
+ *   page   files with a function that was called between the response that WALK_PATH names and the commit of its
+ *          rows, and those that wait for that commit
+ *   stack  files on the stack of the first commit of rows, from the command on; stacks cross awaits
+ *
+ * V8's counts of calls are read at the two borders, which sets them to zero: what is called while modules load is left
+ * out that way, and types have no calls.
+ */
+
+const output = process.env['WALK_OUTPUT'] ?? '/dev/stdout';
+const path = process.env['WALK_PATH'] ?? '';
+const session = new Session();
+session.connect();
+session.post('Profiler.enable');
+session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+Error.stackTraceLimit = 500;
+
+interface Coverage {
+  readonly result: readonly {
+    readonly url: string;
+    readonly functions: readonly {
+      readonly functionName: string;
+      readonly ranges: readonly { readonly startOffset: number; readonly count: number }[];
+    }[];
+  }[];
+}
+
+/** Files with a function that was called since the last time; the function of a module itself begins at 0. */
+function takeCalled(): string[] {
+  let files: string[] = [];
+  session.post('Profiler.takePreciseCoverage', (_error, taken: Coverage) => {
+    files = taken.result
+      .filter(({ functions }) =>
+        functions.some(
+          ({ ranges: [whole] }) => whole !== undefined && whole.startOffset > 0 && whole.count > 0,
+        ),
+      )
+      .map(({ url }) => url);
+  });
+  return ours(files);
+}
+
+function ours(urls: readonly string[]): string[] {
+  const found = urls.map((url) => /\/((?:src|jobs)\/[^?:)]*)\.js/.exec(url)?.[1]);
+  return [...new Set(found.filter((one) => one !== undefined))].map((one) => `${one}.ts`);
+}
+
+let isOpen = false;
+subscribe('undici:request:trailers', (message) => {
+  const { request } = message as { request: { path: string } };
+  if (path === '' || !request.path.startsWith(path)) return;
+  takeCalled();
+  isOpen = true;
+});
+
+/** True after the statement that follows the rows of a page in their transaction. */
+let isCovered = false;
+let recorded = false;
+// Typed with overloads that a replacement cannot satisfy.
+const prototype = pg.Client.prototype as unknown as Record<
+  'query',
+  (this: unknown, ...args: unknown[]) => unknown
+>;
+const query = prototype.query;
+prototype.query = function (this: unknown, ...args: unknown[]) {
+  const text = textOf(args[0]);
+  if (text.startsWith('insert into "etl"."coverage"')) isCovered = true;
+  if (/^commit\b/i.test(text) && isCovered && !recorded && (path === '' || isOpen)) record();
+  return query.apply(this, args);
+};
+
+/** The loops of the daemon are waited for by its stop alone: their stacks begin where it says that it has started. */
+let started: string[] = [];
+const { writeSync } = fs as unknown as Record<'writeSync', (...args: unknown[]) => unknown>;
+Object.assign(fs, {
+  writeSync: (...args: unknown[]) => {
+    if (started.length === 0 && String(args[1]).includes('"daemon started"')) started = stackOfFiles();
+    return writeSync(...args);
+  },
+});
+syncBuiltinESMExports();
+
+function stackOfFiles(): string[] {
+  return ours((new Error().stack ?? '').split('\n'));
+}
+
+function record(): void {
+  recorded = true;
+  const stack = [...new Set([...stackOfFiles(), ...started])];
+  write({ walk: 'stack', files: stack });
+  if (path !== '') write({ walk: 'page', files: [...new Set([...takeCalled(), ...stack])] });
+}
+
+function textOf(given: unknown): string {
+  if (typeof given === 'string') return given.trim();
+  if (typeof given !== 'object' || given === null || !('text' in given)) return '';
+  return typeof given.text === 'string' ? given.text.trim() : '';
+}
+
+function write(record: object): void {
+  fs.writeFileSync(output, `${JSON.stringify(record)}\n`, { flag: 'a' });
+}

@@ -1,0 +1,140 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import type { Readable } from 'node:stream';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import type { Measure } from './measures.ts';
+import type { Tree } from './tree.ts';
+
+const FROM = '2026-01-01';
+const RECORDER = 'tools/structure/record-walk.ts';
+
+/**
+ * Counts the files that are passed by one page of transactions, from its response to the commit after its COPY, and by
+ * `sync`, from the command to its first commit. The program runs for it, a file of JavaScript for each of its own, against
+ * a simulated network and the database of `environment`.
+ */
+export async function measureWalks(
+  root: string,
+  { sources }: Tree,
+  environment: Readonly<Record<string, string>>,
+): Promise<Measure[]> {
+  const place = mkdtempSync(join(tmpdir(), 'toncenter-etl-walks-'));
+  try {
+    const files = sources.map(({ path }) => path).filter((path) => /^(src|jobs)\/.*(?<!\.d)\.ts$/.test(path));
+    for (const path of [...files, RECORDER]) transpile(root, place, path);
+    for (const name of ['node_modules', 'package.json', 'migrations', 'web'])
+      symlinkSync(join(root, name), join(place, name));
+    return await walk(place, environment);
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+function transpile(root: string, place: string, path: string): void {
+  const { outputText } = ts.transpileModule(readFileSync(join(root, path), 'utf8'), {
+    fileName: path,
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+      rewriteRelativeImportExtensions: true,
+    },
+  });
+  const to = join(place, path.replace(/\.ts$/, '.js'));
+  mkdirSync(dirname(to), { recursive: true });
+  writeFileSync(to, outputText);
+}
+
+async function walk(place: string, environment: Readonly<Record<string, string>>): Promise<Measure[]> {
+  const program = join(place, 'src/cli.js');
+  const simulator = spawn(process.execPath, [program, 'simulate', '--from', FROM], { env: variables() });
+  try {
+    const url = await addressIn(simulator.stdout);
+    const settings = {
+      TONCENTER_NETWORK: url,
+      TONCENTER_RPS: '50',
+      ETL_SINCE: FROM,
+      ETL_DATASETS: 'transactions',
+    };
+    const run = (args: readonly string[], path: string) =>
+      record(place, { args: [program, ...args], settings: { ...environment, ...settings }, path });
+    const range = ['--from', `${FROM}T00:10:00Z`, '--to', `${FROM}T00:10:10Z`];
+    const page = await run(['backfill', ...range, '--only', 'transactions'], '/api/v3/transactions');
+    const sync = await run(['sync'], '');
+    return [
+      counted('files a page passes, response to COPY', page.get('page')),
+      counted('files from sync to its first commit', sync.get('stack')),
+    ];
+  } finally {
+    simulator.kill();
+  }
+}
+
+/** The first address that a program prints; what it prints later is dropped. */
+function addressIn(output: Readable): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    output.on('data', (chunk) => {
+      said += String(chunk);
+      const [url] = /http:\/\/[\d.:]+(?=\s)/.exec(said) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+    output.once('end', () => reject(new Error(`The simulator named no address: ${said}`)));
+  });
+}
+
+function counted(name: string, names: readonly string[] = []): Measure {
+  return { name, value: names.length, names };
+}
+
+interface Run {
+  readonly args: readonly string[];
+  readonly settings: Readonly<Record<string, string>>;
+  /** Of the request with whose response the walk begins; empty: it begins with the process. */
+  readonly path: string;
+}
+
+/** Runs a command until its walk is recorded. */
+async function record(place: string, { args, settings, path }: Run): Promise<Map<string, string[]>> {
+  const output = join(place, `${args[1] ?? ''}.jsonl`);
+  const env = {
+    ...variables(),
+    ETL_DATA_DIR: join(place, 'data'),
+    ETL_LISTEN: 'off',
+    ...settings,
+    WALK_OUTPUT: output,
+    WALK_PATH: path,
+  };
+  const recorder = join(place, RECORDER.replace(/\.ts$/, '.js'));
+  const child = execFile(process.execPath, ['--import', recorder, ...args], { env, cwd: place });
+  const ended = once(child, 'exit');
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += String(chunk)));
+  for (;;) {
+    const lines = linesOf(output);
+    if (lines.length > 0 || child.exitCode !== null) {
+      child.kill('SIGTERM');
+      await ended;
+      if (lines.length === 0) throw new Error(`\`${args[1] ?? ''}\` ended before its commit: ${said}`);
+      // A page of the same response may be committed in parts: the first is the walk.
+      return new Map(lines.toReversed().map(({ walk: name, files }) => [name, files]));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function linesOf(path: string): { walk: string; files: string[] }[] {
+  try {
+    const lines = readFileSync(path, 'utf8').trim().split('\n');
+    return lines.map((line) => JSON.parse(line) as { walk: string; files: string[] });
+  } catch {
+    return [];
+  }
+}
+
+function variables(): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
+}
