@@ -59,11 +59,13 @@ interface ClientParts {
   readonly record?: string | undefined;
   /** Threads that read pages beside this one; default none. */
   readonly threads?: number;
+  /** From 0 to 1, for the pauses between attempts at a request: none where it is always 0. */
+  readonly random?: () => number;
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
 export function openApi(options: ClientParts): ApiClient {
-  const { config, logger, stop, baseUrl, budget, record, threads = 0 } = options;
+  const { config, logger, stop, baseUrl, budget, record, threads = 0, random = Math.random } = options;
   const recorder = record === undefined ? undefined : openRecorder(record, systemClock);
   const plan = openBudget(options);
   const client = createApiClient({
@@ -76,7 +78,7 @@ export function openApi(options: ClientParts): ApiClient {
     clock: systemClock,
     signal: stop.leaving,
     finishing: stop.finishing,
-    random: Math.random,
+    random,
     attempts: config.attempts,
     recorder,
   });

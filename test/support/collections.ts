@@ -30,7 +30,7 @@ export async function readOnce(
   const { collections } = splitKinds(chooseDatasets(names, all));
   // Stopped before it is opened, a crawl would not open at all.
   const opening = { ...stop, finishing: never.finishing };
-  const crawl = await openTestCrawl(store, url, { stop: opening, maxAttempts: 3 });
+  const crawl = await openTestCrawl(store, url, { stop: opening, maxAttempts: 3, hasty: true });
   try {
     const round = {
       context: crawl.context,

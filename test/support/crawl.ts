@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { openCrawl, type Crawl } from '../../src/app/open-crawl.ts';
+import { systemClock, type Clock } from '../../src/clock.ts';
 import { readConfig, type Config } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset/dataset.ts';
@@ -17,25 +18,42 @@ export const testConfig = (changes: Partial<Config> = {}): Config => ({
   ...changes,
 });
 
+interface CrawlChanges {
+  readonly stop?: Stop;
+  readonly config?: Partial<Config>;
+  readonly maxAttempts?: number;
+  readonly logger?: Logger;
+  /** True: a request is tried again at once, and the clock of the crawl is a hundred times as fast. */
+  readonly hasty?: boolean;
+}
+
 /** A crawl of a test's own at a high rate, without the second that a new budget leaves free. */
 export async function openTestCrawl(
   store: TestStore,
   baseUrl: string,
-  changes: { stop?: Stop; config?: Partial<Config>; maxAttempts?: number; logger?: Logger } = {},
+  changes: CrawlChanges = {},
 ): Promise<Crawl> {
   const config = testConfig({
     ...changes.config,
     ...(changes.maxAttempts !== undefined && { attempts: changes.maxAttempts }),
   });
   await makeBudget(store, new URL(baseUrl).host, config.rps);
-  return openCrawl({
+  const crawl = await openCrawl({
     config,
     store: borrowedStore(store),
     logger: changes.logger ?? silent,
     stop: changes.stop ?? never,
     baseUrl,
+    ...(changes.hasty === true && { random: () => 0 }),
   });
+  return changes.hasty === true ? { ...crawl, context: { ...crawl.context, clock: hastyClock } } : crawl;
 }
+
+/** Sleeps a hundredth of the time. */
+const hastyClock: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
+};
 
 /** A budget of which the first request may go out at once. */
 async function makeBudget({ database }: TestStore, host: string, rps: number): Promise<void> {

@@ -87,16 +87,18 @@ interface NetworkOptions {
   /** Datasets that are read, as far as the network is safe to read. */
   readonly datasets: readonly string[];
   readonly config?: Partial<Config>;
+  /** True: as a test's own crawl that is hasty. */
+  readonly hasty?: boolean;
   /** What is done before anything is read. */
   readonly prepare?: (store: TestStore, simulator: Simulator) => Promise<void>;
 }
 
 /** Opens a network, a database and a crawl, and reads the named datasets. */
 export async function openNetworkProof(options: NetworkOptions): Promise<NetworkProof> {
-  const { network, config, prepare } = options;
+  const { network, config = {}, hasty = false, prepare } = options;
   const [store, simulator] = await Promise.all([openTestStore(), startSimulator(network)]);
   await prepare?.(store, simulator);
-  const crawl = await openTestCrawl(store, simulator.url, config && { config });
+  const crawl = await openTestCrawl(store, simulator.url, { config, hasty });
   const proof = await openProof(store, crawl);
   const datasets = await datasetsNamed(...options.datasets);
   const reach = await proof.reach();

@@ -1,16 +1,15 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { coverStreams } from '../../../src/backfill/cover-streams.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { useNetwork } from '../../support/network.ts';
 import { lackMasterchain } from '../../support/simulator/lack-blocks.ts';
-import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { comparable } from '../../support/rebuild/same-record.ts';
 import { readStored } from '../../support/database/stored.ts';
 
@@ -19,26 +18,12 @@ const START = Date.UTC(2026, 2, 1) / 1000;
 const timeOfBlock = (block: unknown) =>
   Number(z.looseObject({ gen_utime: z.string() }).parse(block).gen_utime);
 
-let store: TestStore;
-let simulator: Simulator;
-
-beforeEach(async () => {
-  store = await openTestStore();
-});
-afterEach(async () => {
-  await simulator.close();
-  await store.close();
-});
-
-async function serve(options: SimulatorOptions): Promise<Simulator> {
-  simulator = await startSimulator({ start: START, duration: 1800, seed: 7, ...options });
-  return simulator;
-}
+const network = useNetwork({ start: START, duration: 1800, seed: 7 });
 
 /** Covers all of the network that is safe to read; the range that was covered. */
 async function crawl(names: string[], rps = 1000): Promise<Range> {
   const datasets = await datasetsNamed(...names);
-  const opened = await openTestCrawl(store, simulator.url, { config: { rps } });
+  const opened = await openTestCrawl(network.store, network.simulator.url, { config: { rps } });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
@@ -46,7 +31,7 @@ async function crawl(names: string[], rps = 1000): Promise<Range> {
     expect(missing).toEqual(new Map());
     const range = reach.range!;
     for (const dataset of datasets)
-      expect(await readCoverage(store.database, streamOf(dataset))).toEqual([range]);
+      expect(await readCoverage(network.store.database, streamOf(dataset))).toEqual([range]);
     return range;
   } finally {
     await opened.close();
@@ -54,11 +39,11 @@ async function crawl(names: string[], rps = 1000): Promise<Range> {
 }
 
 function requestsTo(endpoint: string): number {
-  return simulator.stats.byPath.get(`/api/v3/${endpoint}`) ?? 0;
+  return network.simulator.stats.byPath.get(`/api/v3/${endpoint}`) ?? 0;
 }
 
 async function storedHashes({ from, to }: Range): Promise<string[]> {
-  const rows = await store.database.rows(
+  const rows = await network.store.database.rows(
     sql`select hash from ton.transactions where utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
     z.object({ hash: z.string() }),
   );
@@ -81,20 +66,20 @@ function within<T>(records: readonly T[], time: (record: T) => number, { from, t
 
 describe.each(['1.2', '1.3'] as const)('a backfill from build %s', (build) => {
   test('stores every block, transaction and message member by member', async () => {
-    await serve({ build, load: 3, duration: 600 });
+    await network.serve({ build, load: 3, duration: 600 });
     const range = await crawl(['blocks', 'transactions']);
-    await readStored(store.url, async (stored) => {
+    await readStored(network.store.url, async (stored) => {
       const blocks = within(
         await stored.blocks(),
         (block) => Number((block as { gen_utime: string }).gen_utime),
         range,
       );
       expect(byText(blocks.map((block) => comparable('blocks', block)))).toEqual(
-        byText([...simulator.truth.blocks(range)].map((block) => comparable('blocks', block))),
+        byText([...network.simulator.truth.blocks(range)].map((block) => comparable('blocks', block))),
       );
       const transactions = within(await stored.transactions(), (tx) => (tx as { now: number }).now, range);
       expect(byText(transactions.map((tx) => comparable('transactions', tx)))).toEqual(
-        byText([...simulator.truth.transactions(range)].map((tx) => comparable('transactions', tx))),
+        byText([...network.simulator.truth.transactions(range)].map((tx) => comparable('transactions', tx))),
       );
     });
   });
@@ -108,19 +93,19 @@ describe.each(['1.2', '1.3'] as const)('a backfill from build %s', (build) => {
         { second: START + 401 + 40 * place, count: 3 },
         { second: START + 420 + 40 * place, count },
       ]);
-      await serve({ build, load: 0.2, duration: 600, accounts: 400, ties });
+      await network.serve({ build, load: 0.2, duration: 600, accounts: 400, ties });
       const range = await crawl(['transactions']);
-      const expected = [...simulator.truth.transactions(range)].map(({ hash }) => hash).sort();
+      const expected = [...network.simulator.truth.transactions(range)].map(({ hash }) => hash).sort();
       expect(expected.length).toBeGreaterThan(2 * counts.reduce((sum, count) => sum + count, 0));
       expect(await storedHashes(range)).toEqual(expected);
-      expect(simulator.stats.maxOffset).toBeLessThan(Math.max(...counts) + 1000);
+      expect(network.simulator.stats.maxOffset).toBeLessThan(Math.max(...counts) + 1000);
     },
   );
 });
 
 describe('a backfill', () => {
   test('asks for full pages on a dense range', async () => {
-    await serve({ load: 18, duration: 900 });
+    await network.serve({ load: 18, duration: 900 });
     await crawl(['transactions'], 25);
     const rows = await storedHashes({ from: 0, to: 2 ** 32 });
     expect(rows.length).toBeGreaterThan(10_000);
@@ -129,10 +114,10 @@ describe('a backfill', () => {
   });
 
   test('survives short answers of /blocks without a hole', async () => {
-    await serve({ load: 1, faults: { shortBlocks: 0.5 } });
+    await network.serve({ load: 1, faults: { shortBlocks: 0.5 } });
     const range = await crawl(['blocks']);
-    const expected = simulator.truth.counts(range).blocks;
-    const blocks = await readStored(store.url, (stored) => stored.blocks());
+    const expected = network.simulator.truth.counts(range).blocks;
+    const blocks = await readStored(network.store.url, (stored) => stored.blocks());
     expect(within(blocks, timeOfBlock, range)).toHaveLength(expected);
   });
 
@@ -140,7 +125,7 @@ describe('a backfill', () => {
     const gap = { from: START + 100, to: START + 110 };
     const lacking = lackMasterchain(gap);
     let lacked = 0;
-    await serve({
+    await network.serve({
       load: 1,
       after: (request, response) => {
         if (lacked > 0) return response;
@@ -151,16 +136,16 @@ describe('a backfill', () => {
     });
     const range = await crawl(['blocks']);
     expect(lacked).toBe(1);
-    const stored = await readStored(store.url, (all) => all.blocks());
-    expect(within(stored, timeOfBlock, range)).toHaveLength(simulator.truth.counts(range).blocks);
+    const stored = await readStored(network.store.url, (all) => all.blocks());
+    expect(within(stored, timeOfBlock, range)).toHaveLength(network.simulator.truth.counts(range).blocks);
   });
 
   test('reads what lies before the end of a range while it waits for that', async () => {
-    await serve({ load: 1, duration: 600 });
-    const opened = await openTestCrawl(store, simulator.url);
+    await network.serve({ load: 1, duration: 600 });
+    const opened = await openTestCrawl(network.store, network.simulator.url);
     const datasets = await datasetsNamed('blocks');
     const [stream] = datasets.map((dataset) => streamOf(dataset));
-    const covered = () => readCoverage(store.database, stream!);
+    const covered = () => readCoverage(network.store.database, stream!);
     const [before, range] = [
       { from: START, to: START + 300 },
       { from: START, to: START + 500 },
@@ -182,7 +167,7 @@ describe('a backfill', () => {
   });
 
   test('asks for nothing that is covered already', async () => {
-    await serve({ load: 1 });
+    await network.serve({ load: 1 });
     await crawl(['blocks', 'transactions']);
     const before = requestsTo('transactions');
     await crawl(['blocks', 'transactions']);

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
@@ -10,34 +10,18 @@ import type { Want } from '../../../src/crawl/streams/planner.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { addWatch } from '../../../src/db/cursors/watch-list.ts';
 import type { Range } from '../../../src/range.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
+import type { SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { useNetwork } from '../../support/network.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 
-let store: TestStore;
-let simulator: Simulator;
-
-beforeEach(async () => {
-  store = await openTestStore();
-});
-afterEach(async () => {
-  await simulator.close();
-  await store.close();
-});
+const network = useNetwork({ start: START, duration: 500, seed: 11, load: 3, accounts: 400 });
 
 async function crawl(names: string[], options: SimulatorOptions): Promise<Range> {
-  simulator = await startSimulator({
-    start: START,
-    duration: 500,
-    seed: 11,
-    load: 3,
-    accounts: 400,
-    ...options,
-  });
+  await network.serve(options);
   const datasets = await datasetsNamed(...names);
-  const opened = await openTestCrawl(store, simulator.url);
+  const opened = await openTestCrawl(network.store, network.simulator.url);
   try {
     const reach = await reachOf({
       ...opened,
@@ -66,7 +50,7 @@ async function crawlWants(opened: Crawl, want: Want): Promise<void> {
 }
 
 async function ids(query: SQL): Promise<string[]> {
-  const rows = await store.database.rows(query, z.object({ id: z.string() }));
+  const rows = await network.store.database.rows(query, z.object({ id: z.string() }));
   return rows.map(({ id }) => id).sort();
 }
 
@@ -75,7 +59,7 @@ const between = ({ from, to }: Range) => sql`utime >= to_timestamp(${from}) and 
 describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
   test('every trace is stored, with the transactions and messages that its pages carry', async () => {
     const range = await crawl(['traces'], { build });
-    const traces = [...simulator.truth.traces(range)];
+    const traces = [...network.simulator.truth.traces(range)];
     expect(await ids(sql`select trace_id as id from ton.traces where ${between(range)}`)).toEqual(
       traces.map(({ trace_id }) => trace_id).sort(),
     );
@@ -86,9 +70,9 @@ describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
   test('every transfer and burn is stored, though the server shuffles those of one second', async () => {
     const range = await crawl(['jetton_transfers', 'jetton_burns', 'nft_transfers'], { build });
     const expected = {
-      jetton_transfers: [...simulator.truth.jettonTransfers(range)],
-      jetton_burns: [...simulator.truth.jettonBurns(range)],
-      nft_transfers: [...simulator.truth.nftTransfers(range)],
+      jetton_transfers: [...network.simulator.truth.jettonTransfers(range)],
+      jetton_burns: [...network.simulator.truth.jettonBurns(range)],
+      nft_transfers: [...network.simulator.truth.nftTransfers(range)],
     };
     for (const [table, rows] of Object.entries(expected)) {
       expect(rows.length).toBeGreaterThan(0);
@@ -103,7 +87,7 @@ describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
 describe('actions', () => {
   test.each(['1.2', '1.3'] as const)('from build %s are stored as they are settled', async (build) => {
     const range = await crawl(['actions'], { build });
-    const expected = [...simulator.truth.actions(range, actionTypes)].map(
+    const expected = [...network.simulator.truth.actions(range, actionTypes)].map(
       ({ trace_id, action_id }) => `${trace_id} ${action_id}`,
     );
     expect(expected.length).toBeGreaterThan(500);
@@ -114,16 +98,9 @@ describe('actions', () => {
 
   test('that were reclassified after the first reading are exchanged in the second, whole seconds at a time', async () => {
     const options = { duration: 900, faults: { reclassify: { probability: 0.3, seconds: 200 } } };
-    simulator = await startSimulator({
-      start: START,
-      seed: 11,
-      load: 4,
-      accounts: 400,
-      ...options,
-      headTime: START + 620,
-    });
+    await network.serve({ load: 4, ...options, headTime: START + 620 });
     const [dataset] = await datasetsNamed('actions');
-    const opened = await openTestCrawl(store, simulator.url);
+    const opened = await openTestCrawl(network.store, network.simulator.url);
     const range = { from: START, to: START + 500 };
     const read = (pass: number) =>
       crawlWants(opened, {
@@ -135,11 +112,11 @@ describe('actions', () => {
     await read(0);
     const stored = () =>
       ids(sql`select trace_id || ' ' || action_id as id from ton.actions where ${between(range)}`);
-    const settled = [...simulator.truth.actions(range, actionTypes)]
+    const settled = [...network.simulator.truth.actions(range, actionTypes)]
       .map(({ trace_id, action_id }) => `${trace_id} ${action_id}`)
       .sort();
     expect(await stored()).not.toEqual(settled);
-    simulator.headTime = START + 900;
+    network.simulator.headTime = START + 900;
     await read(1);
     expect(await stored()).toEqual(settled);
     const orphans = await ids(sql`select a.action_id as id from ton.action_accounts a
@@ -150,11 +127,11 @@ describe('actions', () => {
 });
 
 describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (build) => {
-  const network = { build, load: 0.3, duration: 420, accounts: 2600 };
+  const quiet = { build, load: 0.3, duration: 420, accounts: 2600 };
   const stored = (range: Range) =>
     ids(sql`select transaction_hash as id from ton.jetton_transfers where ${between(range)}`);
   const expected = (range: Range) =>
-    [...simulator.truth.jettonTransfers(range)].map(({ transaction_hash }) => transaction_hash).sort();
+    [...network.simulator.truth.jettonTransfers(range)].map(({ transaction_hash }) => transaction_hash).sort();
 
   test.each([[[2, 999, 1000, 1001]], [[5000]]])('%j transfers in one second are all read', async (counts) => {
     const ties = counts.map((count, place) => ({
@@ -162,24 +139,24 @@ describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (b
       count,
       of: 'jetton_transfers' as const,
     }));
-    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    const range = await crawl(['jetton_transfers'], { ...quiet, ties });
     for (const { second, count } of ties)
       expect(expected({ from: second, to: second + 1 }).length).toBe(count);
     expect(await stored(range)).toEqual(expected(range));
     const all = ties.reduce((sum, { count }) => sum + count, 0);
     // A second larger than a page is halved until its parts fit, and a first long page is doubted once.
-    expect(simulator.stats.byPath.get('/api/v3/jetton/transfers')).toBeLessThan(10 + all / 100);
+    expect(network.simulator.stats.byPath.get('/api/v3/jetton/transfers')).toBeLessThan(10 + all / 100);
   });
 
   test('900 transfers that share one logical time are all read', async () => {
     const ties = [{ second: START + 300, count: 900, sameLt: true, of: 'jetton_transfers' as const }];
-    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    const range = await crawl(['jetton_transfers'], { ...quiet, ties });
     expect(await stored(range)).toEqual(expected(range));
   });
 
   test('more than a page in one logical time are gathered, or reported as saturated: never covered unread', async () => {
     const ties = [{ second: START + 300, count: 1250, sameLt: true, of: 'jetton_transfers' as const }];
-    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    const range = await crawl(['jetton_transfers'], { ...quiet, ties });
     const refused = await ids(sql`select reason as id from etl.refused`);
     if (refused.length === 0) expect(await stored(range)).toEqual(expected(range));
     else expect(refused).toEqual(['saturated']);
@@ -187,18 +164,18 @@ describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (b
 });
 
 describe('from build 1.3', () => {
-  const network = { build: '1.3' as const, duration: 4000, load: 1, electionSeconds: 600 };
+  const elections = { build: '1.3' as const, duration: 4000, load: 1, electionSeconds: 600 };
   /** Far enough in the past of the head for sources that lag. */
   const readable = ({ from, to }: Range): Range => ({ from, to: to - 900 });
 
   test('every event of the elector is stored, and every complaint with its votes', async () => {
-    const range = readable(await crawl(['validator_events', 'validator_complaints'], network));
-    const events = [...simulator.truth.validatorEvents(range)].map(({ tx_hash }) => tx_hash);
+    const range = readable(await crawl(['validator_events', 'validator_complaints'], elections));
+    const events = [...network.simulator.truth.validatorEvents(range)].map(({ tx_hash }) => tx_hash);
     expect(events.length).toBeGreaterThan(0);
     expect(await ids(sql`select tx_hash as id from ton.validator_events where ${between(range)}`)).toEqual(
       events.sort(),
     );
-    const complaints = [...simulator.truth.validatorComplaints(range)];
+    const complaints = [...network.simulator.truth.validatorComplaints(range)];
     expect(complaints.length).toBeGreaterThan(0);
     expect(
       await ids(sql`select complaint_hash as id from ton.validator_complaints where ${between(range)}`),
@@ -212,9 +189,8 @@ describe('from build 1.3', () => {
   });
 
   test('pools of the watch list, and everybody who staked, are read one by one, each its own', async () => {
-    simulator = await startSimulator({ start: START, seed: 11, accounts: 400, ...network });
-    for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
-    await simulator.close();
+    await network.serve(elections);
+    for (const pool of network.simulator.truth.pools) await addWatch(network.store.database, pool, 'a pool');
     let mixedUp = 0;
     const after: SimulatorOptions['after'] = ({ path }, response) => {
       if (mixedUp > 0 || !path.endsWith('/nominatorPools/validatorEvents')) return response;
@@ -226,9 +202,11 @@ describe('from build 1.3', () => {
       return { ...response, body: JSON.stringify(body) };
     };
     const names = ['validator_events', 'nominator_pool_events'];
-    const range = readable(await crawl(names, { ...network, after }));
+    const range = readable(await crawl(names, { ...elections, after }));
     expect(mixedUp).toBe(1);
-    const expected = simulator.truth.pools.flatMap((pool) => [...simulator.truth.poolEvents(pool, range)]);
+    const expected = network.simulator.truth.pools.flatMap((pool) => [
+      ...network.simulator.truth.poolEvents(pool, range),
+    ]);
     expect(expected.length).toBeGreaterThan(0);
     expect(
       await ids(sql`select tx_hash as id from ton.nominator_pool_events where ${between(range)}`),
@@ -237,6 +215,6 @@ describe('from build 1.3', () => {
       sql`select scope as id from etl.coverage where dataset = 'nominator_pool_events'`,
     );
     const stakers = await ids(sql`select distinct stake_holder_address as id from ton.validator_events`);
-    expect(scopes).toEqual([...new Set([...simulator.truth.pools, ...stakers])].sort());
+    expect(scopes).toEqual([...new Set([...network.simulator.truth.pools, ...stakers])].sort());
   });
 });
