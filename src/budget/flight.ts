@@ -32,6 +32,11 @@ export interface Flight {
    * read: of several at once it lives for so long that the garbage collector takes it for lasting. Rejects as `received`.
    */
   alone<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T>;
+  /**
+   * Work that sends requests of its own: the place is given back meanwhile. Holders of all places that wait for one more
+   * would wait for each other, and every request behind them. Rejects as `received`, and with what the work throws.
+   */
+  aside<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Its rows are written, or nobody wants them. */
   end(): void;
   /** Milliseconds for which the last attempt waited for places. */
@@ -127,6 +132,13 @@ export function createFlight({ clock, room, priority, events }: FlightOptions): 
       } finally {
         reading.free();
       }
+    },
+    aside: async (signal, work) => {
+      place?.free();
+      place = undefined;
+      const result = await work();
+      await moveTo(room.workedOn, signal);
+      return result;
     },
     failed: (isTrouble) => {
       land(isTrouble ? events.failed : events.dropped);

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { coverStreams } from '../../src/backfill/cover-streams.ts';
 import { lookAgain } from '../../src/crawl/gaps.ts';
 import { requireHead } from '../../src/crawl/watermark/went-back.ts';
+import { crawlLease } from '../../src/crawl/streams/crawl-lease.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readGaps } from '../../src/db/coverage/gaps.ts';
@@ -11,9 +12,8 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
 import { common, isInside, without, type Range } from '../../src/range.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { useNetwork } from '../support/network.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const DURATION = 1500;
@@ -23,47 +23,24 @@ const RANGE = { from: START + 200, to: START + 1100 };
 const TWO = ['blocks', 'transactions'];
 const EVERYTHING = ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'];
 
-let store: TestStore;
-let simulator: Simulator;
-
-beforeEach(async () => {
-  store = await openTestStore();
-});
-afterEach(async () => {
-  await simulator.close();
-  await store.close();
-});
-
-async function serve(faults: Faults): Promise<void> {
-  simulator = await startSimulator({
-    start: START,
-    duration: DURATION,
-    seed: 7,
-    load: 0.3,
-    accounts: 400,
-    faults,
-  });
-}
+const network = useNetwork({ start: START, duration: DURATION, seed: 7, load: 0.3, accounts: 400 });
 
 /** What is left of a range after a backfill of some datasets. */
 async function cover(names: readonly string[], range: Range = RANGE) {
-  const opened = await openTestCrawl(store, simulator.url, { maxAttempts: 2 });
-  try {
-    const datasets = await datasetsNamed(...names);
-    const jobs = splitKinds(await loadJobs()).streams;
-    const options = { ...opened, datasets, range, jobs, stop: never, watermark: START + DURATION };
-    const { missing } = await coverStreams({ ...options, held: undefined, onDerived: () => undefined });
-    return missing;
-  } finally {
-    await opened.close();
-  }
+  const datasets = await datasetsNamed(...names);
+  const jobs = splitKinds(await loadJobs()).streams;
+  return network.crawl(
+    async (opened) => {
+      const options = { ...opened, datasets, range, jobs, stop: never, watermark: START + DURATION };
+      const { missing } = await coverStreams({ ...options, held: undefined, onDerived: () => undefined });
+      return missing;
+    },
+    { maxAttempts: 2, hasty: true },
+  );
 }
 
-async function look(dueOnly: boolean): Promise<void> {
-  const opened = await openTestCrawl(store, simulator.url);
-  await lookAgain(opened.context, RANGE, { dueOnly, signal: never.leaving });
-  await opened.close();
-}
+const look = (dueOnly: boolean) =>
+  network.crawl(({ context }) => lookAgain(context, RANGE, { dueOnly, signal: never.leaving }));
 
 const seqnoAt = (second: number) => Math.round(second / BLOCK);
 /** Masterchain blocks of some seconds after the start, with all that they registered. */
@@ -72,7 +49,7 @@ const holeOf = (from: number, to: number) => ({ from: seqnoAt(from), to: seqnoAt
 const Counted = z.object({ rows: z.coerce.number() });
 
 async function stored(table: string, { from, to }: Range): Promise<number> {
-  const [row] = await store.database.rows(
+  const [row] = await network.store.database.rows(
     sql`select count(*) as rows from ton.${sql.raw(table)} where utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
     Counted,
   );
@@ -82,24 +59,24 @@ async function stored(table: string, { from, to }: Range): Promise<number> {
 /** Every row of what is covered is stored: of blocks and transactions. */
 async function expectWhole(names: readonly string[], range: Range = RANGE): Promise<void> {
   for (const dataset of await datasetsNamed(...names)) {
-    for (const span of common(await readCoverage(store.database, streamOf(dataset)), [range])) {
-      const truth = simulator.truth.counts(span);
+    for (const span of common(await readCoverage(network.store.database, streamOf(dataset)), [range])) {
+      const truth = network.simulator.truth.counts(span);
       if (dataset.name === 'blocks') expect(await stored('blocks', span)).toBe(truth.blocks);
       if (dataset.name === 'transactions')
         expect(await stored('transactions', span)).toBe(truth.transactions);
       if (dataset.name === 'jetton_transfers')
         expect(await stored('jetton_transfers', span)).toBe(
-          [...simulator.truth.jettonTransfers(span)].length,
+          [...network.simulator.truth.jettonTransfers(span)].length,
         );
       if (dataset.name === 'traces')
-        expect(await stored('traces', span)).toBe([...simulator.truth.traces(span)].length);
+        expect(await stored('traces', span)).toBe([...network.simulator.truth.traces(span)].length);
     }
   }
 }
 
 /** The seconds of the blocks that are invisible now. */
 function invisible({ holes = [], lostBlocks = [] }: Faults): Range[] {
-  return [...simulator.truth.blocks()].flatMap((block) => {
+  return [...network.simulator.truth.blocks()].flatMap((block) => {
     const utime = Number(block.gen_utime);
     const seqno = block.workchain === -1 ? block.seqno : block.masterchain_block_ref.seqno;
     const isHidden =
@@ -126,87 +103,104 @@ const kinds: readonly [string, readonly string[], Faults][] = [
 test.each(kinds)(
   'where the source lacks %s, no dataset covers their seconds, and the same command reads them later',
   async (_, names, faults) => {
-    await serve({ ...faults });
+    await network.serve({ faults: { ...faults } });
     const gap = invisible(faults);
     const missing = await cover(names);
     expect([...missing.keys()].toSorted()).toEqual(names.toSorted());
     for (const dataset of await datasetsNamed(...names)) {
-      const covered = await readCoverage(store.database, streamOf(dataset));
+      const covered = await readCoverage(network.store.database, streamOf(dataset));
       expect(common(covered, gap)).toEqual([]);
       // What lies above and below goes on.
-      const gaps = await readGaps(store.database, [RANGE]);
+      const gaps = await readGaps(network.store.database, [RANGE]);
       expect(without([RANGE], [...covered, ...gaps.map(({ span }) => span)])).toEqual([]);
     }
     await expectWhole(['blocks', 'transactions', 'jetton_transfers'].filter((name) => names.includes(name)));
-    Object.assign(simulator.faults, { holes: [], lostBlocks: [] });
+    Object.assign(network.simulator.faults, { holes: [], lostBlocks: [] });
     expect(await cover(names)).toEqual(new Map());
     await expectWhole(names);
-    expect(await readGaps(store.database, [RANGE])).toEqual([]);
+    expect(await readGaps(network.store.database, [RANGE])).toEqual([]);
   },
 );
 
 test('a gap of masterchain blocks is found where blocks are not read', async () => {
   const faults = { holes: [holeOf(500, 560), holeOf(190, 210)] };
-  await serve({ ...faults });
+  await network.serve({ faults: { ...faults } });
   const missing = await cover(['jetton_transfers']);
   const left = missing.get('jetton_transfers') ?? [];
   expect(without(common(invisible(faults), [RANGE]), left)).toEqual([]);
   expect(left.length).toBe(2);
   await expectWhole(['jetton_transfers']);
-  simulator.faults.holes = [];
+  network.simulator.faults.holes = [];
   expect(await cover(['jetton_transfers'])).toEqual(new Map());
   await expectWhole(['jetton_transfers']);
 });
 
 test('what of a gap is filled is read, and the rest waits longer each time', async () => {
-  await serve({ holes: [holeOf(500, 560)] });
+  await network.serve({ faults: { holes: [holeOf(500, 560)] } });
   await cover(['blocks', 'transactions']);
-  const [whole] = await readGaps(store.database, [RANGE]);
-  simulator.faults.holes = [holeOf(540, 560)];
+  const [whole] = await readGaps(network.store.database, [RANGE]);
+  network.simulator.faults.holes = [holeOf(540, 560)];
   const missing = await cover(['blocks', 'transactions']);
-  const [rest] = await readGaps(store.database, [RANGE]);
+  const [rest] = await readGaps(network.store.database, [RANGE]);
   expect(rest!.span.from).toBeGreaterThan(whole!.span.from + 25);
   expect(rest!.span.to).toBe(whole!.span.to);
   expect(missing.get('transactions')).toEqual([rest!.span]);
   await expectWhole(['blocks', 'transactions']);
   // Before its pause is over, a daemon does not ask.
-  const before = simulator.stats.byPath.get('/api/v3/blocks');
+  const before = network.simulator.stats.byPath.get('/api/v3/blocks');
   await look(true);
-  expect(simulator.stats.byPath.get('/api/v3/blocks')).toBe(before);
-  await store.database.run(sql`update etl.refused set retry_at = now() - interval '1 second'`);
+  expect(network.simulator.stats.byPath.get('/api/v3/blocks')).toBe(before);
+  await network.store.database.run(sql`update etl.refused set retry_at = now() - interval '1 second'`);
   await look(true);
   const Attempts = z.object({ attempts: z.number() });
-  const [row] = await store.database.rows(sql`select attempts from etl.refused`, Attempts);
+  const [row] = await network.store.database.rows(sql`select attempts from etl.refused`, Attempts);
   expect(row!.attempts).toBe(3);
 });
 
 test('a lease that begins inside a gap does not cover what it cannot know', async () => {
-  await serve({ holes: [holeOf(500, 560)] });
+  await network.serve({ faults: { holes: [holeOf(500, 560)] } });
   // Nothing below is stored, nor asked for.
   const range = { from: START + 530, to: START + 900 };
   const missing = await cover(['blocks', 'transactions'], range);
-  const gap = invisible(simulator.faults);
+  const gap = invisible(network.simulator.faults);
   for (const name of ['blocks', 'transactions'])
     expect(without(common(gap, [range]), missing.get(name) ?? [])).toEqual([]);
   expect(isInside(START + 850, missing.get('blocks')![0]!)).toBe(false);
   await expectWhole(['blocks', 'transactions'], range);
 });
 
+test('readers that all look for what comes before their lease do not wait for each other', async () => {
+  await network.serve({ latencyMs: [50, 50] });
+  const [dataset] = await datasetsNamed('blocks');
+  const spans = Array.from({ length: 24 }, (_, place) => START + 100 + 50 * place);
+  const want = { dataset: dataset!, stream: streamOf(dataset!), priority: 'backfill' as const };
+  await network.crawl(async ({ planner, context }) => {
+    const read = async (from: number) => {
+      const assignment = await planner.take([{ ...want, zones: [[{ from, to: from + 20 }]] }]);
+      await crawlLease(context, assignment!, { stop: never });
+    };
+    await Promise.all(spans.map(read));
+  });
+  expect(await readCoverage(network.store.database, want.stream)).toEqual(
+    spans.map((from) => ({ from, to: from + 20 })),
+  );
+});
+
 test('what was read above the head of a source that went back is not covered any more', async () => {
-  await serve({});
+  await network.serve();
   await cover(['blocks', 'transactions']);
-  const opened = await openTestCrawl(store, simulator.url);
+  const opened = await openTestCrawl(network.store, network.simulator.url);
   const { context, chain } = opened;
   const clock = { ...context.clock, sleep: () => Promise.resolve() };
   const seen = { seen: chain.last.utime, delaySeconds: 30, sinceMs: clock.monotonic() - 600_000 };
   const look = () => requireHead({ ...context, clock }, { ...seen, signal: never.leaving });
   // A replica that lags is none.
-  simulator.headTime = START + DURATION - 40;
+  network.simulator.headTime = START + DURATION - 40;
   await look();
-  simulator.headTime = START + 600;
+  network.simulator.headTime = START + 600;
   await expect(look()).rejects.toMatchObject({ code: 'source_went_back', exitCode: 75 });
   for (const dataset of await datasetsNamed('blocks', 'transactions')) {
-    const [covered, ...others] = await readCoverage(store.database, streamOf(dataset));
+    const [covered, ...others] = await readCoverage(network.store.database, streamOf(dataset));
     expect(others).toEqual([]);
     expect(covered!.from).toBe(RANGE.from);
     expect(covered!.to).toBeGreaterThan(START + 550);
@@ -216,16 +210,12 @@ test('what was read above the head of a source that went back is not covered any
 });
 
 test('another chain under the same global_id is refused, and one that only dropped its first blocks is not', async () => {
-  await serve({});
-  await (await openTestCrawl(store, simulator.url)).close();
-  await simulator.close();
-  simulator = await startSimulator({ start: START, duration: 600, seed: 8 });
-  await expect(openTestCrawl(store, simulator.url)).rejects.toMatchObject({
-    exitCode: 2,
-    code: 'wrong_network',
-  });
-  await simulator.close();
+  const open = () => network.crawl(() => Promise.resolve());
+  await network.serve();
+  await open();
+  await network.serve({ duration: 600, seed: 8 });
+  await expect(open()).rejects.toMatchObject({ exitCode: 2, code: 'wrong_network' });
   // The index begins later, and has forgotten the block that is remembered.
-  simulator = await startSimulator({ start: START + 4000, duration: 600, seed: 7, firstSeqno: 1600 });
-  await (await openTestCrawl(store, simulator.url)).close();
+  await network.serve({ start: START + 4000, duration: 600, firstSeqno: 1600 });
+  await open();
 });
