@@ -36,11 +36,18 @@ export const SQLSTATE = {
 /** What the codes of a whole class begin with. */
 export const SQLSTATE_CLASS = {
   connectionException: '08',
+  cardinalityViolation: '21',
+  dataException: '22',
+  integrityConstraintViolation: '23',
   insufficientResources: '53',
   /** Without a statement that was canceled, which says nothing of the server. */
   operatorIntervention: '57P',
+  /** Of one value or row, such as one that is too long for an index. */
+  programLimitExceeded: '54',
   systemError: '58',
   configurationFileError: 'F0',
+  /** What a function or trigger raises, perhaps one of the operator's own. */
+  plpgsqlError: 'P0',
   internalError: 'XX',
 };
 

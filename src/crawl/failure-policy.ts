@@ -1,5 +1,6 @@
 import type { ApiClient } from '../api/client.ts';
 import { recordFailure } from '../db/coverage/failures.ts';
+import { isFaultOfDatabase } from '../db/connection/translate.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import {
   ApiUnavailableError,
@@ -35,7 +36,8 @@ interface FailurePolicy {
 /**
  * Reads one range or walk, and decides what an error of it means for the others. What the API refuses for good concerns
  * this one alone, and so does what it refuses or does not answer here while it answers what every run begins with. An API
- * or a database that is away, the run's own cap and a mistake of the operator concern all.
+ * or a database that is away, any other fault of the database, the run's own cap and a mistake of the operator concern all:
+ * what was read is there at the source.
  * @returns the error for which this one is to be refused; undefined where it was read, was lost to another worker, or
  * was stopped
  * @throws every error that concerns the others too
@@ -59,7 +61,12 @@ export async function readUnlessRefused(
 
 /** True for what the API says, or fails to say, of one request: another range or dataset may fare better. */
 export function isOfOneAlone(error: EtlError): boolean {
-  return !concernsRun(error) || ANSWERED_WRONGLY.has(error.code);
+  return (!concernsRun(error) && !isFaultOfDatabase(error)) || isAnsweredWrongly(error);
+}
+
+/** True for what the API answers though it is there: it may be the trouble of what was asked for. */
+export function isAnsweredWrongly({ code }: EtlError): boolean {
+  return ANSWERED_WRONGLY.has(code);
 }
 
 /** What a source says for all it has, or a gateway for what lies behind one endpoint. */

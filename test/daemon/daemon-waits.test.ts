@@ -96,14 +96,19 @@ describe('the daemon', () => {
 
   test('waits at any fault of the database, and continues when it is repaired', async () => {
     await serve({});
+    const broken = (code: string, table: string) => [
+      `create function etl.broken() returns trigger language plpgsql as
+         $$ begin raise exception 'this fails' using errcode = '${code}'; end $$;
+       create trigger broken before insert on ${table} for each statement execute function etl.broken()`,
+      'drop function etl.broken() cascade',
+    ];
     const faults = [
       ['alter table etl.coverage rename to lost', 'alter table etl.lost rename to coverage'],
-      [
-        `create function etl.broken() returns trigger language plpgsql as
-           $$ begin raise exception 'could not read a block' using errcode = '58030'; end $$;
-         create trigger broken before insert on etl.pages for each row execute function etl.broken()`,
-        'drop function etl.broken() cascade',
-      ],
+      ['alter table ton.transactions rename to lost', 'alter table ton.lost rename to transactions'],
+      // A damaged page of one table, a damaged index, a limit of the settings.
+      broken('XX001', 'etl.pages'),
+      broken('XX002', 'ton.messages'),
+      broken('53400', 'etl.pages'),
     ];
     let waits = 0;
     const write = (line: string) => {
@@ -125,6 +130,9 @@ describe('the daemon', () => {
     const recovered = async () => healed < Infinity && (await end()) > healed - DELAY;
     await runUntil('head', recovered, pino({ level: 'debug' }, { write }));
     await harmed;
+    // What was read is not missing at the source.
+    const refusals = sql`select detail from etl.refused`;
+    expect(await live.database().rows(refusals, z.object({ detail: z.string() }))).toEqual([]);
     const ranges = await covered('transactions');
     expect(ranges).toHaveLength(1);
     expect(ranges[0]?.to).toBeGreaterThan(healed - DELAY);

@@ -129,6 +129,21 @@ export function isNotTakenAsNew(error: unknown): boolean {
   return error instanceof DatabaseError && NOT_NEW.test(codeOf(error.cause) ?? '');
 }
 
+/** What Postgres says of the values that it was sent. */
+const OF_VALUES = sqlstates(
+  SQLSTATE_CLASS.cardinalityViolation,
+  SQLSTATE_CLASS.dataException,
+  SQLSTATE_CLASS.integrityConstraintViolation,
+  SQLSTATE_CLASS.programLimitExceeded,
+  SQLSTATE_CLASS.plpgsqlError,
+);
+
+/** True of trouble that the database has whatever it is sent: damaged files, a limit of its settings, a table that is gone. */
+export function isFaultOfDatabase(error: unknown): boolean {
+  const code = error instanceof DatabaseError ? (codeOf(error.cause) ?? '') : '';
+  return POSTGRES.test(code) && !OF_VALUES.test(code);
+}
+
 /** Errors of the driver become errors of this program. */
 export function translate(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error;
