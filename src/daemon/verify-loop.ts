@@ -1,5 +1,6 @@
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
+import { isAnsweredWrongly } from '../crawl/failure-policy.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../db/coverage/close-days.ts';
@@ -95,7 +96,10 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
   };
 }
 
-/** A check that fails for good must not end the daemon: it is logged, and the stretch waits. */
+/**
+ * A check that fails for good must not end the daemon: it is logged, and the stretch waits. So it does where the source does
+ * not serve what a check asks for: another stretch may fare better.
+ */
 async function verifyAndRepair(
   context: RepairContext,
   datasets: readonly Dataset[],
@@ -115,7 +119,7 @@ async function verifyAndRepair(
     else logger.info(fields, 'stretch verified');
     return reports;
   } catch (error) {
-    if (!(error instanceof EtlError) || concernsRun(error)) throw error;
+    if (!(error instanceof EtlError) || (concernsRun(error) && !isAnsweredWrongly(error))) throw error;
     logger.error(
       { range: formatRange(range), code: error.code, reason: error.message },
       'verification failed',

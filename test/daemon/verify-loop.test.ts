@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
@@ -8,6 +8,8 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { lengthOf, type Range, without } from '../../src/range.ts';
+import type { ApiRequest } from '../../src/simulator/http/api.ts';
+import { errorResponse } from '../../src/simulator/http/response.ts';
 import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
 import { never, testConfig } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
@@ -25,6 +27,15 @@ let loop: VerifyLoop;
 let close: () => Promise<void>;
 /** Transactions that the source does not give; as long as they stand here. */
 let hidden: string | undefined;
+/** Stretches about which the source answers nothing but errors. */
+let failing: readonly Range[] = [];
+
+/** A second that a request of verification is about; undefined of others. */
+function secondOf({ path, search }: ApiRequest): number | undefined {
+  if (path === '/api/v3/masterchainBlockShardState') return START + 2.5 * Number(search.get('seqno'));
+  const second = search.get('start_utime') ?? search.get('end_utime');
+  return path === '/api/v3/blocks' && second !== null ? Number(second) : undefined;
+}
 
 beforeAll(async () => {
   const after: SimulatorOptions['after'] = (request, response) => {
@@ -33,8 +44,13 @@ beforeAll(async () => {
     const transactions = body.transactions.filter(({ hash }) => hash !== hidden);
     return { ...response, body: JSON.stringify({ ...body, transactions }) };
   };
-  const network = { start: START, duration: 900, seed: 11, load: 2, after };
-  const opened = await openNetworkProof({ network, datasets: ['blocks', 'transactions'] });
+  const before: SimulatorOptions['before'] = (request) => {
+    const second = secondOf(request);
+    const isFailing = second !== undefined && failing.some(({ from, to }) => second >= from && second < to);
+    return isFailing ? errorResponse(500, 'trouble') : undefined;
+  };
+  const network = { start: START, duration: 900, seed: 11, load: 2, after, before };
+  const opened = await openNetworkProof({ network, datasets: ['blocks', 'transactions'], hasty: true });
   ({ store, simulator, crawl, proof, datasets, range, close } = opened);
   const options = { ...crawl, datasets, config: testConfig(), stop: never };
   loop = await createVerifyLoop({ ...options, watermark: () => range.to });
@@ -65,6 +81,58 @@ test('an older second is verified too, however the chain grows meanwhile', async
     await growing.round();
   }
   expect(without([{ from: range.from, to: range.from + 300 }], await verified('blocks'))).toEqual([]);
+});
+
+describe('of several stretches', () => {
+  /** Four, far enough from each other that no request is about two of them. */
+  const stretches = () =>
+    [0, 200, 400, 600].map((at) => ({ from: range.from + at, to: range.from + at + 60 }));
+  const isVerified = async (stretch: Range) => without([stretch], await verified('blocks')).length === 0;
+  const begin = async () => {
+    const kept = stretches().map(({ from, to }) => `[${from},${to})`);
+    await store.database.run(
+      sql`update etl.coverage set covered = ${`{${kept.join()}}`}::int8multirange, verified = '{}'`,
+    );
+    return createVerifyLoop({
+      ...crawl,
+      datasets,
+      config: testConfig(),
+      stop: never,
+      watermark: () => range.to,
+    });
+  };
+  afterEach(async () => {
+    failing = [];
+    await store.database.run(
+      sql`update etl.coverage set covered = ${`{[${range.from},${range.to})}`}::int8multirange, verified = '{}'`,
+    );
+  });
+
+  test('the newest comes first, then the oldest in turn', async () => {
+    const own = await begin();
+    const order: number[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      expect(await own.round()).toBe(true);
+      for (const [place, stretch] of stretches().entries())
+        if (!order.includes(place) && (await isVerified(stretch))) order.push(place);
+    }
+    expect(order).toEqual([3, 0, 2, 1]);
+    expect(await own.round()).toBe(false);
+  });
+
+  test('those at both ends hold up no other one, though the source fails for them each time', async () => {
+    const own = await begin();
+    const [oldest, second, third, newest] = stretches();
+    failing = [oldest!, newest!].map(({ from, to }) => ({ from: from - 60, to: to + 60 }));
+    for (let round = 0; round < 4; round += 1) expect(await own.round()).toBe(true);
+    expect(await Promise.all([oldest, second, third, newest].map((one) => isVerified(one!)))).toEqual([
+      ...[false, true, true, false],
+    ]);
+    // They wait: nothing is asked for them before their pause is over.
+    const before = simulator.stats.total;
+    expect(await own.round()).toBe(false);
+    expect(simulator.stats.total).toBe(before);
+  });
 });
 
 test('of two daemons one verifies', async () => {
