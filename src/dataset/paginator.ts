@@ -15,6 +15,8 @@ export interface Position {
 export interface Page {
   /** The limit that was asked for: a page with fewer rows is short. */
   readonly size: number;
+  /** True where more was asked for, and the page counts as full because it may have been cut. */
+  readonly isDoubted?: boolean;
   /** The records' positions in the order received. */
   readonly positions: readonly Position[];
   /** End of the seconds that were asked for, exclusive, where the paginator narrows its requests. */

@@ -144,12 +144,12 @@ function nextPage(cursor: ForwardCursor, page: Page, order: ForwardOptions['orde
   const last = positions.at(-1);
   if (last === undefined || positions.length < size) return shortPage(cursor, joins);
   const { gapAt = Infinity } = joins;
-  return gapAt < cursor.to ? goOnAtGap(cursor, gapAt) : fullPage(cursor, { positions, last }, order);
+  return gapAt < cursor.to ? goOnAtGap(cursor, gapAt) : fullPage(cursor, { ...page, last }, order);
 }
 
 function fullPage(
   cursor: ForwardCursor,
-  { positions, last }: Pick<Page, 'positions'> & { readonly last: Position },
+  { positions, isDoubted, last }: Pick<Page, 'positions' | 'isDoubted'> & { readonly last: Position },
   order: ForwardOptions['order'],
 ): Step<ForwardCursor> {
   if (last.utime >= cursor.to) return complete(cursor, cursor.to);
@@ -157,7 +157,7 @@ function fullPage(
   if (last.utime > cursor.at) return complete(cursor, last.utime);
   return {
     completed: undefined,
-    cursor: { ...begin(cursor, cursor.at), second: openSecond(positions) },
+    cursor: { ...begin(cursor, cursor.at), second: openSecond(positions, isDoubted) },
   };
 }
 

@@ -20,6 +20,8 @@ interface SecondPart {
   readonly lo: bigint | undefined;
   readonly hi: bigint | undefined;
   readonly gathering?: TieGathering;
+  /** Rows of a page that may be all of them: it is asked whether there are more. */
+  readonly shown?: readonly Position[];
 }
 
 /** A second with more rows than a page, taken apart by logical time; the first part is the next to be read. */
@@ -29,9 +31,14 @@ export interface Second {
   readonly saturated: boolean;
 }
 
-/** Takes apart a second of which a full page was received. */
-export function openSecond(positions: readonly Position[]): Second {
-  return { parts: split({ lo: undefined, hi: undefined }, positions), saturated: false };
+const WHOLE: SecondPart = { lo: undefined, hi: undefined };
+
+/** Takes apart a second of which a full page was received, or looks for more than a page that may have been cut. */
+export function openSecond(positions: readonly Position[], isDoubted = false): Second {
+  return {
+    parts: isDoubted ? [{ ...WHOLE, shown: positions }] : split(WHOLE, positions),
+    saturated: false,
+  };
 }
 
 export function partRequest(
@@ -51,7 +58,7 @@ export function partRequest(
     sort: round % 2 === 0 ? 'asc' : 'desc',
     // A logical time cannot be split further, so it is asked for with all that one page may hold.
     limit: isSingle(part) ? maxSize : size,
-    offset,
+    offset: part.shown?.length ?? offset,
   };
 }
 
@@ -66,9 +73,25 @@ export function readPart(second: Second, page: Page): Second {
   if (part === undefined) return second;
   const after = { ...second, parts: rest };
   if (part.gathering !== undefined) return gather(part, part.gathering, page, after);
+  if (part.shown !== undefined) return lookBehind(part, part.shown, page, after);
   if (page.positions.length < page.size) return after;
   if (isSingle(part)) return gather(part, FIRST_ROUND, page, after);
+  if (page.isDoubted === true) return { ...second, parts: [{ ...part, shown: page.positions }, ...rest] };
   return { ...second, parts: [...split(part, page.positions), ...rest] };
+}
+
+/**
+ * There are no more rows than were shown where none lie behind them, in whatever order they come. Else the page was cut, and
+ * the part is taken apart.
+ */
+function lookBehind(
+  { lo, hi }: SecondPart,
+  shown: readonly Position[],
+  { positions }: Page,
+  after: Second,
+): Second {
+  if (positions.length === 0) return after;
+  return { ...after, parts: [...split({ lo, hi }, [...shown, ...positions]), ...after.parts] };
 }
 
 /**

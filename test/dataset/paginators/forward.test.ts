@@ -235,3 +235,38 @@ describe('a walk whose pages may be cut short', () => {
     }).toThrow(/joins/);
   });
 });
+
+describe('a page of one second that may have been cut', () => {
+  const rows: Position[] = Array.from({ length: 17 }, (_, n) => ({
+    utime: 110,
+    lt: String(n >> 1),
+    id: String(n),
+  }));
+  /** Every page with rows and fewer than were asked for is doubted; the server gives so many at most. */
+  const read = (most: number) => {
+    const paginator = forward({ order: 'partial', maxSize: 40 });
+    const serve = createServer(rows, 'partial');
+    const seen = new Set<string>();
+    let requests = 0;
+    let cursor: ForwardCursor | undefined = paginator.start({ from: 110, to: 111 });
+    for (; cursor !== undefined && requests < 500; requests += 1) {
+      const params = paginator.request(cursor, 40);
+      const positions = serve(params).slice(0, most);
+      for (const { id } of positions) seen.add(id);
+      const isDoubted = positions.length > 0 && positions.length < params.limit;
+      const size = isDoubted ? positions.length : params.limit;
+      cursor = paginator.next(cursor, { size, isDoubted, positions }).cursor;
+    }
+    return { requests, seen: seen.size };
+  };
+
+  test('costs one more request if it was whole', () => {
+    expect(read(40)).toEqual({ requests: 2, seen: 17 });
+  });
+
+  test.each([16, 9, 5, 3])('loses nothing where the server gives %i rows at most', (most) => {
+    const { requests, seen } = read(most);
+    expect(seen).toBe(17);
+    expect(requests).toBeLessThan(100);
+  });
+});

@@ -90,7 +90,8 @@ export async function askPage(
     const until = Number(paging['end_utime']) + 1;
     const { positions } = shown;
     const verdict = trust.judge({ asked: limit, window: windowOf(paging), positions });
-    const step = job.paginator.next(cursor, { ...shown, size: verdict.size, until });
+    const isDoubted = verdict.size < limit;
+    const step = job.paginator.next(cursor, { ...shown, size: verdict.size, isDoubted, until });
     accept = verdict.accept;
     return step;
   };
