@@ -8,7 +8,7 @@ import type { WrongNetworkError } from '../errors.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import { readChainInfo } from './watermark/chain-info.ts';
 
-/** Where nothing has named the network for so long, it is asked for: one request where neither blocks nor the head are read. */
+/** Where nothing has named the network for so long, it is asked for: one request. */
 const ASKED_AFTER_MS = 45_000;
 /** For so long nobody waits for the answer: all readers would stand still for as long as it takes. */
 const BELIEVED_MS = 60_000;
@@ -19,7 +19,8 @@ const OF_BLOCKS = /^\/api\/v3\/(?:blocks$|masterchain)/;
 /** Sees to it that all that is written is of the network that the database holds, whatever comes to answer behind the address. */
 export interface NetworkGuard {
   /**
-   * Asks which network answers, where no response has named it for a minute, or the last one named another.
+   * Asks which network answers, where no response has named it for a minute, or the last one named another. Of a chain whose
+   * first block is known only the index' first block is a name: one that was begun anew has the same `global_id`.
    * @throws WrongNetworkError where it is another one
    */
   confirm(): Promise<void>;
@@ -74,7 +75,8 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
         [sightings, isAway, latest] = [sightings + 1, true, foreign];
         throw foreign;
       }
-      if (named.length > 0 && before === sightings) [namedAt, isAway] = [Math.max(namedAt, at), false];
+      const isNamed = first === undefined ? named.length > 0 : block !== undefined;
+      if (isNamed && before === sightings) [namedAt, isAway] = [Math.max(namedAt, at), false];
     };
   };
   const api = withLook(bare, openLook);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../src/api/client.ts';
 import { createNetworkGuard, type NetworkGuard } from '../../src/crawl/network-guard.ts';
 import { EXIT, WrongNetworkError } from '../../src/errors.ts';
@@ -82,6 +82,49 @@ test('the network is asked for where nothing has named it for a minute, once for
   expect(fake.seen).toHaveLength(2);
   time.ms = 166_000;
   await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
+});
+
+describe('of a chain whose first block is known', () => {
+  const HASH = 'A'.repeat(43) + '=';
+  const chainInfo = (first: object) => json({ first: { ...block(MAINNET), ...first }, last: block(MAINNET) });
+  const own = chainInfo({ seqno: 1, root_hash: HASH });
+  const restarted = chainInfo({ seqno: 1, root_hash: `B${HASH.slice(1)}` });
+  const guardOf = () =>
+    createNetworkGuard({
+      api: fake.client(),
+      clock: { monotonic: () => time.ms },
+      held: MAINNET,
+      first: { seqno: 1, rootHash: HASH },
+      signal: never.leaving,
+    });
+
+  test('a chain that was begun anew is noticed within a minute, though its blocks name the same network', async () => {
+    const guard = guardOf();
+    const watch = guard.network.begin();
+    fake.answer(blocks(MAINNET), own, blocks(MAINNET), restarted, restarted, own);
+    const read = () => guard.api.get({ path: '/api/v3/blocks', priority: 'tail', parse: (body) => body });
+    await read();
+    time.ms = 61_000;
+    await watch.confirm();
+    expect(fake.seen).toHaveLength(2);
+    time.ms = 120_000;
+    await read();
+    time.ms = 122_000;
+    await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
+    expect(() => watch.require()).toThrow(WrongNetworkError);
+    // Nothing is read before the own one is back.
+    await expect(guard.network.begin().confirm()).rejects.toThrow(WrongNetworkError);
+    await guard.network.begin().confirm();
+  });
+
+  test('an index that has dropped its first blocks is the same chain', async () => {
+    const guard = guardOf();
+    fake.answer(chainInfo({ seqno: 700, root_hash: `C${HASH.slice(1)}` }));
+    time.ms = 61_000;
+    await guard.network.confirm();
+    await guard.network.confirm();
+    expect(fake.seen).toHaveLength(1);
+  });
 });
 
 test('nobody waits for the answer while the last one is less than a minute old', async () => {
