@@ -219,6 +219,13 @@ export function mayConcernPage(error: unknown): error is EtlError {
   );
 }
 
+/** The same without an API that is away: it was asked, and answered something that is no answer. */
+export function isNotServed(error: unknown): error is EtlError {
+  return mayConcernPage(error) && error.code !== AWAY;
+}
+
+const AWAY = new ApiUnavailableError('').code;
+
 /** True for any error thrown because a signal was aborted. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');

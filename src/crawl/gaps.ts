@@ -1,7 +1,7 @@
 import type { Predecessor } from '../dataset/paginator.ts';
 import { keepGap, readGaps, renewGap, type Gap } from '../db/coverage/gaps.ts';
 import { blocksNotStored } from '../db/read/bounding-blocks.ts';
-import { BadResponseError, EtlError, NotJoinedError } from '../errors.ts';
+import { BadResponseError, EtlError, isNotServed, NotJoinedError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
 import { blockKey } from '../ton/block-key.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
@@ -159,15 +159,28 @@ export async function requirePredecessors(
 ): Promise<void> {
   const unstored = await blocksNotStored(database, before);
   if (unstored.length === 0) return;
-  const below = await newestBefore(asking, from);
-  const known = new Map(below.map((block) => [blockKey(block), block]));
-  const isStart = beginningOf(asking, Math.min(from, ...below.map(({ gen_utime }) => gen_utime)));
+  const below = await unlessUnserved(newestBefore(asking, from));
+  const known = new Map((below ?? []).map((block) => [blockKey(block), block]));
+  const start = Math.min(from, ...(below ?? []).map(({ gen_utime }) => gen_utime));
+  const isStart = below === undefined ? () => Promise.resolve(false) : beginningOf(asking, start);
+  const isThere = async (parent: Predecessor) =>
+    (await unlessUnserved(namedBlock(asking, parent).then((block) => block !== undefined))) ?? true;
   for (const parent of unstored.filter((one) => !known.has(blockKey(one)))) {
     if (newestBelow(parent, known) === undefined && (await isStart())) continue;
-    for (let look = 1; (await namedBlock(asking, parent)) === undefined; look += 1) {
+    for (let look = 1; !(await isThere(parent)); look += 1) {
       if (look === LOOKS) throw new MissingBlockError(parent);
       await clock.sleep(PAUSE_MS, asking.signal);
     }
+  }
+}
+
+/** Undefined where the server fails for what it is asked: what it cannot serve is not missing, and is refused by itself. */
+async function unlessUnserved<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isNotServed(error)) return undefined;
+    throw error;
   }
 }
 

@@ -131,6 +131,42 @@ test('of many small holes each masterchain block is asked for once, and no lease
   hidden.clear();
 });
 
+test('a block that is not served costs its own hole: the others are read, and it is not asked for without end', async () => {
+  const datasets = await datasetsNamed('blocks', 'transactions');
+  const { range } = await proof.reach();
+  const path = '/api/v3/transactionsByMasterchainBlock';
+  const [bad, good] = [100, 300].map(
+    (at) => [...simulator.truth.transactions({ from: START + at, to: START + at + 20 })][0]!,
+  );
+  const remove = async () => {
+    await store.database.script(
+      `delete from ton.transactions where hash in ('${bad!.hash}', '${good!.hash}')`,
+    );
+    await resetReceipts(store.database, transactionsTable, range!);
+  };
+  const certifiedOf = async ({ now }: { readonly now: number }) =>
+    common(await readVerified(store.database, { dataset: 'transactions', scope: '', pass: 0 }), [
+      { from: now, to: now + 1 },
+    ]);
+  for (const { hash } of [bad!, good!]) hidden.add(hash);
+  await remove();
+  simulator.faults.unservable = [{ path, member: 'hash', value: bad!.hash }];
+  asked.length = 0;
+  await proof.repair(datasets, range!, await proof.verify(datasets, range!));
+  expect(asked.length).toBeLessThan(60);
+  expect(await certifiedOf(good!)).toHaveLength(1);
+  expect(await certifiedOf(bad!)).toEqual([]);
+  // When it is served the next repair reads it.
+  simulator.faults.unservable = [];
+  hidden.clear();
+  await store.database.script(
+    `update etl.refused set retry_at = now(); update etl.holes set retry_at = now()`,
+  );
+  await proof.cover(datasets, await proof.reach());
+  const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
+  expect(reports.map(({ verified }) => verified)).toEqual(datasets.map(() => [range]));
+});
+
 test('leases that wait for a reader are kept until one is free', async () => {
   const [transactions] = await datasetsNamed('transactions');
   const { range } = await proof.reach();

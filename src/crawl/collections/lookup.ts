@@ -4,9 +4,9 @@ import type { Flight } from '../../budget/flight.ts';
 import type { LookupWalk, Subject } from '../../dataset/walk.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors/subjects.ts';
 import {
+  isNotServed,
   mayConcernPage,
   ApiTimeoutError,
-  ApiUnavailableError,
   NotFoundError,
   NotServedError,
   RequestTooLargeError,
@@ -42,7 +42,14 @@ const MOST_AT_ONCE = 20_000;
  */
 export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<NotServedError | undefined> {
   const { walk, dataset, context } = walkContext;
-  const served: Served = { answers: 0, inRow: 0, unserved: [], failure: undefined, hasTimedOut: false };
+  const served: Served = {
+    answers: 0,
+    inRow: 0,
+    unserved: [],
+    missing: [],
+    failure: undefined,
+    hasTimedOut: false,
+  };
   const { subjects, paginator } = walk;
   const { inFlight } = context.api;
   const stored = Cursor.safeParse(walkContext.stored).data;
@@ -64,12 +71,13 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     if (isRenewed()) gathered = await lookForMore(cursorNow());
     const limit = paginator.size(batch);
     // While the size is searched for, several requests at once would be refused for the same reason.
-    const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit);
+    const most = served.answers === 0 ? MOST_MISSING : Infinity;
+    const batches = limit > batch.fits ? 1 : Math.min(most, batchesAtOnce(inFlight.target, limit));
     const due = await readDueSubjects(context.database, {
       ...name,
       before: gathered,
       // What was not served alone is asked for once in a walk: it is set aside as soon as others are served, or in the end.
-      except: served.unserved.map(({ key }) => key),
+      except: [...served.unserved.map(({ key }) => key), ...served.missing],
       limit: limit * batches,
       after,
     });
@@ -82,10 +90,12 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     batch = asked.reduce((learned, one) => learn(walkContext, learned, one), batch);
     // What took too long was one subject's fault, not the size's.
     if (served.hasTimedOut) batch = paginator.start(undefined);
+    await tellMissing(walkContext, served, cursorNow(), false);
     await setAside(walkContext, served, cursorNow(), false);
     if (asked.some(({ isTooLarge }) => isTooLarge)) await walkContext.keep(cursorNow());
   }
   await walkContext.keep(cursorNow());
+  await tellMissing(walkContext, served, cursorNow(), true);
   await setAside(walkContext, served, cursorNow(), true);
   return served.failure;
 }
@@ -102,6 +112,8 @@ interface Served {
   inRow: number;
   /** Subjects that were not served alone, and how many answers there had been before. */
   unserved: { readonly key: string; readonly error: EtlError; readonly answers: number }[];
+  /** Subjects that are not there by what the server says, while nothing else says that it has the endpoint. */
+  missing: string[];
   failure: NotServedError | undefined;
   hasTimedOut: boolean;
 }
@@ -109,6 +121,38 @@ interface Served {
 /** After so many subjects in a row that are not served alone, or requests of any size, it is the endpoint that has the trouble. */
 const MOST_UNSERVED = 3;
 const MOST_FAILURES = 40;
+/** Servers and gateways answer 404 for any path that they do not have: so many in a row, and no answer, say nothing of subjects. */
+const MOST_MISSING = 8;
+
+/** True where nothing but 404 has come, for too many subjects to believe it. */
+function lacksAll({ answers, missing }: Served): boolean {
+  return answers === 0 && missing.length >= MOST_MISSING;
+}
+
+/**
+ * Subjects that are not there are unknown, once the endpoint has answered for another one, or if they are few.
+ * @throws NotServedError where nothing but 404 has come for too many: others are asked for next time
+ */
+async function tellMissing(
+  { walk, dataset, keep }: WalkContext<LookupWalk>,
+  served: Served,
+  cursor: LookupCursor,
+  isEnd: boolean,
+): Promise<void> {
+  const { answers, missing } = served;
+  if (lacksAll(served)) {
+    await keep(cursor, { unserved: { walk: walk.name, subjects: missing } });
+    throw new NotServedError(
+      `${dataset.name}: the server answers 404 for each of ${missing.length} subjects`,
+      {
+        hint: 'It may lack the endpoint, or a gateway may answer in its stead: none of them is taken for unknown. `toncenter-etl doctor` asks each route.',
+      },
+    );
+  }
+  if (missing.length === 0 || (answers === 0 && !isEnd)) return;
+  await keep(cursor, { outcomes: { ...outcomesOf(walk), asked: missing, found: [] } });
+  served.missing = [];
+}
 
 /** Sets aside what was not served, where the server has served others since; in the end also what nothing came behind. */
 async function setAside(
@@ -119,7 +163,7 @@ async function setAside(
 ): Promise<void> {
   served.hasTimedOut = false;
   const isSure = ({ error, answers }: Served['unserved'][number]) =>
-    answers < served.answers || (isEnd && error.code !== AWAY);
+    answers < served.answers || (isEnd && isNotServed(error));
   const [sure, open] = [served.unserved.filter(isSure), served.unserved.filter((one) => !isSure(one))];
   const [last] = open;
   if (last !== undefined && (isEnd || open.length >= MOST_UNSERVED)) throw last.error;
@@ -131,8 +175,6 @@ async function setAside(
   });
   await keep(cursor, { unserved: { walk: walk.name, subjects: sure.map(({ key }) => key) } });
 }
-
-const AWAY = new ApiUnavailableError('').code;
 
 /** Enough that few readers wait for the last batches, and no more than memory takes. */
 function batchesAtOnce(target: number, limit: number): number {
@@ -167,10 +209,11 @@ async function lookUp(round: Round, due: readonly Subject[], isDoubted = false):
   const flight = walkContext.context.api.inFlight.open(walkContext.priority);
   try {
     const response = await askFor(walkContext, due, flight, isDoubted);
-    served.inRow = 0;
+    if (response !== 'none') served.inRow = 0;
     if (response === 'too large') return { keys: due.length, isTooLarge: true };
-    await writeOutcomes(walkContext, response, due, cursor);
-    served.answers += 1;
+    if (response === 'none' && served.answers === 0) served.missing.push(...due.map(({ key }) => key));
+    else await writeOutcomes(walkContext, response, due, cursor);
+    served.answers += response === 'none' ? 0 : 1;
     return { keys: due.length, isTooLarge: false };
   } catch (error) {
     served.inRow += 1;
@@ -180,7 +223,7 @@ async function lookUp(round: Round, due: readonly Subject[], isDoubted = false):
     flight.end();
   }
   const half = Math.ceil(due.length / 2);
-  if (due.length > 1) {
+  if (due.length > 1 && !lacksAll(served)) {
     await lookUp(round, due.slice(0, half), true);
     await lookUp(round, due.slice(half), true);
   }
@@ -252,6 +295,10 @@ function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {
   return { [paginator.param]: due.map(({ key }) => key), ...limit };
 }
 
+function outcomesOf(walk: LookupWalk): Pick<Outcomes, 'walk' | 'refresh' | 'unknownFor'> {
+  return { walk: walk.name, refresh: walk.refreshSeconds, unknownFor: walk.unknownForSeconds };
+}
+
 async function writeOutcomes(
   walkContext: WalkContext<LookupWalk>,
   response: WalkResponse | 'none',
@@ -261,12 +308,7 @@ async function writeOutcomes(
   const { walk } = walkContext;
   const single = walk.paginator.most === 1 ? (due[0]?.key ?? '') : '';
   const asked = due.map(({ key }) => key);
-  const outcomes: Omit<Outcomes, 'found'> = {
-    walk: walk.name,
-    asked,
-    refresh: walk.refreshSeconds,
-    unknownFor: walk.unknownForSeconds,
-  };
+  const outcomes = { ...outcomesOf(walk), asked };
   if (response === 'none') {
     await walkContext.keep(cursor, { outcomes: { ...outcomes, found: [] } });
     return;

@@ -22,6 +22,9 @@ const Cursor = z.object({
 /** After so many blocks in a row of which the server does not serve what is asked for, the walk is given up for now. */
 const MOST_IN_ROW = 3;
 
+/** Servers that lack the endpoint may answer 404: after so many blocks and no answer, no more are asked for now. */
+const MOST_ABSENT = 64;
+
 const Blocks = z.object({ blocks: z.array(z.object({ seqno })) });
 
 /** Masterchain blocks of one second, of which the last one's seqno is wanted. */
@@ -50,6 +53,7 @@ export async function walkBlocks(
     try {
       const next = await readBlock(walkContext, cursor, seqno, inRow > 0);
       if (next === undefined) absent += 1;
+      if (absent === MOST_ABSENT && absent === asked) throw noneThere(walkContext, wanted);
       cursor = next ?? cursor;
       inRow = 0;
     } catch (error) {
@@ -83,6 +87,12 @@ export async function walkBlocks(
 function pausedOf(walkContext: WalkContext, { lacking }: SeqnoCursor): Lacking[] {
   if (walkContext.priority === 'backfill') return [];
   return lacking.filter(({ until }) => until > nowOf(walkContext));
+}
+
+function noneThere({ dataset }: WalkContext, { to }: Seqnos): NotServedError {
+  return new NotServedError(`${dataset.name}: the server answers 404 for ${MOST_ABSENT} blocks below ${to}`, {
+    hint: 'It may lack the endpoint, or lag far behind: `toncenter-etl doctor` asks each route. They are asked for again.',
+  });
 }
 
 function notServed(seqno: number, { message }: EtlError): NotServedError {

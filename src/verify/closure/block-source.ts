@@ -5,7 +5,7 @@ import type { ApiClient, GetRequest } from '../../api/client.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../crawl/failure-policy.ts';
 import { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
-import { mayConcernPage, ApiUnavailableError, BadResponseError, NotFoundError } from '../../errors.ts';
+import { BadResponseError, isNotServed } from '../../errors.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Params } from '../../dataset/paginator.ts';
 
@@ -43,7 +43,7 @@ export interface BlocksOfSource {
   after(second: number): Promise<{ readonly blocks: readonly LinkedBlock[]; readonly whole: boolean }>;
   /** The last blocks before a second. */
   before(second: number): Promise<readonly LinkedBlock[]>;
-  /** The blocks at the top of all shards as a masterchain block saw them; undefined where it is not there. */
+  /** The blocks at the top of all shards as a masterchain block saw them; undefined where it is not there, or not served. */
   topsOf(seqno: number): Promise<readonly LinkedBlock[] | undefined>;
   /** The block with this name; undefined where the source has none. */
   named(block: Pick<LinkedBlock, 'workchain' | 'shard' | 'seqno'>): Promise<LinkedBlock | undefined>;
@@ -61,7 +61,7 @@ async function askWithin(api: ApiClient, request: GetRequest<BlocksRead>): Promi
     return await api.get(request);
   } catch (error) {
     const { limit } = request.params ?? {};
-    if (!mayConcernPage(error) || error.code === AWAY || typeof limit !== 'number') throw error;
+    if (!isNotServed(error) || typeof limit !== 'number') throw error;
     if (limit <= 2) return { value: { blocks: [], rows: limit }, request: { limit } };
     const params = { ...request.params, limit: Math.floor(limit / 4) + 1 };
     return askWithin(api, { ...request, params, attemptsInDoubt: ATTEMPTS_IN_DOUBT });
@@ -72,8 +72,6 @@ interface AskedBlocks {
   readonly value: BlocksRead;
   readonly request: { readonly limit: number | undefined };
 }
-
-const AWAY = new ApiUnavailableError('').code;
 
 /** Asks with the priority of repairs: what is verified is older than the tail, and comes before any backfill. */
 export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: AbortSignal): BlocksOfSource {
@@ -112,7 +110,8 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
       try {
         return (await ask('/api/v3/masterchainBlockShardState', { seqno })).blocks;
       } catch (error) {
-        if (error instanceof NotFoundError) return undefined;
+        // What another masterchain block saw may do, or less is proved.
+        if (isNotServed(error)) return undefined;
         throw error;
       }
     },

@@ -1,81 +1,240 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
-import { openTestStore, type TestStore } from '../../support/database/database.ts';
-import { readOnce } from '../../support/collections.ts';
-import { sql } from 'drizzle-orm';
-import * as z from 'zod';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { errorResponse, htmlResponse, type HttpResponse } from '../../../src/simulator/http/response.ts';
+import type { Faults } from '../../../src/simulator/faults.ts';
+import { readOnce, select } from '../../support/collections.ts';
+import { useNetwork } from '../../support/network.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
+const KINDS = ['500', '422', 'timeout', 'broken'] as const;
 
-let store: TestStore;
-let simulator: Simulator;
+const network = useNetwork({ start: START, duration: 900, seed: 11, load: 3 });
 
-beforeEach(async () => {
-  store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 1800, seed: 11, load: 3 });
-});
-afterEach(async () => {
-  await simulator.close();
-  await store.close();
-});
+const read = (name: string, range?: { from: number; to: number }) =>
+  readOnce(network.store, network.simulator.url, [name], range === undefined ? {} : { range });
 
-const Text = z.object({ id: z.string() });
-const texts = async (text: string) => (await store.database.rows(sql.raw(text), Text)).map(({ id }) => id);
+async function texts(statement: string): Promise<string[]> {
+  return (await select(network.store, statement)).map(({ id }) => String(id));
+}
+
+/** What the server does not serve from now on; nothing: it serves all again. */
+function withhold(
+  path: string,
+  member: string,
+  values: readonly string[],
+  unservableAs: Faults['unservableAs'] = '500',
+) {
+  const unservable = values.map((value) => ({ path, member, value }));
+  Object.assign(network.simulator.faults, { unservable, unservableAs });
+  network.simulator.stats.clear();
+}
+
+const requestsTo = (path: string) => network.simulator.stats.byPath.get(path) ?? 0;
+
+const failureOf = async (name: string) =>
+  (await texts(`select message as id from etl.failures where dataset = '${name}'`))[0];
 
 describe('a row of a list that cannot be served', () => {
+  beforeEach(() => network.serve({ duration: 1800 }));
+
   test.each([
-    ['jetton_masters', '/api/v3/jetton/masters'],
-    ['nft_collections', '/api/v3/nft/collections'],
-    ['nft_items', '/api/v3/nft/items'],
-  ])('of %s is passed over, and read when it can be', async (name, path) => {
+    ['jetton_masters', '/api/v3/jetton/masters', '500'],
+    ['nft_collections', '/api/v3/nft/collections', '422'],
+    ['nft_items', '/api/v3/nft/items', 'timeout'],
+    ['nft_items', '/api/v3/nft/items', 'broken'],
+  ] as const)('of %s (%s, %s) is passed over, and read when it can be', async (name, path, as) => {
     const all = `select address as id from ton.${name} order by 1`;
-    await readOnce(store, simulator.url, [name]);
+    await read(name);
     const truth = await texts(all);
     expect(truth.length).toBeGreaterThan(2);
-    await store.database.script(`truncate etl.cursors, etl.lookups, ton.${name}`);
+    await network.store.database.script(`truncate etl.cursors, etl.lookups, ton.${name}`);
     const bad = [truth[0]!, truth[Math.floor(truth.length / 2)]!, truth.at(-1)!];
-    simulator.faults.unservable = bad.map((value) => ({ path, member: 'address', value }));
-    expect(await readOnce(store, simulator.url, [name])).toEqual([name]);
+    withhold(path, 'address', bad, as);
+    expect(await read(name)).toEqual([name]);
     expect(await texts(all)).toEqual(truth.filter((id) => !bad.includes(id)));
     const [cursor] = await texts(
       `select jsonb_array_length(cursor -> 'lacking')::text as id from etl.cursors where dataset = '${name}' and scope = 'list'`,
     );
     expect(cursor).toBe('3');
     // Asked for one by one, and found at last.
-    simulator.faults.unservable = [];
-    simulator.stats.clear();
-    expect(await readOnce(store, simulator.url, [name])).toEqual([]);
+    withhold(path, 'address', []);
+    expect(await read(name)).toEqual([]);
     expect(await texts(all)).toEqual(truth);
-    expect(simulator.stats.byPath.get(path)).toBeLessThan(10);
+    expect(requestsTo(path)).toBeLessThan(10);
   });
 });
 
 describe('a subject that cannot be served', () => {
-  test('is set aside, and all others of its batch are stored', async () => {
-    const addresses = await accounts();
+  beforeEach(() => network.serve());
+
+  test.each(KINDS)('is set aside, and all others of its batch are stored: %s', async (as) => {
+    const addresses = await watchAccounts();
     const bad = [addresses[0]!, addresses[7]!];
-    const path = '/api/v3/accountStates';
-    simulator.faults.unservable = bad.map((value) => ({ path, member: 'address', value }));
-    // As this endpoint says of whatever goes wrong.
-    simulator.faults.unservableAs = '422';
-    expect(await readOnce(store, simulator.url, ['account_states'])).toEqual(['account_states']);
+    withhold('/api/v3/accountStates', 'address', bad, as);
+    expect(await read('account_states')).toEqual(['account_states']);
     const found = await texts(`select address as id from ton.account_states order by 1`);
     expect(found).toEqual(addresses.filter((address) => !bad.includes(address)).sort());
     expect(
       await texts(`select subject as id from etl.lookups
       where dataset = 'account_states' and found is null and again_at > clock_timestamp() + interval '50 seconds' order by 1`),
     ).toEqual([...bad].sort());
-    const [failure] = await texts(`select message as id from etl.failures where dataset = 'account_states'`);
-    expect(failure).toMatch(/is not served: .*422/);
+    expect(await failureOf('account_states')).toMatch(/is not served: /);
+    withhold('/api/v3/accountStates', 'address', []);
+    expect(await read('account_states')).toEqual([]);
+    expect(await texts(`select address as id from ton.account_states`)).toHaveLength(addresses.length);
   });
 });
 
+describe('a block that cannot be served', () => {
+  const path = '/api/v3/masterchainBlockShardState';
+  const range = { from: START + 100, to: START + 200 };
+  const asked = 'select distinct mc_seqno as id from ton.shard_states order by 1';
+  beforeEach(() => network.serve());
+
+  test.each(KINDS)('is passed over, and read when it can be: %s', async (as) => {
+    const masters = [...network.simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
+    const all = masters.map(({ seqno }) => String(seqno));
+    const bad = [masters[0]!, masters[20]!, masters.at(-1)!];
+    withhold(
+      path,
+      'root_hash',
+      bad.map(({ root_hash }) => root_hash),
+      as,
+    );
+    expect(await read('shard_states', range)).toEqual(['shard_states']);
+    const left = bad.map(({ seqno }) => String(seqno));
+    expect(await texts(asked)).toEqual(all.filter((seqno) => !left.includes(seqno)));
+    expect(await failureOf('shard_states')).toMatch(/masterchain block \d+ is not served: /);
+    // It asks for what is missing, and for no other block.
+    withhold(path, 'root_hash', []);
+    expect(await read('shard_states', range)).toEqual([]);
+    expect(await texts(asked)).toEqual(all);
+    expect(requestsTo(path)).toBe(3);
+  });
+
+  test('is the endpoint’s trouble where no other one is served: few requests are made', async () => {
+    const masters = [...network.simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
+    withhold(
+      path,
+      'root_hash',
+      masters.map(({ root_hash }) => root_hash),
+    );
+    expect(await read('shard_states', range)).toEqual(['shard_states']);
+    expect(requestsTo(path)).toBeLessThan(20);
+    withhold(path, 'root_hash', []);
+    expect(await read('shard_states', range)).toEqual([]);
+    expect(await texts(asked)).toHaveLength(masters.length);
+  });
+});
+
+describe('a transaction of a history that cannot be served', () => {
+  const path = '/api/v2/getTransactions';
+  const stored = (account: string) =>
+    texts(`select lt as id from ton.account_transactions where account = '${account}' order by lt desc`);
+  beforeEach(() => network.serve({ accounts: 60, load: 10, duration: 300 }));
+
+  test.each(KINDS)('keeps what lies below it, and no other history: %s', async (as) => {
+    const { simulator, store } = network;
+    const accounts = busiest(3);
+    await store.database.script(
+      accounts.map((one) => `insert into etl.watch (address) values ('${one}');`).join(''),
+    );
+    const lts = new Map(
+      accounts.map((one) => [
+        one,
+        simulator.truth.accountTransactions(one).map(({ transaction_id }) => transaction_id.lt),
+      ]),
+    );
+    const [victim = ''] = accounts;
+    const history = simulator.truth.accountTransactions(victim);
+    expect(history.length).toBeGreaterThan(20);
+    const bad = history[12]!;
+    withhold(path, 'data', [bad.data], as);
+    expect(await read('account_transactions')).toEqual(['account_transactions']);
+    const descending = (account: string) =>
+      [...lts.get(account)!].sort((a, b) => Number(BigInt(b) - BigInt(a)));
+    const place = descending(victim).indexOf(bad.transaction_id.lt);
+    expect(await stored(victim)).toEqual(descending(victim).slice(0, place));
+    for (const account of accounts.slice(1)) expect(await stored(account)).toEqual(descending(account));
+    expect(await failureOf('account_transactions')).toContain(`the history of ${victim} is not served`);
+    withhold(path, 'data', []);
+    expect(await read('account_transactions')).toEqual([]);
+    expect(await stored(victim)).toEqual(descending(victim));
+  });
+});
+
+describe('404 for each of many subjects', () => {
+  const path = '/api/v2/getExtendedAddressInformation';
+  const answers: [string, HttpResponse][] = [
+    ['a page of a gateway', htmlResponse(404, '404 Not Found')],
+    ['JSON of a server', errorResponse(404, 'nothing here')],
+    [
+      'JSON of v2',
+      {
+        status: 404,
+        body: '{"ok":false,"error":"no","code":404}',
+        headers: { 'content-type': 'application/json' },
+      },
+    ],
+  ];
+
+  test.each(answers)('says of none that it is unknown: %s', async (_, answer) => {
+    let isBroken = true;
+    await network.serve({ before: (request) => (isBroken && request.path === path ? answer : undefined) });
+    const addresses = await watchAccounts();
+    expect(await read('extended_account_states')).toEqual(['extended_account_states']);
+    expect(await texts(`select subject as id from etl.lookups where found is not null`)).toEqual([]);
+    expect(requestsTo(path)).toBeLessThan(addresses.length * 3);
+    isBroken = false;
+    expect(await read('extended_account_states')).toEqual([]);
+    expect(await texts('select address as id from ton.extended_account_states')).toHaveLength(
+      addresses.length,
+    );
+  });
+
+  test('says of none that it is unknown where many are asked for at once', async () => {
+    let isBroken = true;
+    const states = '/api/v3/accountStates';
+    await network.serve({
+      before: (request) => (isBroken && request.path === states ? answers[0]![1] : undefined),
+    });
+    const addresses = await watchAccounts();
+    expect(await read('account_states')).toEqual(['account_states']);
+    expect(await texts(`select subject as id from etl.lookups where found is not null`)).toEqual([]);
+    expect(requestsTo(states)).toBeLessThan(30);
+    isBroken = false;
+    expect(await read('account_states')).toEqual([]);
+    expect(await texts('select address as id from ton.account_states')).toHaveLength(addresses.length);
+  });
+
+  test('says so of a few, and of those that an answer for another one comes with', async () => {
+    let known = '';
+    await network.serve({
+      before: ({ path: asked, search }) =>
+        asked === path && search.get('address') !== known ? answers[2]![1] : undefined,
+    });
+    const addresses = (await watchAccounts()).sort();
+    known = addresses[3]!;
+    expect(await read('extended_account_states')).toEqual([]);
+    const unknown = await texts(`select subject as id from etl.lookups where not found order by 1`);
+    expect(unknown).toEqual(addresses.filter((one) => one !== known));
+  });
+});
+
+/** The accounts with the most transactions. */
+function busiest(count: number): string[] {
+  const counts = new Map<string, number>();
+  for (const { account } of network.simulator.truth.transactions())
+    counts.set(account, (counts.get(account) ?? 0) + 1);
+  return [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, count)
+    .map(([account]) => account);
+}
+
 /** Watches some accounts that the network knows. */
-async function accounts(): Promise<string[]> {
-  const response = await fetch(`${simulator.url}/api/v3/transactions?limit=200`);
-  const { transactions } = (await response.json()) as { transactions: { account: string }[] };
-  const addresses = [...new Set(transactions.map(({ account }) => account))].slice(0, 20);
-  for (const address of addresses)
-    await store.database.run(sql`insert into etl.watch (address) values (${address})`);
+async function watchAccounts(): Promise<string[]> {
+  const addresses = busiest(20);
+  const values = addresses.map((address) => `('${address}')`).join();
+  await network.store.database.script(`insert into etl.watch (address) values ${values}`);
   return addresses;
 }
