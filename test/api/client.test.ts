@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '../../src/clock.ts';
 import type { Attempt } from '../../src/api/exchange.ts';
@@ -222,6 +222,49 @@ test('an endpoint that the server lacks is said once, and asked for again after 
   }
   expect(api.seen).toHaveLength(2);
   expect(api.log.filter(({ level }) => level === 40)).toHaveLength(2);
+});
+
+describe('an endpoint that has answered', () => {
+  const missing: [string, HttpResponse][] = [
+    ['500 of v3', json({ error: 'internal server error: Cannot GET /api/v3/blocks' }, 500)],
+    ['404 of a framework', text('Cannot GET /api/v3/blocks', 404)],
+    [
+      '404 with a page',
+      text('<!DOCTYPE html><pre>Cannot GET /api/v3/blocks</pre>', 404, { 'content-type': 'text/html' }),
+    ],
+  ];
+  const good = json({ blocks: [1] });
+
+  test.each(missing)('is asked again at once if it is not there for once: %s', async (_, answer) => {
+    const client = api.client();
+    api.answer(good, answer, good);
+    await client.get(blocks);
+    expect(await client.get(blocks)).toMatchObject({ value: [1], attempts: 2 });
+    expect(client.lacks(blocks.path)).toBe(false);
+  });
+
+  test('is believed to be gone after ten minutes without another answer', async () => {
+    let now = 0;
+    const client = api.client({ clock: { ...systemClock, monotonic: () => now } });
+    const [[, gone]] = missing as [[string, HttpResponse]];
+    api.answer(good);
+    await client.get(blocks);
+    api.answer(gone);
+    const failsAt = async (at: number) => {
+      now = at;
+      return failureOf(client.get(blocks));
+    };
+    expect(await failsAt(1000)).toMatchObject({ code: 'api_failed', retryable: true });
+    expect(await failsAt(590_000)).toMatchObject({ code: 'api_failed' });
+    expect(client.lacks(blocks.path)).toBe(false);
+    expect(await failsAt(602_000)).toMatchObject({ code: 'no_endpoint' });
+    expect(client.lacks(blocks.path)).toBe(true);
+    // It comes back with a deployment, and is no stranger then.
+    now = 700_000;
+    api.answer(good, gone, good);
+    await client.get(blocks);
+    expect(await client.get(blocks)).toMatchObject({ attempts: 2 });
+  });
 });
 
 test('without a key no header is sent', async () => {

@@ -2,14 +2,17 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
 import { takeDuty } from '../../src/db/settings.ts';
 import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { otherNetwork } from '../support/simulator/other-network.ts';
-import { never, openTestCrawl } from '../support/crawl.ts';
+import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { keptLog } from '../support/program/log-lines.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
@@ -37,7 +40,7 @@ const time = { ms: 0 };
 
 /** A daemon's leader, by a clock that the test moves. */
 const leaderOf = (owner: string, { logger }: Partial<CrawlContext> = {}) => {
-  const clock = { ...crawl.context.clock, monotonic: () => time.ms };
+  const clock = { ...crawl.context.clock, monotonic: () => time.ms, sleep: () => Promise.resolve() };
   const context = { ...crawl.context, clock, ...(logger && { logger }) };
   return createWatermarkLeader({ ...crawl, owner, absentSeconds: 30, delaySeconds: 30, context });
 };
@@ -198,4 +201,40 @@ test('a head that does not move is logged after two minutes, then each time that
   expect(logged).toEqual([120, 240, 480]);
   expect(records[0]).toMatchObject({ level: 40, seconds: 120 });
   expect(records[0]?.['msg']).toContain('the head does not move: look at the status of the source');
+});
+
+test('of a source that went back nothing is read above its head until it has caught up', async () => {
+  const { logger, records } = keptLog();
+  const leader = leaderOf('first', { logger });
+  const [dataset] = await datasetsNamed('transactions');
+  time.ms = 0;
+  const before = await leader.poll(never.leaving);
+  const { database } = store;
+  const range = { from: START + 100, to: before.utime };
+  await backfill({ ...crawl, datasets: [dataset!], reach: { range, watermark: before.utime }, stop: never });
+  expect(await readCoverage(database, streamOf(dataset!))).toEqual([range]);
+  const wentBack = () => records.filter(({ msg }) => msg === 'the source went back');
+  // For as long as replicas lag it may be one of them.
+  simulator.headTime = START + 600;
+  time.ms = 20_000;
+  await leader.poll(never.leaving);
+  expect(wentBack()).toEqual([]);
+  expect(await readCoverage(database, streamOf(dataset!))).toEqual([range]);
+  time.ms = 60_000;
+  const after = await leader.poll(never.leaving);
+  expect(after.utime).toBeLessThanOrEqual(START + 600);
+  expect(after.everywhere).toBeLessThanOrEqual(after.utime);
+  const [left] = await readCoverage(database, streamOf(dataset!));
+  expect(left!.from).toBe(range.from);
+  expect(left!.to).toBeLessThanOrEqual(START + 600);
+  // Said once, kept for the other processes, and held while it lasts.
+  time.ms = 70_000;
+  expect(await leader.poll(never.leaving)).toMatchObject({ utime: after.utime });
+  expect(wentBack()).toHaveLength(1);
+  expect(await leaderOf('second').poll(never.leaving)).toMatchObject({ utime: after.utime });
+  simulator.headTime = START + 1000;
+  time.ms = 80_000;
+  await leader.poll(never.leaving);
+  time.ms = 140_000;
+  expect((await leader.poll(never.leaving)).utime).toBeGreaterThan(before.utime);
 });

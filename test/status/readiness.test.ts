@@ -142,6 +142,15 @@ describe('/ready, /metrics, /status, status and status --check', () => {
   });
 });
 
+test('where it cannot be known how far it is safe to read, all of them say so, and what is awaited', async () => {
+  const waitingFor = 'shard state of masterchain block 9';
+  await saveWatermark(store.database, { utime: 0, headSeqno: 0, headUtime: 0, waitingFor });
+  const said = await askEverybody();
+  expect(said).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
+  for (const [reason] of [said.reasons, said.checked])
+    expect(reason).toContain(`the watermark is not known yet: waiting for ${waitingFor}`);
+});
+
 test.each([-3600, 3600])('a daemon whose clock is wrong by %i s goes by the database’s', async (seconds) => {
   const clock = { ...systemClock, now: () => systemClock.now() + seconds * 1000 };
   await leave({ agoSeconds: 3 });

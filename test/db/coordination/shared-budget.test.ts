@@ -10,6 +10,7 @@ import { DatabaseUnavailableError } from '../../../src/errors.ts';
 import type { Budget } from '../../../src/budget/budget.ts';
 import { PRIORITIES, rankOf, type Priority } from '../../../src/budget/priority.ts';
 import { LEAST_SLACK_SECONDS } from '../../../src/budget/slack.ts';
+import { failureOf, json, startFakeApi } from '../../api/fake-api.ts';
 import { startCountingServer } from '../../support/budget/counting-server.ts';
 import { startSpenders } from '../../support/budget/spenders.ts';
 import { compile } from '../../support/program/compile.ts';
@@ -368,6 +369,33 @@ describe('the budget of a process', () => {
     await Promise.all(Array.from({ length: 3 }, () => budget.take('tail', forever)));
     expect(performance.now() - refused).toBeGreaterThan(690);
   });
+
+  test.each(['request', 'client', 'process'] as const)(
+    'keeps none of its waits for a Retry-After when the signal of the %s is aborted',
+    async (whose) => {
+      const api = await startFakeApi();
+      const reason = new Error('enough');
+      const stop = new AbortController();
+      api.answer(json({ error: 'slow down' }, 429, { 'retry-after': '600' }));
+      const budget = budgetOf(await readyHost());
+      const signals = { client: { signal: stop.signal }, process: { finishing: stop.signal }, request: {} };
+      const client = api.client({ budget, ...signals[whose] });
+      const request = {
+        path: '/api/v3/blocks',
+        parse: (body: unknown) => body,
+        priority: 'backfill',
+      } as const;
+      const asked = failureOf(
+        client.get({ ...request, ...(whose === 'request' && { signal: stop.signal }) }),
+      );
+      await expect.poll(() => budget.waiting()).toEqual({ backfill: 1 });
+      await expect.poll(() => api.seen).toHaveLength(1);
+      stop.abort(reason);
+      expect(await asked).toBe(reason);
+      expect(budget.waiting()).toEqual({});
+      await api.close();
+    },
+  );
 
   test('gives the error of a database that is away to whoever waits, and works when it is back', async () => {
     const host = await readyHost();

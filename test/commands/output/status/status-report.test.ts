@@ -85,6 +85,11 @@ test('a home in which only demo has run is told where its rows are', () => {
   expect(shown({ network: 'mainnet' }, '/home/a/demo').join('\n')).not.toContain('demo');
 });
 
+test('a head that is not known yet is no head, and what it waits for is said', () => {
+  const heads = shown({ awaited: 'masterchain block 12' }).filter((line) => line.startsWith('head'));
+  expect(heads).toEqual(['head      not known yet: waiting for masterchain block 12']);
+});
+
 const END = NOW - 328 * DAY;
 const head = { seqno: 9, time: END, age: 328 * DAY, watermark: END, waitingFor: null, naming: null };
 

@@ -1,0 +1,59 @@
+import { afterEach, expect, test } from 'vitest';
+import { readChainInfo } from '../../src/crawl/watermark/chain-info.ts';
+import { createWatermarkReader } from '../../src/crawl/watermark/watermark.ts';
+import { examineChain } from '../../src/doctor/examine-chain.ts';
+import type { SimulatorOptions } from '../support/simulator/simulator.ts';
+import { never } from '../support/crawl.ts';
+import { useNetwork } from '../support/network.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const network = useNetwork({ start: START, duration: 600, load: 1, accounts: 100 });
+
+let isSpoiled = false;
+afterEach(() => {
+  isSpoiled = false;
+});
+
+/** What doctor says of the watermark of a source that is spoiled after the crawl was opened. */
+async function examine(options: SimulatorOptions) {
+  await network.serve(options);
+  return network.crawl(
+    async ({ context: { api, clock } }) => {
+      isSpoiled = true;
+      const findings = await examineChain({
+        database: network.store.database,
+        read: (signal) => readChainInfo(api, signal),
+        readWatermark: (info, signal) =>
+          createWatermarkReader({
+            ...{ api, info, clock, delaySeconds: 0, joinedUntil: info.last.utime },
+          }).read(signal),
+        finishing: never.finishing,
+        now: undefined,
+      });
+      return findings.filter(({ check }) => check === 'watermark');
+    },
+    { hasty: true, maxAttempts: 1 },
+  );
+}
+
+const without =
+  (workchain: number): NonNullable<SimulatorOptions['after']> =>
+  ({ path }, response) => {
+    if (!isSpoiled || !/masterchainBlockShardState|shards$/i.test(path)) return response;
+    const body = JSON.parse(response.body.toString()) as { blocks?: { workchain: number }[] };
+    const blocks = body.blocks?.filter((block) => block.workchain !== workchain);
+    return { ...response, body: JSON.stringify({ ...body, blocks }) };
+  };
+
+test('a source of which all can be known has no finding', async () => {
+  expect(await examine({})).toEqual([]);
+});
+
+test('shard states without the shards are a finding that says what the program needs', async () => {
+  expect(await examine({ after: without(0) })).toMatchObject([
+    {
+      what: expect.stringMatching(/^how far it is safe to read is not known: /) as string,
+      remedy: expect.stringContaining('needs the tops of all shards') as string,
+    },
+  ]);
+});
