@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
@@ -10,18 +10,11 @@ const START = Date.UTC(2026, 2, 1) / 1000;
 const NAMES = ['blocks', 'transactions', 'traces'];
 
 let opened: NetworkProof;
-beforeAll(async () => {
+beforeEach(async () => {
   const network = { start: START, duration: 500, seed: 5, load: 2 };
   opened = await openNetworkProof({ network, datasets: [], hasty: true, config: { attempts: 2 } });
 });
-afterAll(() => opened.close());
-beforeEach(async () => {
-  const { store, simulator } = opened;
-  simulator.faults.unservable = [];
-  await store.database.script(
-    `truncate etl.coverage, etl.refused, etl.holes, etl.pages, ton.blocks, ton.transactions, ton.messages, ton.traces, ton.trace_edges cascade`,
-  );
-});
+afterEach(() => opened.close());
 
 const PATHS = {
   transactions: [

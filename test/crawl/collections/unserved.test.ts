@@ -7,7 +7,7 @@ import { useNetwork } from '../../support/network.ts';
 const START = Date.UTC(2026, 2, 1) / 1000;
 const KINDS = ['500', '422', 'timeout', 'broken'] as const;
 
-const network = useNetwork({ start: START, duration: 900, seed: 11, load: 3 });
+const network = useNetwork({ start: START, duration: 300, seed: 11, load: 1, accounts: 200 });
 
 const read = (name: string, range?: { from: number; to: number }) =>
   readOnce(network.store, network.simulator.url, [name], range === undefined ? {} : { range });
@@ -34,7 +34,7 @@ const failureOf = async (name: string) =>
   (await texts(`select message as id from etl.failures where dataset = '${name}'`))[0];
 
 describe('a row of a list that cannot be served', () => {
-  beforeEach(() => network.serve({ duration: 1800 }));
+  beforeEach(() => network.serve({ duration: 1800, accounts: 2000, load: 2 }));
 
   test.each([
     ['jetton_masters', '/api/v3/jetton/masters', '500'],

@@ -11,13 +11,10 @@ import { datasetsNamed, never } from '../../support/crawl.ts';
 import { useNetwork } from '../../support/network.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
-const RANGE: Range = { from: START + 60, to: START + 400 };
-const END = START + 600;
+const RANGE: Range = { from: START + 60, to: START + 900 };
+const END = START + 1200;
 
-const network = useNetwork({
-  ...{ start: START, duration: END - START, seed: 11, load: 3, accounts: 400 },
-  electionSeconds: 120,
-});
+const network = useNetwork({ start: START, duration: END - START, seed: 11, load: 1.5 });
 
 /** Streams whose rows name themselves, and what does. */
 const STREAMS = [
