@@ -73,7 +73,9 @@ it('lets holders of all places ask for more, which does not wait for their ends'
   expect(most.held).toBeLessThanOrEqual(4);
   const failed = inFlight.open('backfill');
   await failed.received(NEVER);
-  await expect(failed.aside(NEVER, () => Promise.reject(new Error('not there')))).rejects.toThrow('not there');
+  await expect(failed.aside(NEVER, () => Promise.reject(new Error('not there')))).rejects.toThrow(
+    'not there',
+  );
   failed.end();
   expect([inFlight.workedOn, inFlight.underWay]).toEqual([0, 0]);
 });

@@ -131,7 +131,9 @@ describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (b
   const stored = (range: Range) =>
     ids(sql`select transaction_hash as id from ton.jetton_transfers where ${between(range)}`);
   const expected = (range: Range) =>
-    [...network.simulator.truth.jettonTransfers(range)].map(({ transaction_hash }) => transaction_hash).sort();
+    [...network.simulator.truth.jettonTransfers(range)]
+      .map(({ transaction_hash }) => transaction_hash)
+      .sort();
 
   test.each([[[2, 999, 1000, 1001]], [[5000]]])('%j transfers in one second are all read', async (counts) => {
     const ties = counts.map((count, place) => ({
