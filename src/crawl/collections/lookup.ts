@@ -71,8 +71,7 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     if (isRenewed()) gathered = await lookForMore(cursorNow());
     const limit = paginator.size(batch);
     // While the size is searched for, several requests at once would be refused for the same reason.
-    const most = served.answers === 0 ? MOST_MISSING : Infinity;
-    const batches = limit > batch.fits ? 1 : Math.min(most, batchesAtOnce(inFlight.target, limit));
+    const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit, served);
     const due = await readDueSubjects(context.database, {
       ...name,
       before: gathered,
@@ -176,9 +175,10 @@ async function setAside(
   await keep(cursor, { unserved: { walk: walk.name, subjects: sure.map(({ key }) => key) } });
 }
 
-/** Enough that few readers wait for the last batches, and no more than memory takes. */
-function batchesAtOnce(target: number, limit: number): number {
-  return Math.ceil(Math.min(4 * target, MOST_AT_ONCE / limit));
+/** Enough that few readers wait for the last batches, and no more than memory takes; few before the first answer. */
+function batchesAtOnce(target: number, limit: number, { answers }: Served): number {
+  const most = answers === 0 ? MOST_MISSING : 4 * target;
+  return Math.ceil(Math.min(most, 4 * target, MOST_AT_ONCE / limit));
 }
 
 interface LookedUp {

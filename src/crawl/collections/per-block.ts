@@ -53,7 +53,7 @@ export async function walkBlocks(
     try {
       const next = await readBlock(walkContext, cursor, seqno, inRow > 0);
       if (next === undefined) absent += 1;
-      if (absent === MOST_ABSENT && absent === asked) throw noneThere(walkContext, wanted);
+      requireSome(walkContext, absent, asked);
       cursor = next ?? cursor;
       inRow = 0;
     } catch (error) {
@@ -89,8 +89,10 @@ function pausedOf(walkContext: WalkContext, { lacking }: SeqnoCursor): Lacking[]
   return lacking.filter(({ until }) => until > nowOf(walkContext));
 }
 
-function noneThere({ dataset }: WalkContext, { to }: Seqnos): NotServedError {
-  return new NotServedError(`${dataset.name}: the server answers 404 for ${MOST_ABSENT} blocks below ${to}`, {
+/** @throws NotServedError where nothing but 404 has come, for too many blocks to believe it */
+function requireSome({ dataset }: WalkContext, absent: number, asked: number): void {
+  if (absent < asked || absent < MOST_ABSENT) return;
+  throw new NotServedError(`${dataset.name}: the server answers 404 for each of ${absent} blocks`, {
     hint: 'It may lack the endpoint, or lag far behind: `toncenter-etl doctor` asks each route. They are asked for again.',
   });
 }

@@ -126,6 +126,23 @@ describe('a block that cannot be served', () => {
   });
 });
 
+test('404 for many blocks and for none a state ends the walk for now: no hour of blocks is asked for in vain', async () => {
+  const path = '/api/v3/masterchainBlockShardState';
+  const range = { from: START + 10, to: START + 280 };
+  let isBroken = true;
+  await network.serve({
+    before: (request) => (isBroken && request.path === path ? errorResponse(404, 'nothing here') : undefined),
+  });
+  expect(await read('shard_states', range)).toEqual(['shard_states']);
+  expect(requestsTo(path)).toBeLessThanOrEqual(64);
+  expect(await failureOf('shard_states')).toContain('answers 404 for each of 64 blocks');
+  isBroken = false;
+  expect(await read('shard_states', range)).toEqual([]);
+  const masters = [...network.simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
+  expect(masters.length).toBeGreaterThan(64);
+  expect(await texts('select distinct mc_seqno as id from ton.shard_states')).toHaveLength(masters.length);
+});
+
 describe('a transaction of a history that cannot be served', () => {
   const path = '/api/v2/getTransactions';
   const stored = (account: string) =>
