@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { streamFacts, streamSheet } from '../../../../src/commands/output/datasets/stream-sheet.ts';
+import { streamFacts, streamSheet } from '../../../../src/commands/datasets-command.ts';
 import { datasetsNamed } from '../../../support/crawl.ts';
 
 const HOUR = { from: 0, to: 3600 };

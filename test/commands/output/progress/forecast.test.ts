@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createForecast, type Task } from '../../../../src/commands/output/progress/forecast.ts';
+import { createForecast, type Task } from '../../../../src/commands/backfill/course.ts';
 import { lengthOf, without, type Range } from '../../../../src/range.ts';
 import { partsOf } from '../../../../src/crawl/plan/probe.ts';
 
