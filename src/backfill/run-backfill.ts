@@ -76,11 +76,6 @@ function waitingOf({ context, attempts, stop }: BackfillRun) {
   return { ...context, attempts, signal: stop.finishing };
 }
 
-/** What was written may lie on a server that nobody is led to any more: then nothing is said to be there. */
-function confirmServer(run: BackfillRun): Promise<void> {
-  return outlastDatabase(waitingOf(run), () => run.context.database.confirm());
-}
-
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
@@ -98,7 +93,6 @@ async function cover(
     const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
       progress.replaceLeft(dataset, missing);
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
-    await confirmServer(run);
     progress.end();
     const isRead =
       covered.missing.size === 0 &&
@@ -148,7 +142,6 @@ async function readBehind(
   const { collections, stop, chain } = run;
   if (collections.length === 0 || stop.finishing.aborted) return true;
   const read = await readCollectionsOnce({ ...run, range, firstSeqno: chain.first.seqno }, collections);
-  await confirmServer(run);
   const unfit = await outlastDatabase(waitingOf(run), () => readUnfit(run.context.database, collections));
   const isWhole = read.isWhole && !unfit.some(({ isMuch }) => isMuch);
   report.onCollections({ ...read, isWhole, unfit });

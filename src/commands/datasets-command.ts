@@ -98,33 +98,13 @@ function formatTableSheet({ name, comment, key, partitioned, columns }: TableDes
   return `${name}: ${comment}\nkey: ${key.join(', ')}${parts}\n\n${fitTable(['column', 'type', 'what it is'], rows)}`;
 }
 
-/** What a stream of time is, for people and (`--json`) for programs. */
-interface StreamSheet {
-  readonly name: string;
-  readonly title: string;
-  readonly core: boolean;
-  readonly endpoint: string;
-  /** Of the request for one hour, as an example of every parameter. */
-  readonly params: Params;
-  /** The server's index that its requests ride. */
-  readonly index: ServerIndex;
-  readonly pageSize: number;
-  /** Seconds to keep away from the head beyond ETL_WATERMARK_DELAY's; null where that decides. */
-  readonly delay: number | null;
-  /** Seconds after which each second is read once more; null where one reading is enough. */
-  readonly readAgainAfter: number | null;
-  readonly readPer: string | null;
-  /** Requests a minute that keep it up to date while nothing happens; for each of what it is read for, if there is. */
-  readonly requestsAtRest: number;
-  /** The highest grade that a range of it can have: covered, cross-checked or proved. */
-  readonly grade: string;
-  /** The checks that verify it, by name; none where nothing can. */
-  readonly checks: readonly string[];
-  readonly tables: readonly TableDescription[];
-}
+type StreamSheet = ReturnType<typeof streamSheet>;
 
-/** `hour` is the range of the request that is shown. */
-export function streamSheet({ name, job }: Dataset, hour: Range, freshness: number): StreamSheet {
+/**
+ * What a stream of time is, for people and (`--json`) for programs. `hour` is the range of the request that is shown as
+ * an example of every parameter.
+ */
+export function streamSheet({ name, job }: Dataset, hour: Range, freshness: number) {
   const { paginator } = job;
   return {
     name,
@@ -132,13 +112,19 @@ export function streamSheet({ name, job }: Dataset, hour: Range, freshness: numb
     core: job.core,
     endpoint: `GET ${job.path}`,
     params: { ...job.params, ...paginator.request(paginator.start(hour), paginator.maxSize) },
+    /** The server's index that its requests ride. */
     index: job.index,
     pageSize: paginator.maxSize,
+    /** Seconds to keep away from the head beyond ETL_WATERMARK_DELAY's; null if that decides. */
     delay: job.delaySeconds ?? null,
+    /** Seconds after which each second is read once more; null if one reading is enough. */
     readAgainAfter: job.maturitySeconds ?? null,
     readPer: job.scopes?.param ?? null,
+    /** Requests a minute that keep it up to date while nothing happens; for each of what it is read for, if there is. */
     requestsAtRest: restingRequests(job, freshness),
+    /** The highest grade that a range of it can have: covered, cross-checked or proved. */
     grade: job.grade.grade,
+    /** The checks that verify it, by name; none if nothing can. */
     checks: Object.keys(job.checks),
     tables: Object.values(job.tables).map(describeTable),
   };
@@ -203,28 +189,10 @@ function streamCost({ pageSize, readAgainAfter, readPer }: StreamSheet): string 
   return parts.join(', ');
 }
 
-/** What a dataset that is no stream of time is, for people and (`--json`) for programs. */
-interface CollectionSheet {
-  readonly name: string;
-  readonly title: string;
-  readonly core: false;
-  /** Endpoints, one a walk. */
-  readonly endpoint: string;
-  readonly walks: readonly {
-    readonly how: string;
-    readonly from: string;
-    /** The server's index that its requests ride; a node's own endpoints have none. */
-    readonly index: string | undefined;
-    readonly cost: string;
-  }[];
-  /** Requests a minute that keep it up to date while nothing happens; look-ups and histories take none then. */
-  readonly requestsAtRest: number;
-  readonly cannotKnow: string;
-  readonly onRequest: boolean;
-  readonly tables: readonly TableDescription[];
-}
+type CollectionSheet = ReturnType<typeof collectionSheet>;
 
-function collectionSheet({ name, job }: Collection, freshness: number): CollectionSheet {
+/** What a dataset that is no stream of time is, for people and (`--json`) for programs. */
+function collectionSheet({ name, job }: Collection, freshness: number) {
   return {
     name,
     title: job.title,
@@ -233,9 +201,11 @@ function collectionSheet({ name, job }: Collection, freshness: number): Collecti
     walks: job.walks.map((walk) => ({
       how: walk.kind,
       from: endpointOf(walk),
+      /** The server's index that its requests ride; a node's own endpoints have none. */
       index: 'path' in walk.endpoint ? walk.endpoint.index : undefined,
       cost: walkCost(walk),
     })),
+    /** Requests a minute that keep it up to date while nothing happens; look-ups and histories take none then. */
     requestsAtRest: restingRequests(job, freshness),
     cannotKnow: job.limitations,
     onRequest: job.onRequest,

@@ -38,7 +38,7 @@ async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
   const available = await loadDatasets();
   const datasets = splitKinds(available).streams;
   const collections = splitKinds(chooseDatasets(NAMES, available)).collections;
-  return withSource(invocation, { demo: 'still', migrates: true }, async (opened) => {
+  return withSource(invocation, { migrates: true }, async (opened) => {
     const { store, stop, baseUrl } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {
       const { chain } = crawl;

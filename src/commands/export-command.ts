@@ -4,10 +4,10 @@ import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { exportCsv } from '../export/export-csv.ts';
-import { type ExportedTable, tablesOf } from '../export/tables-of.ts';
+import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/write/export-lake.ts';
-import { formatRange, parseRange, type Range } from '../range.ts';
+import { formatRange, parseRange } from '../range.ts';
 import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
 
@@ -108,18 +108,11 @@ interface ExportFlags {
   readonly spreadsheet?: boolean;
 }
 
-/** What an export is asked for. */
-interface ExportWanted {
-  readonly range: Range;
-  readonly format: 'parquet' | 'csv' | 'spreadsheet';
-  readonly tables: readonly ExportedTable[];
-}
-
 /**
  * Without a choice: all datasets, of which an export takes what is covered.
  * @throws UsageError for a format, a dataset or a range that does not exist
  */
-async function parseExport({ now }: Pick<Invocation, 'now'>, flags: ExportFlags): Promise<ExportWanted> {
+async function parseExport({ now }: Pick<Invocation, 'now'>, flags: ExportFlags) {
   const range = parseRange(flags.from, flags.to, now);
   const format = formatOf(flags);
   const available = await loadDatasets();
@@ -127,7 +120,7 @@ async function parseExport({ now }: Pick<Invocation, 'now'>, flags: ExportFlags)
   return { range, format, tables: tablesOf(chosen, available) };
 }
 
-function formatOf({ format: name, spreadsheet = false }: ExportFlags): ExportWanted['format'] {
+function formatOf({ format: name, spreadsheet = false }: ExportFlags): 'parquet' | 'csv' | 'spreadsheet' {
   if (spreadsheet && name === 'csv') return 'spreadsheet';
   if (spreadsheet) throw new UsageError('--spreadsheet is a kind of --format csv: give both');
   if (name === 'parquet' || name === 'csv') return name;

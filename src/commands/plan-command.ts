@@ -45,7 +45,7 @@ async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode>
   // A collection is of no time: its cost is shown by its own report.
   const jobs = await loadDatasets();
   const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, jobs)).streams;
-  const needs = { demo: 'still', isRepeatable: true, applicationName: 'toncenter-etl plan' } as const;
+  const needs = { isRepeatable: true, applicationName: 'toncenter-etl plan' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop, baseUrl } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { openCrawl } from '../app/open-crawl.ts';
-import { chooseDatasets, type Dataset, splitKinds } from '../dataset/dataset.ts';
+import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode, IncompleteError, isAbort, UsageError } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
@@ -38,15 +38,11 @@ ${examples(
   'toncenter-etl verify --lake ./november',
 )}`,
     )
-    .action(({ lake, ...flags }: LakeOrRange) =>
+    .action(({ lake, ...flags }: VerifyFlags & { readonly lake?: string }) =>
       runCommand(async (invocation) =>
         lake === undefined ? verify(invocation, flags) : verifyOfLake(invocation, lake),
       ),
     );
-}
-
-interface LakeOrRange extends VerifyFlags {
-  readonly lake?: string;
 }
 
 const STOPPED =
@@ -56,7 +52,7 @@ const AGAIN = { hint: 'Run the same command again.' };
 /** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is missing or wrong. */
 export async function verify(invocation: Invocation, flags: VerifyFlags): Promise<ExitCode> {
   const { jobs, datasets, range, share } = await parseVerify(invocation, flags);
-  const needs = { demo: 'still', isRepeatable: true, applicationName: 'toncenter-etl verify' } as const;
+  const needs = { isRepeatable: true, applicationName: 'toncenter-etl verify' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened, record: flags.record }), async (crawl) => {
@@ -116,18 +112,8 @@ interface VerifyFlags {
   readonly record?: string;
 }
 
-/** What a verification is asked for. */
-interface VerifyWanted {
-  readonly range: Range;
-  /** The share that is read again, from 0 to 1. */
-  readonly share: number;
-  /** Every stream that is known, chosen or not. */
-  readonly jobs: readonly Dataset[];
-  readonly datasets: readonly Dataset[];
-}
-
 /** @throws UsageError where the range or the share cannot be read */
-async function parseVerify({ config, now }: Invocation, flags: VerifyFlags): Promise<VerifyWanted> {
+async function parseVerify({ config, now }: Invocation, flags: VerifyFlags) {
   const range = parseEnds(flags, now, { otherwise: 'A lake needs none: `verify --lake`.' });
   const share = flags.deep === undefined ? 0 : parseShare(flags.deep);
   const all = await loadDatasets();

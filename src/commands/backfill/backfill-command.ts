@@ -62,7 +62,7 @@ async function cover(invocation: Invocation, flags: BackfillFlags): Promise<Exit
   // The larger part of the program: it is loaded while the database migrates.
   const load = () => import('./cover-range.ts');
   const meanwhile = () => void load().catch(() => undefined);
-  return withSource(invocation, { demo: 'still', migrates: true, deadlineMs, meanwhile }, async (opened) =>
+  return withSource(invocation, { migrates: true, deadlineMs, meanwhile }, async (opened) =>
     (await load()).coverRange(invocation, flags, chosen, opened),
   );
 }

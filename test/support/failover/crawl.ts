@@ -22,7 +22,7 @@ interface CrawlOrder {
 }
 
 /**
- * Covers a range as `backfill` does, and makes sure in the end that the server is still the one that others are led to.
+ * Covers a range as `backfill` does.
  * @returns how many ranges are missing
  */
 export async function crawl(order: CrawlOrder): Promise<number> {
@@ -51,7 +51,6 @@ export async function crawl(order: CrawlOrder): Promise<number> {
     });
     const reach = { range, watermark: range.to };
     const missing = await backfill({ ...opened, attempts: 10, datasets, reach, stop: never });
-    await store.database.confirm();
     return missing.size;
   } finally {
     await opened.close();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { streamFacts, streamSheet } from '../../../../src/commands/datasets-command.ts';
-import { datasetsNamed } from '../../../support/crawl.ts';
+import { streamFacts, streamSheet } from '../../src/commands/datasets-command.ts';
+import { datasetsNamed } from '../support/crawl.ts';
 
 const HOUR = { from: 0, to: 3600 };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { overallWords } from '../../../../src/commands/backfill/progress-display.ts';
-import { followCourse, type WaitsFor } from '../../../../src/commands/backfill/course.ts';
+import { followCourse, type WaitsFor } from '../../../src/commands/backfill/course.ts';
+import { overallWords } from '../../../src/commands/backfill/progress-display.ts';
 
 test('a dataset that another brings counts in the percentage once its bringer is read', () => {
   const range = { from: 0, to: 100 };

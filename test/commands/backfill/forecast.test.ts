@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createForecast, type Task } from '../../../../src/commands/backfill/course.ts';
-import { lengthOf, without, type Range } from '../../../../src/range.ts';
-import { partsOf } from '../../../../src/crawl/plan/probe.ts';
+import { createForecast, type Task } from '../../../src/commands/backfill/course.ts';
+import { partsOf } from '../../../src/crawl/plan/probe.ts';
+import { lengthOf, type Range, without } from '../../../src/range.ts';
 
 const DAY = 86_400;
 const PAGE = 1000;

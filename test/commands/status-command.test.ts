@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { printStatus } from '../../../../src/commands/status-command.ts';
-import type { DatasetReport, Report } from '../../../../src/status/report.ts';
+import { printStatus } from '../../src/commands/status-command.ts';
+import type { DatasetReport, Report } from '../../src/status/report.ts';
 
 const NOW = 1_780_000_000;
 const DAY = 86_400;
