@@ -7,7 +7,7 @@ import { requireHead } from '../crawl/watermark/went-back.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { endPauses } from '../db/coverage/refused.ts';
-import { delayOf } from '../dataset/pace.ts';
+import { delayOf } from '../dataset/tail-pace.ts';
 import { IncompleteError } from '../errors.ts';
 import type { Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type AnyJob, chooseDatasets, type Collection, type Dataset } from '../dataset/dataset.ts';
-import { watermarkRequests } from '../dataset/head-pace.ts';
+import { watermarkRequests } from '../dataset/tail-pace.ts';
 import type { ServerIndex } from '../dataset/job.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { restingRequests } from '../dataset/pace.ts';
+import { restingRequests } from '../dataset/tail-pace.ts';
 import type { Params } from '../dataset/paginator.ts';
 import type { LookupWalk, Walk } from '../dataset/walk.ts';
 import { describeTable, type TableDescription } from '../db/read/table-description.ts';

@@ -13,7 +13,7 @@ import { runSchedules } from './schedules.ts';
 import { runTailLoop } from './tail-loop.ts';
 import { runVerifyLoop } from './verify-loop.ts';
 import { createWatermarkLeader, type WatermarkLeader } from './watermark-leader.ts';
-import { longestPollSeconds } from '../dataset/head-pace.ts';
+import { longestPollSeconds } from '../dataset/tail-pace.ts';
 import { unixSeconds } from '../clock.ts';
 
 /** Another process leads where this one has not come back for so many polls. */

@@ -1,6 +1,6 @@
 import { readLeases } from '../crawl/streams/read-leases.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
-import { wantsOf } from './wants.ts';
+import { wantsOf } from './tail-loop.ts';
 
 /** Milliseconds between two searches for a new hole, or for what has matured. */
 const IDLE_MS = 2000;

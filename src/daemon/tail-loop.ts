@@ -1,10 +1,13 @@
+import { createInterruptibleSleep } from '../budget/interruptible-sleep.ts';
+import type { Clock } from '../clock.ts';
 import { crawlLease } from '../crawl/streams/crawl-lease.ts';
+import { splitAtArchive, type Want } from '../crawl/streams/planner.ts';
+import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
+import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { pauseSeconds, tailPeriodSeconds } from '../dataset/pace.ts';
-import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
-import { createHeadWatch } from './head-watch.ts';
-import { createTasks } from './tasks.ts';
-import { readableTo, wantsOf } from './wants.ts';
+import { createHeadWatch, pauseSeconds, tailPeriodSeconds } from '../dataset/tail-pace.ts';
+import { toError } from '../errors.ts';
+import { type ChainPosition, type DaemonContext, waitFor } from './daemon-context.ts';
 import type { WatermarkLeader } from './watermark-leader.ts';
 
 const POLL = 'the watermark';
@@ -91,4 +94,79 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Chai
     await crawlLease(context, assignment, { stop });
   }
   return wants.length;
+}
+
+/** How far a dataset may be read: what every replica shows, or what its own delay leaves of the watermark. */
+function readableTo({ job: { delaySeconds } }: Dataset, { utime, everywhere }: Watermark): number {
+  return delaySeconds === undefined ? everywhere : utime - delaySeconds;
+}
+
+/** The tail is what the servers answer from live data, history what they answer from their archive. */
+export async function wantsOf(
+  options: DaemonContext,
+  position: ChainPosition,
+  priority: 'tail' | 'backfill',
+): Promise<Want[]> {
+  const { context, datasets } = options;
+  const { utime } = position.watermark;
+  const wants: Want[] = [];
+  for (const dataset of datasets) {
+    const to = readableTo(dataset, position.watermark);
+    const range = { from: position.since.get(dataset.name) ?? to, to };
+    if (range.from >= range.to || context.api.lacks(dataset.job.path)) continue;
+    const [live, archived] = splitAtArchive(range, utime);
+    const zone = priority === 'tail' ? live : archived;
+    if (zone !== undefined)
+      wants.push(
+        ...(await firstReadings(context.database, [dataset], { range: zone, watermark: utime, priority })),
+      );
+    if (priority === 'backfill')
+      wants.push(...(await secondReadings(context.database, [dataset], range, utime)));
+  }
+  return wants;
+}
+
+/** Whoever sleeps is woken when there is something to do; a timer can hold no more than some weeks. */
+const LONGEST_SLEEP_MS = 60_000;
+
+/** What a loop has under way, by name, and its sleep meanwhile. */
+interface Tasks {
+  has(name: string): boolean;
+  start(name: string, task: () => Promise<void>): void;
+  /** True where one has failed. */
+  readonly hasFailed: boolean;
+  /** Until a moment of the monotonic clock, in milliseconds; ends when a task does, or when the signal is aborted. */
+  sleepUntil(at: number): Promise<void>;
+  /** Resolves when all have ended; rejects with what the first one threw that failed. */
+  end(): Promise<void>;
+}
+
+function createTasks(clock: Clock, signal: AbortSignal): Tasks {
+  const pause = createInterruptibleSleep(clock);
+  const running = new Map<string, Promise<void>>();
+  const failures: Error[] = [];
+  signal.addEventListener('abort', () => pause.end(), { once: true });
+  return {
+    has: (name) => running.has(name),
+    start: (name, task) => {
+      const ending = task()
+        .catch((error: unknown) => {
+          failures.push(toError(error));
+        })
+        .finally(() => {
+          running.delete(name);
+          pause.end();
+        });
+      running.set(name, ending);
+    },
+    get hasFailed() {
+      return failures.length > 0;
+    },
+    sleepUntil: (at) => pause.sleep(Math.min(LONGEST_SLEEP_MS, Math.max(0, at - clock.monotonic()))),
+    end: async () => {
+      await Promise.all(running.values());
+      const [failure] = failures;
+      if (failure !== undefined) throw failure;
+    },
+  };
 }

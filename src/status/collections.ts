@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Lacking } from '../dataset/paginators/lacking.ts';
 import type { Collection } from '../dataset/dataset.ts';
-import { walkSeconds } from '../dataset/pace.ts';
+import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readStandings, type CursorStanding } from '../db/cursors/cursor-standings.ts';

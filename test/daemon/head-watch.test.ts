@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createHeadWatch } from '../../src/daemon/head-watch.ts';
+import { createHeadWatch } from '../../src/dataset/tail-pace.ts';
 
 test('it learns how often blocks come, also where a poll finds several, and looks for the next one when it is due', () => {
   const watch = createHeadWatch({ freshness: 5, rps: 25 });

@@ -5,7 +5,7 @@ import {
   roundSeconds,
   seenWithinSeconds,
   watermarkRequests,
-} from '../../src/dataset/head-pace.ts';
+} from '../../src/dataset/tail-pace.ts';
 
 const plan = { freshness: 5, rps: 25 };
 const justSeen = (interval: number | undefined) => pollSeconds({ interval, stillFor: 0 }, plan);

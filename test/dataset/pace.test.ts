@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
-import { watermarkRequests } from '../../src/dataset/head-pace.ts';
-import { restingRequests, tailPeriodSeconds } from '../../src/dataset/pace.ts';
+import { watermarkRequests } from '../../src/dataset/tail-pace.ts';
+import { restingRequests, tailPeriodSeconds } from '../../src/dataset/tail-pace.ts';
 import { datasetsNamed, testConfig } from '../support/crawl.ts';
 
 /** Requests a minute at rest, dataset by dataset, and of all together with the polls. */

@@ -1,3 +1,4 @@
+import { isLive } from '../coordination/leases.ts';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../../range.ts';
@@ -83,7 +84,7 @@ export async function readStatus(session: Session): Promise<Status> {
   const leases = await session.rows(
     sql`select ${l.dataset}, ${l.owner}, ${l.priority}, ${l.span}::text,
           extract(epoch from ${l.expires_at} - clock_timestamp()) as "expiresIn"
-        from ${l} where ${l.expires_at} > clock_timestamp() order by ${l.dataset}, lower(${l.span})`,
+        from ${l} where ${isLive} order by ${l.dataset}, lower(${l.span})`,
     Held,
   );
   const counts = new Map(quarantined.map(({ dataset, records }) => [dataset, records]));
