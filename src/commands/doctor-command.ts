@@ -12,7 +12,7 @@ import { examineDatabase } from '../doctor/examine-database.ts';
 import { examineDisk } from '../doctor/examine-disk.ts';
 import { examineRoutes } from '../doctor/examine-routes.ts';
 import { examineSettings } from '../doctor/examine-settings.ts';
-import type { DoctorFinding } from '../doctor/finding.ts';
+import type { DoctorFinding } from '../doctor/doctor-finding.ts';
 import { writeBundle } from '../doctor/write-bundle.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { examples } from './option-words.ts';

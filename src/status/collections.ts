@@ -7,7 +7,7 @@ import type { Database } from '../db/connection/database.ts';
 import { readStandings, type CursorStanding } from '../db/cursors/cursor-standings.ts';
 import type { LookupCounts } from '../db/cursors/subjects.ts';
 import type { RowCount } from '../db/read/count-rows.ts';
-import type { Status } from '../db/read/status.ts';
+import type { Status } from '../db/read/stored-status.ts';
 
 /** Where one walk of a collection stands. */
 export interface WalkReport {

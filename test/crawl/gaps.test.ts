@@ -6,7 +6,7 @@ import { lookAgain } from '../../src/crawl/gaps.ts';
 import { requireHead } from '../../src/crawl/watermark/went-back.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
-import { readGaps } from '../../src/db/coverage/gaps.ts';
+import { readGaps } from '../../src/db/coverage/stored-gaps.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
 import { common, isInside, without, type Range } from '../../src/range.ts';

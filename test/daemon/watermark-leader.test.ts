@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
-import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
+import { readSavedWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import { takeDuty } from '../../src/db/settings.ts';
 import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';

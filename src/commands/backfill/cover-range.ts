@@ -7,7 +7,7 @@ import { systemClock } from '../../clock.ts';
 import { threadsFor } from '../../crawl/page-threads.ts';
 import { bringerOf } from '../../crawl/plan/brought.ts';
 import type { Collection, Dataset } from '../../dataset/dataset.ts';
-import { isGap } from '../../db/coverage/gaps.ts';
+import { isGap } from '../../db/coverage/stored-gaps.ts';
 import type { Settled } from '../../db/read/estimates.ts';
 import type { Unfit } from '../../db/read/quarantined.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';

@@ -1,20 +1,20 @@
 import type { Bounds } from '../../bounds.ts';
-import type { MessageFacts, Ledger } from '../../ledger.ts';
-import type { View } from '../../view.ts';
+import type { Ledger, MessageFacts } from '../../ledger.ts';
+import type { View } from '../../network-view.ts';
+import { walk } from '../../simulator-rows.ts';
 import { cutPage, parsePaging } from '../paging.ts';
 import {
   addressBookMember,
   EVERYTHING,
   ltRange,
   metadataMember,
-  utimeRange,
-  within,
   type RouteRequest,
   type Routes,
+  utimeRange,
+  within,
 } from '../route.ts';
-import { walk } from '../../rows.ts';
-import { parseDirection } from './transactions.ts';
-import type { Query } from '../query.ts';
+import type { Query } from '../simulator-query.ts';
+import { parseDirection } from './transactions-routes.ts';
 
 /** Everything that answers with messages. */
 export const messageRoutes: Routes = { '/api/v3/messages': messages };

@@ -1,9 +1,9 @@
-import { cutPage, parsePaging } from '../paging.ts';
-import type { Query } from '../query.ts';
-import { ltRange, utimeRange, within, EVERYTHING, type RouteRequest, type Routes } from '../route.ts';
-import { listed, rotate, shuffleTies, walk, type OrderedRows } from '../../rows.ts';
-import { ServedError } from '../served-error.ts';
 import type { BlockSource } from '../../ledger.ts';
+import { listed, type OrderedRows, rotate, shuffleTies, walk } from '../../simulator-rows.ts';
+import { cutPage, parsePaging } from '../paging.ts';
+import { EVERYTHING, ltRange, type RouteRequest, type Routes, utimeRange, within } from '../route.ts';
+import { ServedError } from '../served-error.ts';
+import type { Query } from '../simulator-query.ts';
 
 /** masterchainInfo and everything that answers with blocks. */
 export const blockRoutes: Routes = {

@@ -1,19 +1,19 @@
 import type { Ledger, MessageSource, TransactionSource } from '../../ledger.ts';
-import { cutPage, parsePaging, type Paging } from '../paging.ts';
+import { listed, type OrderedRows, reverseTies, walk } from '../../simulator-rows.ts';
+import { cutPage, type Paging, parsePaging } from '../paging.ts';
 import {
   addressBookMember,
-  joinBody,
   type Body,
   EVERYTHING,
+  joinBody,
   ltRange,
-  utimeRange,
-  within,
   type RouteRequest,
   type Routes,
+  utimeRange,
+  within,
 } from '../route.ts';
-import { listed, reverseTies, walk, type OrderedRows } from '../../rows.ts';
 import { ServedError } from '../served-error.ts';
-import { matchesId, parseSeqno } from './blocks.ts';
+import { matchesId, parseSeqno } from './blocks-routes.ts';
 
 /** Everything that answers with transactions. */
 export const transactionRoutes: Routes = {

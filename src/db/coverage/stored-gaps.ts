@@ -1,12 +1,12 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { HOUR, union, type Range } from '../../range.ts';
+import { HOUR, type Range, union } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { multirangeParam, rangeParam, spanOfRow } from '../connection/sql.ts';
 import { coverage, leases, refused } from '../schema/etl/coverage.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 import { takeOutOfCoverage } from './coverage.ts';
-import { refuseAnew, type RefusalReason, type RefusedSpan } from './refused.ts';
+import { type RefusalReason, refuseAnew, type RefusedSpan } from './refused.ts';
 
 /** Seconds of which the source lacks blocks: no dataset can have all rows of them. */
 export interface Gap {

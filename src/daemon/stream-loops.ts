@@ -2,6 +2,7 @@ import { createInterruptibleSleep } from '../budget/interruptible-sleep.ts';
 import type { Clock } from '../clock.ts';
 import { crawlLease } from '../crawl/streams/crawl-lease.ts';
 import { splitAtArchive, type Want } from '../crawl/streams/planner.ts';
+import { readLeases } from '../crawl/streams/read-leases.ts';
 import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -102,7 +103,7 @@ function readableTo({ job: { delaySeconds } }: Dataset, { utime, everywhere }: W
 }
 
 /** The tail is what the servers answer from live data, history what they answer from their archive. */
-export async function wantsOf(
+async function wantsOf(
   options: DaemonContext,
   position: ChainPosition,
   priority: 'tail' | 'backfill',
@@ -169,4 +170,27 @@ function createTasks(clock: Clock, signal: AbortSignal): Tasks {
       if (failure !== undefined) throw failure;
     },
   };
+}
+
+/** Milliseconds between two searches for a new hole, or for what has matured. */
+const IDLE_MS = 2000;
+
+/** Reads everything older than the tail, and holes wherever they appear. */
+export async function runHistoryLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
+  const { planner } = options;
+  await waitFor(options, 'the backfill', (context, isBack) =>
+    readLeases({
+      ...options,
+      context,
+      priority: 'backfill',
+      idleMs: IDLE_MS,
+      isOver: () => Promise.resolve(false),
+      take: async (readers) => {
+        const taken = await planner.takeSome(await wantsOf(options, position, 'backfill'), readers);
+        // Nothing is to be read, so no page will tell.
+        if (taken.length === 0) isBack();
+        return taken;
+      },
+    }),
+  );
 }

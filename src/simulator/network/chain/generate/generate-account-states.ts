@@ -1,5 +1,5 @@
 import type { Accounts } from '../tables/accounts.ts';
-import { STATUSES, type Draft, type StatusCode } from '../tables/transaction-table.ts';
+import { type Draft, type StatusCode, STATUSES } from '../tables/transaction-table.ts';
 
 /** What the accounts are at the point that the generation has reached. */
 export class AccountStates {

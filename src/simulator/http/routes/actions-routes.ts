@@ -1,17 +1,17 @@
-import { supportedTypes } from '../../network/actions/action-types.ts';
 import type { ActionFacts, ActionSource } from '../../ledger.ts';
+import { supportedTypes } from '../../network/actions/made-action-types.ts';
+import { listed, type OrderedRows, walk } from '../../simulator-rows.ts';
 import { cutPage, parsePaging } from '../paging.ts';
 import {
   addressBookMember,
   EVERYTHING,
   ltRange,
   metadataMember,
-  utimeRange,
-  within,
   type RouteRequest,
   type Routes,
+  utimeRange,
+  within,
 } from '../route.ts';
-import { listed, walk, type OrderedRows } from '../../rows.ts';
 import { ServedError } from '../served-error.ts';
 
 /** What traces did. */
@@ -156,7 +156,7 @@ function actionTypes({ query }: RouteRequest, name: string): ReadonlySet<string>
 }
 
 /** True for actions of supported types that are no part of another such action. `anyType`: their own type may be any. */
-export function supportedFilter(request: RouteRequest, anyType: boolean): (facts: ActionFacts) => boolean {
+function supportedFilter(request: RouteRequest, anyType: boolean): (facts: ActionFacts) => boolean {
   const header = request.header('x-actions-version');
   const names = header === undefined ? request.query.texts('supported_action_types') : header.split(',');
   const supported = supportedTypes(names, request.build);

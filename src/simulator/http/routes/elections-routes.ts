@@ -1,7 +1,7 @@
-import { parsePaging, type Paging } from '../paging.ts';
-import type { Query } from '../query.ts';
-import { addressBookMember, utimeRange, within, type RouteRequest, type Routes } from '../route.ts';
+import { type Paging, parsePaging } from '../paging.ts';
+import { addressBookMember, type RouteRequest, type Routes, utimeRange, within } from '../route.ts';
 import { ServedError } from '../served-error.ts';
+import type { Query } from '../simulator-query.ts';
 
 /** Elections and the cycles of those who were elected: only build 1.3 knows them. */
 export const electionRoutes: Routes = {

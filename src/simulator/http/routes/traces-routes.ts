@@ -1,18 +1,18 @@
 import type { TraceSource } from '../../ledger.ts';
+import { listed, type OrderedRows, walk } from '../../simulator-rows.ts';
 import { cutPage, parsePaging } from '../paging.ts';
 import {
   addressBookMember,
   EVERYTHING,
   ltRange,
   metadataMember,
-  utimeRange,
-  within,
   type RouteRequest,
   type Routes,
+  utimeRange,
+  within,
 } from '../route.ts';
-import { listed, walk, type OrderedRows } from '../../rows.ts';
 import { ServedError } from '../served-error.ts';
-import { actionsInside } from './actions.ts';
+import { actionsInside } from './actions-routes.ts';
 
 /** Everything that answers with traces; /events is the old name. */
 export const traceRoutes: Routes = {

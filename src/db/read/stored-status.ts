@@ -1,14 +1,14 @@
-import { isLive } from '../coordination/leases.ts';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../../range.ts';
-import { readAllRefused, type RefusedSpan } from '../coverage/refused.ts';
 import type { Session } from '../connection/database.ts';
-import { coverage as c, leases as l } from '../schema/etl/coverage.ts';
-import { failures as f, pages as p } from '../schema/etl/pages.ts';
-import { cursors } from '../schema/etl/cursors.ts';
-import { quarantine, schemaDrift as d } from '../schema/etl/quarantine.ts';
 import { spansOfRow } from '../connection/sql.ts';
+import { isLive } from '../coordination/leases.ts';
+import { readAllRefused, type RefusedSpan } from '../coverage/refused.ts';
+import { coverage as c, leases as l } from '../schema/etl/coverage.ts';
+import { cursors } from '../schema/etl/cursors.ts';
+import { failures as f, pages as p } from '../schema/etl/pages.ts';
+import { quarantine, schemaDrift as d } from '../schema/etl/quarantine.ts';
 
 const seconds = z.coerce.number();
 
@@ -40,7 +40,7 @@ const Drift = z.object({
 });
 
 /** A member that no column takes; `example` is JSON text, times in unix seconds. */
-export type Drift = z.infer<typeof Drift>;
+type Drift = z.infer<typeof Drift>;
 
 const Held = z.object({
   dataset: z.string(),
@@ -92,7 +92,7 @@ export async function readStatus(session: Session): Promise<Status> {
 }
 
 /** Members of the API that no column takes, newest first. */
-export function readDrift(session: Session): Promise<Drift[]> {
+function readDrift(session: Session): Promise<Drift[]> {
   return session.rows(
     sql`select ${d.dataset}, ${d.path}, ${d.type}, ${d.example}::text, ${d.times},
           extract(epoch from ${d.first_at})::int8 as "firstAt", extract(epoch from ${d.last_at})::int8 as "lastAt"

@@ -1,4 +1,4 @@
-import { parseAddress } from '../json/address.ts';
+import { parseAddress } from '../json/address-json.ts';
 import { ServedError } from './served-error.ts';
 
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];

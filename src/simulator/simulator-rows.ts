@@ -29,7 +29,7 @@ export function* walk(
 }
 
 /** True where two neighbouring rows have the same place in an order. */
-export type Tied = (a: number, b: number) => boolean;
+type Tied = (a: number, b: number) => boolean;
 
 /** Turns each run of tied rows around: for an order whose last key does not follow the direction. */
 export function reverseTies(rows: Iterable<number>, tied: Tied): Generator<number> {

@@ -9,7 +9,7 @@ const RETRY_MS = 100;
 const PATIENCE_MS = 5000;
 
 /** Writes whole lines, one behind the other. */
-export interface Lines {
+interface Lines {
   write(line: string): void;
 }
 
