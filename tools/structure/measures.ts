@@ -25,20 +25,12 @@ export function measure(tree: Tree): Measure[] {
       circlesOf(tree).map((files) => files.join(' ↔ ')),
     ),
     counted('type names declared in two files or more', repeatedTypes(tree)),
-    counted('file names of the product used twice', repeatedFiles(tree)),
     ...longestOf(tree),
   ];
 }
 
 function counted(name: string, names: readonly string[]): Measure {
   return { name, value: names.length, names };
-}
-
-function repeatedFiles({ sources }: Tree): string[] {
-  const byName = new Map<string, string[]>();
-  for (const { path } of sources.filter((one) => isProduct(one.path)))
-    byName.set(posix.basename(path), [...(byName.get(posix.basename(path)) ?? []), path]);
-  return [...byName.values()].filter((paths) => paths.length > 1).map((paths) => paths.join(', '));
 }
 
 function linesOf({ sources }: Tree): Measure[] {

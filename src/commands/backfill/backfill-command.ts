@@ -1,18 +1,12 @@
 import type { Command } from 'commander';
-import {
-  chooseDatasets,
-  type Collection,
-  type Dataset,
-  needsRange,
-  piggybackedCollections,
-  splitKinds,
-} from '../../dataset/dataset.ts';
+import { chooseDatasets, needsRange, piggybackedCollections, splitKinds } from '../../dataset/dataset.ts';
 import { loadDatasets } from '../../dataset/load-jobs.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';
 import { createHeldLogger } from '../../logger.ts';
 import { parseDuration, type Range } from '../../range.ts';
 import { datasetList, examples, parseEnds, threads, TIMES, wholeNumber } from '../option-words.ts';
 import { type Invocation, runCommand, withSource } from '../run-command.ts';
+import type { BackfillFlags, BackfillWanted } from './cover-range.ts';
 
 export function defineBackfill(command: Command): void {
   command
@@ -65,34 +59,6 @@ async function cover(invocation: Invocation, flags: BackfillFlags): Promise<Exit
   return withSource(invocation, { migrates: true, deadlineMs, meanwhile }, async (opened) =>
     (await load()).coverRange(invocation, flags, chosen, opened),
   );
-}
-
-export interface BackfillFlags {
-  readonly from?: string;
-  readonly to?: string;
-  readonly only?: readonly string[];
-  readonly maxRequests?: number;
-  readonly deadline?: string;
-  readonly again?: boolean;
-  readonly dryRun?: boolean;
-  readonly record?: string;
-  readonly quiet?: boolean;
-  readonly threads?: number;
-}
-
-/** What a backfill is asked for. */
-export interface BackfillWanted {
-  /** Every stream that is known, chosen or not. */
-  readonly jobs: readonly Dataset[];
-  readonly datasets: readonly Dataset[];
-  readonly collections: readonly Collection[];
-  /** Collections whose records come with the responses of others. */
-  readonly piggybacked: readonly Collection[];
-  /** Names of datasets that were asked for one by one, not as part of a group. */
-  readonly named: ReadonlySet<string>;
-  /** Undefined where only collections are read that are of no time. */
-  readonly wanted: Range | undefined;
-  readonly deadlineMs: number | undefined;
 }
 
 /** @throws UsageError where a range is needed and none, or half of one, was given */

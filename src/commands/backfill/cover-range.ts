@@ -17,8 +17,35 @@ import { programName } from '../../terminal/program-name.ts';
 import { type Invocation, type OpenedHost, reportError } from '../run-command.ts';
 import { absentLine, gapLine, missingLine, noteOnReach, printSummary, refusedLine } from '../summary.ts';
 import { formatNumber } from '../table.ts';
-import type { BackfillFlags, BackfillWanted } from './backfill-command.ts';
 import { openProgress, progressStyle, type ProgressStyle } from './progress-display.ts';
+
+export interface BackfillFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly only?: readonly string[];
+  readonly maxRequests?: number;
+  readonly deadline?: string;
+  readonly again?: boolean;
+  readonly dryRun?: boolean;
+  readonly record?: string;
+  readonly quiet?: boolean;
+  readonly threads?: number;
+}
+
+/** What a backfill is asked for. */
+export interface BackfillWanted {
+  /** Every stream that is known, chosen or not. */
+  readonly jobs: readonly Dataset[];
+  readonly datasets: readonly Dataset[];
+  readonly collections: readonly Collection[];
+  /** Collections whose records come with the responses of others. */
+  readonly piggybacked: readonly Collection[];
+  /** Names of datasets that were asked for one by one, not as part of a group. */
+  readonly named: ReadonlySet<string>;
+  /** Undefined where only collections are read that are of no time. */
+  readonly wanted: Range | undefined;
+  readonly deadlineMs: number | undefined;
+}
 
 /** Does what a backfill is asked for, in a database that is there. */
 export async function coverRange(
