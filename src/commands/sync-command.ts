@@ -55,10 +55,8 @@ async function sync(invocation: Invocation, { only, record }: SyncFlags): Promis
   const piggybacked = piggybackedCollections(splitKinds(jobs).collections);
   const owner = nameOfProcess();
   return withStop(logger, async (stop) => {
-    const waiting = {
-      ...{ clock: systemClock, random: Math.random, attempts: Infinity, logger },
-      signal: stop.finishing,
-    };
+    const { finishing: signal } = stop;
+    const waiting = { clock: systemClock, random: Math.random, attempts: Infinity, logger, signal };
     const open = () => openStore({ ...config, attempts: 1 }, logger, undefined, { migrates: true });
     const follow = async (opened: OpenedHost) => {
       const asked = { config, logger, record, owner, ...opened };
