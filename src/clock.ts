@@ -21,6 +21,29 @@ export const systemClock: Clock = {
   },
 };
 
+interface Rhythm {
+  /** Milliseconds between the end of one time and the beginning of the next. */
+  readonly pauseMs: number;
+  readonly signal: AbortSignal;
+  /** True: it begins with the pause. */
+  readonly isLater?: boolean;
+}
+
+/** Does work again and again, with a pause between, until the signal is aborted. */
+export async function every(
+  clock: Pick<Clock, 'sleep'>,
+  { pauseMs, signal, isLater = false }: Rhythm,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  // The signal alone ends a pause early.
+  const pause = () => clock.sleep(pauseMs, signal).catch(() => undefined);
+  if (isLater) await pause();
+  while (!signal.aborted) {
+    await work();
+    await pause();
+  }
+}
+
 /** Unix seconds, as chain time counts. */
 export function unixSeconds(clock: Pick<Clock, 'now'>): number {
   return Math.floor(clock.now() / 1000);

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
-import { openLines } from './terminal/lines.ts';
+import { openLines } from './terminal/log-lines.ts';
 import { printable, terminal } from './terminal/terminal.ts';
 
 export type { Logger };

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createProgram } from '../src/commands/program.ts';
 import { SETTING_NAMES } from '../src/settings/config.ts';
 import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
@@ -19,9 +20,6 @@ const pages = [
 ].filter((path) => path.endsWith('.md'));
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const all = pages.map(textOf).join('\n');
-
-/** Where commands are registered. */
-const REGISTER = join('src', 'commands', 'register');
 
 /** Everything that is set as code: between backticks, or in a fenced block. */
 const code = [...all.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].map(([text]) => text);
@@ -81,14 +79,24 @@ test('docs/weather.md names tests that are there', () => {
   expect(rows.filter(([, file = '', name = '']) => !isThere(file, name)).map(([row]) => row)).toEqual([]);
 });
 
-describe('the documentation names', () => {
-  const cli = readdirSync(join(ROOT, REGISTER))
-    .map((name) => textOf(join(REGISTER, name)))
-    .join('\n');
-  const commands = [...cli.matchAll(/^\s*(program|watch|quarantine)\s+\.command\('(\w+)'/gm)].map(
-    ([, parent = '', name = '']) => (parent === 'program' ? name : `${parent} ${name}`),
-  );
+/** Every command that `--help` lists, with the commands below it. */
+const listed = (await createProgram([])).commands.map((command) => command.name());
+const wholes = await Promise.all(listed.map((name) => createProgram([name])));
+const commands = wholes.flatMap((program, index) =>
+  program.commands
+    .filter((command) => command.name() === listed[index] && command.name() !== 'complete')
+    .flatMap((command) => [
+      command.name(),
+      ...command.commands.map((child) => `${command.name()} ${child.name()}`),
+    ]),
+);
 
+test('what --help lists of a command is what its file defines', async () => {
+  const help = (await createProgram([])).helpInformation();
+  for (const program of wholes) expect(program.helpInformation()).toBe(help);
+});
+
+describe('the documentation names', () => {
   test('commands are found at all', () => {
     expect(commands).toEqual(expect.arrayContaining(['backfill', 'sql', 'sync']));
   });

@@ -1,36 +1,39 @@
-import { createApiClient, type ApiClient } from '../api/client.ts';
-import { systemClock } from '../clock.ts';
-import type { Config } from '../settings/config.ts';
-import { masterchainId } from '../crawl/watermark/block-links.ts';
-import { namedBlock, type Asking } from '../crawl/watermark/visible-blocks.ts';
-import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
+import { type ApiClient, createApiClient } from '../api/client.ts';
+import { openRecorder } from '../api/recorder.ts';
+import type { Budget } from '../budget/budget.ts';
+import { createInFlight } from '../budget/in-flight.ts';
+import { systemClock, unixSeconds } from '../clock.ts';
 import type { CrawlContext, PageEvent, Tuning } from '../crawl/crawl-context.ts';
 import { createNetworkGuard } from '../crawl/network-guard.ts';
+import { createPageSize } from '../crawl/page-size.ts';
 import { createPageThreads } from '../crawl/page-threads.ts';
 import { createDensity } from '../crawl/streams/density.ts';
+import { createDiskGuard, noDiskGuard } from '../crawl/streams/disk-guard.ts';
 import { leaseLength } from '../crawl/streams/lease-length.ts';
 import { createLimitTrust } from '../crawl/streams/page/limit-trust.ts';
 import { createLtBounds } from '../crawl/streams/page/lt-bounds.ts';
-import { createPageSize } from '../crawl/page-size.ts';
 import { createPlanner, type Planner } from '../crawl/streams/planner.ts';
+import { masterchainId } from '../crawl/watermark/block-links.ts';
+import { type ChainInfo, readChainInfo } from '../crawl/watermark/chain-info.ts';
+import { type Asking, namedBlock } from '../crawl/watermark/visible-blocks.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { createDiskGuard, noDiskGuard } from '../crawl/streams/disk-guard.ts';
-import { createSharedBudget } from '../db/coordination/shared-budget.ts';
+import { type ChainBlock, claimChain, claimNetwork, readNetwork } from '../db/connection/network.ts';
 import { startHeartbeat } from '../db/coordination/heartbeat.ts';
-import { releaseClaimsOf } from '../db/cursors/cursors.ts';
 import { releaseLeasesOf } from '../db/coordination/leases.ts';
-import { claimChain, claimNetwork, type ChainBlock } from '../db/connection/network.ts';
-import { releaseDutiesOf } from '../db/settings.ts';
-import { createPartitions } from '../db/write/partitions.ts';
-import type { Logger } from '../logger.ts';
-import type { Store } from './store.ts';
-import type { Budget } from '../budget/budget.ts';
-import { createInFlight } from '../budget/in-flight.ts';
-import { openRecorder } from '../api/recorder.ts';
-import { makeFolder } from '../make-folder.ts';
-import { formatTime } from '../range.ts';
-import type { Stop } from '../stop.ts';
+import { createSharedBudget } from '../db/coordination/shared-budget.ts';
 import { hasEnded, nameOfProcess } from '../db/coordination/worker-name.ts';
+import { releaseClaimsOf } from '../db/cursors/cursors.ts';
+import { decideSetting, readSetting, releaseDutiesOf } from '../db/settings.ts';
+import { createPartitions } from '../db/write/partitions.ts';
+import { UsageError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { makeFolder } from '../make-folder.ts';
+import { formatTime, HOUR } from '../range.ts';
+import type { Config } from '../settings/config.ts';
+import type { SimulatorOptions } from '../simulator/http/server.ts';
+import { demoNetwork, liveDemoNetwork } from '../simulator/network/demo-network.ts';
+import type { Stop } from '../stop.ts';
+import type { Store } from './open-store.ts';
 
 /** Everything that a crawl works with. */
 export interface Crawl {
@@ -226,4 +229,54 @@ function rememberTuning(logger: Logger): (dataset: Dataset) => Tuning {
     known.set(name, tuning);
     return tuning;
   };
+}
+
+/** A live demo network begins with this much history, so that there is something to backfill. */
+const HISTORY = HOUR;
+/** It is made anew in memory at each start: for longer than this it takes too much of it. */
+const LONGEST_LIFE = 12 * HOUR;
+
+/** The host to ask. */
+interface Source {
+  readonly baseUrl: string;
+  /** Stops the simulator, where it was one. */
+  close(): Promise<void>;
+}
+
+/**
+ * The host that TONCENTER_NETWORK means; for `demo` a simulator in this process. `still` serves the fixed network of
+ * `demo`, `live` one whose head moves with the wall clock; a database that has followed the live one stays with it.
+ * @throws UsageError where the database's live demo network has grown too old, or it holds the fixed one
+ */
+export async function openSource(config: Config, store: Store, demo: 'still' | 'live'): Promise<Source> {
+  if (config.baseUrl !== undefined) return { baseUrl: config.baseUrl, close: () => Promise.resolve() };
+  const network = await demoOptions(store, demo);
+  const rateLimit = { kind: 'sliding-window', rps: config.rps, graceMs: 100 } as const;
+  // Only here: nobody else needs it.
+  const { startSimulator } = await import('../simulator/http/server.ts');
+  const simulator = await startSimulator({ ...network, rateLimit });
+  return { baseUrl: simulator.url, close: () => simulator.close() };
+}
+
+async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'): Promise<SimulatorOptions> {
+  const stored = (await readSetting(database, 'demo'))?.genesis;
+  if (stored === undefined && demo === 'still') return demoNetwork;
+  const another =
+    embedded === undefined
+      ? 'set DATABASE_URL to an empty database'
+      : `set ETL_DATA_DIR to a new directory, or remove ${embedded.dataDir}`;
+  if ((await readNetwork(database)) === demoNetwork.globalId) {
+    throw new UsageError('this database holds the fixed demo network, which has no live head to follow', {
+      hint: `To follow the live demo network ${another}.`,
+    });
+  }
+  const now = unixSeconds(systemClock);
+  const genesis = stored ?? (await decideSetting(database, 'demo', { genesis: now - HISTORY })).genesis;
+  if (now - genesis > LONGEST_LIFE) {
+    throw new UsageError(
+      `the demo network of this database began at ${formatTime(genesis)} and is over: it lasts ${LONGEST_LIFE / HOUR} hours`,
+      { hint: `What was read stays, and status and sql show it. To begin anew ${another}.` },
+    );
+  }
+  return liveDemoNetwork(genesis);
 }

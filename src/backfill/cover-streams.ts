@@ -8,7 +8,7 @@ import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../db/coverage/coverage.ts';
-import { isGap } from '../db/coverage/gaps.ts';
+import { isGap } from '../db/coverage/stored-gaps.ts';
 import { readAllRefused, type RefusedSpan } from '../db/coverage/refused.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { EtlError, IncompleteError, WrongDatabaseError } from '../errors.ts';

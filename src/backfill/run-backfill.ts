@@ -7,7 +7,7 @@ import { requireHead } from '../crawl/watermark/went-back.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { endPauses } from '../db/coverage/refused.ts';
-import { delayOf } from '../dataset/pace.ts';
+import { delayOf } from '../dataset/tail-pace.ts';
 import { IncompleteError } from '../errors.ts';
 import type { Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
@@ -76,11 +76,6 @@ function waitingOf({ context, attempts, stop }: BackfillRun) {
   return { ...context, attempts, signal: stop.finishing };
 }
 
-/** What was written may lie on a server that nobody is led to any more: then nothing is said to be there. */
-function confirmServer(run: BackfillRun): Promise<void> {
-  return outlastDatabase(waitingOf(run), () => run.context.database.confirm());
-}
-
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
@@ -98,7 +93,6 @@ async function cover(
     const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
       progress.replaceLeft(dataset, missing);
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
-    await confirmServer(run);
     progress.end();
     const isRead =
       covered.missing.size === 0 &&
@@ -148,7 +142,6 @@ async function readBehind(
   const { collections, stop, chain } = run;
   if (collections.length === 0 || stop.finishing.aborted) return true;
   const read = await readCollectionsOnce({ ...run, range, firstSeqno: chain.first.seqno }, collections);
-  await confirmServer(run);
   const unfit = await outlastDatabase(waitingOf(run), () => readUnfit(run.context.database, collections));
   const isWhole = read.isWhole && !unfit.some(({ isMuch }) => isMuch);
   report.onCollections({ ...read, isWhole, unfit });

@@ -1,30 +1,9 @@
 import { Command } from 'commander';
 import { join } from 'node:path';
-import { SETTING_NAMES } from '../settings/config.ts';
-import { packageRoot } from '../package.ts';
-import { runCommand } from './command.ts';
-import { registerBackfill } from './register/backfill.ts';
-import { registerPlan } from './register/plan.ts';
-import { registerDemo } from './register/demo.ts';
-import { registerPromote } from './register/promote.ts';
-import { registerSync } from './register/sync.ts';
-import { registerStatus } from './register/status.ts';
-import { registerVerify } from './register/verify.ts';
-import { registerPrune } from './register/prune.ts';
-import { registerMigrate } from './register/migrate.ts';
-import { registerWhy } from './register/why.ts';
-import { registerWatch } from './register/watch.ts';
-import { registerDatasets } from './register/datasets.ts';
-import { registerDoctor } from './register/doctor.ts';
-import { registerQuarantine } from './register/quarantine.ts';
-import { registerSql } from './register/sql.ts';
-import { registerExport } from './register/export.ts';
-import { registerImport } from './register/import.ts';
-import { registerReader } from './register/reader.ts';
-import { registerCompletion } from './register/completion.ts';
-import { registerSimulate } from './register/simulate.ts';
 import { EXIT } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
+import { packageRoot } from '../package.ts';
+import { SETTING_NAMES } from '../settings/config.ts';
 import { watchStdout } from '../terminal/stdout.ts';
 import { protectTerminal, wrap } from '../terminal/terminal.ts';
 
@@ -49,49 +28,151 @@ Exit codes:
 Docs: ${join(packageRoot, 'README.md')}
   and docs/ beside it: analyst.md, operator.md, library.md`;
 
-/** Commander prints the main help for an unknown command if `--help` is beside it, and takes that for success. */
-function requireKnown(program: Command): void {
-  const words = process.argv.slice(2).filter((word) => !word.startsWith('-'));
-  const word = words[0] === 'help' ? words[1] : words[0];
-  const names = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
-  if (word === undefined || word === 'help' || word === 'complete' || names.includes(word)) return;
-  const nearest = nearestName(word, names);
-  program.error(
-    `error: unknown command '${word}'${nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`}`,
-  );
+/** A command as `--help` lists it. Its file, which defines its arguments and runs it, is loaded only if it is named. */
+interface Listed {
+  /** Its name and what `--help` shows behind the name. */
+  readonly usage: string;
+  readonly about: string;
+  readonly hidden?: boolean;
+  readonly load: () => Promise<(command: Command) => void>;
 }
 
 /** In the order of `--help`. */
-const COMMANDS = [
-  registerBackfill,
-  registerPlan,
-  registerDemo,
-  registerPromote,
-  registerSync,
-  registerStatus,
-  registerVerify,
-  registerPrune,
-  registerMigrate,
-  registerWhy,
-  registerWatch,
-  registerDatasets,
-  registerDoctor,
-  registerQuarantine,
-  registerSql,
-  registerExport,
-  registerImport,
-  registerReader,
-  registerSimulate,
-  registerCompletion,
+const COMMANDS: readonly Listed[] = [
+  {
+    usage: 'backfill [options]',
+    about: 'cover a range of time once: exact, resumable, reads only what is missing',
+    load: async () => (await import('./backfill/backfill-command.ts')).defineBackfill,
+  },
+  {
+    usage: 'plan [options]',
+    about: 'what a backfill of a range will bring and cost: asks for samples, stores no data, prints ranges',
+    load: async () => (await import('./plan-command.ts')).definePlan,
+  },
+  {
+    usage: 'demo',
+    about:
+      'crawl a simulated network into the embedded Postgres and show what landed: no key, no server, no internet',
+    load: async () => (await import('./demo-command.ts')).defineDemo,
+  },
+  {
+    usage: 'promote <url>',
+    about: 'copy the embedded database, rows and coverage, to a server of your own; goes on where it stopped',
+    load: async () => (await import('./promote-command.ts')).definePromote,
+  },
+  {
+    usage: 'sync [options]',
+    about: 'the daemon: keep the datasets complete, from ETL_SINCE to the head, until stopped',
+    load: async () => (await import('./sync-command.ts')).defineSync,
+  },
+  {
+    usage: 'status [options]',
+    about: 'where every dataset stands, from the database alone',
+    load: async () => (await import('./status-command.ts')).defineStatus,
+  },
+  {
+    usage: 'verify [options]',
+    about:
+      'prove a range from what is stored: every check that its datasets have (exit 3 where it is not proved)',
+    load: async () => (await import('./verify-command.ts')).defineVerify,
+  },
+  {
+    usage: 'prune [options]',
+    about: 'drop what ETL_RETENTION does not keep any more, as the daemon does every hour',
+    load: async () => (await import('./prune-command.ts')).definePrune,
+  },
+  {
+    usage: 'migrate',
+    about:
+      'bring the database to this version’s schema, as sync, backfill, import and promote do at their start',
+    load: async () => (await import('./migrate-command.ts')).defineMigrate,
+  },
+  {
+    usage: 'why [options] <hash>',
+    about: 'what became of a transaction or message: stored, in quarantine, never read, or missing (exit 3)',
+    load: async () => (await import('./why-command.ts')).defineWhy,
+  },
+  {
+    usage: 'watch',
+    about: 'the accounts and pools that are read by name',
+    load: async () => (await import('./watch-command.ts')).defineWatch,
+  },
+  {
+    usage: 'datasets [options] [name]',
+    about: 'what can be crawled; with a name: what it stores, column by column, and what it costs',
+    load: async () => (await import('./datasets-command.ts')).defineDatasets,
+  },
+  {
+    usage: 'doctor [options]',
+    about:
+      'compare schema, settings, clock, disk and API with what they should be; each finding with its remedy (exit 1)',
+    load: async () => (await import('./doctor-command.ts')).defineDoctor,
+  },
+  {
+    usage: 'quarantine',
+    about: 'records of the API that did not fit their schema: kept whole, and missing from the data',
+    load: async () => (await import('./quarantine-command.ts')).defineQuarantine,
+  },
+  {
+    usage: 'sql [options] [statement]',
+    about: 'run SQL: one statement, several from a pipe, or a prompt; read-only unless --write',
+    load: async () => (await import('./sql/sql-command.ts')).defineSql,
+  },
+  {
+    usage: 'export [options]',
+    about:
+      'bring what is covered into a lake of Parquet files, or into CSV files; a re-run adds to the lake what is new',
+    load: async () => (await import('./export-command.ts')).defineExport,
+  },
+  {
+    usage: 'import [options]',
+    about: 'bring from a lake what the database does not cover; `verify` proves it afterwards',
+    load: async () => (await import('./import-command.ts')).defineImport,
+  },
+  {
+    usage: 'reader [options]',
+    about: 'make a role that reads the data and does no more, and print its connection string',
+    load: async () => (await import('./reader-command.ts')).defineReader,
+  },
+  {
+    usage: 'simulate [options]',
+    about: 'serve a simulated TON Center on this machine until Ctrl-C: for trying things out, and for tests',
+    load: async () => (await import('./simulate-command.ts')).defineSimulate,
+  },
+  {
+    usage: 'completion <shell>',
+    about: 'print the completion of commands and options for a shell',
+    load: async () => (await import('./completion-command.ts')).defineCompletion,
+  },
+  {
+    usage: 'complete',
+    about: '',
+    hidden: true,
+    load: async () => (await import('./completion-command.ts')).defineComplete,
+  },
 ];
 
-/**
- * Runs the command that the process' arguments name. It is loaded when it is asked for: each brings packages that the
- * others do without.
- */
+/** Runs the command that the process' arguments name. */
 export async function runProgram(): Promise<void> {
   watchStdout();
   protectTerminal();
+  const words = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+  const program = await createProgram(words);
+  // Commander would want a command beside it.
+  if (process.argv[2] === '--version') {
+    const [{ runCommand }, { printVersion }] = await Promise.all([
+      import('./run-command.ts'),
+      import('./print-version.ts'),
+    ]);
+    await runCommand(printVersion);
+  } else {
+    requireKnown(program, words);
+    await program.parseAsync();
+  }
+}
+
+/** All commands, of which those that `words` name have their arguments. */
+export async function createProgram(words: readonly string[]): Promise<Command> {
   const program = new Command('toncenter-etl')
     .description(
       'Reads a TON Center API into Postgres: resumable, under its rate limit, and provably complete.',
@@ -100,12 +181,25 @@ export async function runProgram(): Promise<void> {
     .addHelpText('after', ABOUT)
     .showHelpAfterError('(run it with --help for usage)')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
-  for (const register of COMMANDS) register(program);
-  // Commander would want a command beside it.
-  if (process.argv[2] === '--version')
-    await runCommand(async (invocation) => (await import('./version.ts')).printVersion(invocation));
-  else {
-    requireKnown(program);
-    await program.parseAsync();
+  const named = new Set(
+    words[0] === 'help' || words[0] === 'complete' ? words.slice(0, 2) : words.slice(0, 1),
+  );
+  for (const { usage, about, hidden = false, load } of COMMANDS) {
+    const [name = ''] = usage.split(' ');
+    // For the others `--help` needs the usage alone: commander takes "[options]" for the name of an argument.
+    const command = program.command(named.has(name) ? name : usage, { hidden }).description(about);
+    if (named.has(name)) (await load())(command);
   }
+  return program;
+}
+
+/** Commander prints the main help for an unknown command if `--help` is beside it, and takes that for success. */
+function requireKnown(program: Command, words: readonly string[]): void {
+  const word = words[0] === 'help' ? words[1] : words[0];
+  const names = program.commands.map((command) => command.name());
+  if (word === undefined || word === 'help' || word === 'complete' || names.includes(word)) return;
+  const nearest = nearestName(word, names);
+  program.error(
+    `error: unknown command '${word}'${nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`}`,
+  );
 }

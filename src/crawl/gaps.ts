@@ -1,5 +1,5 @@
 import type { Predecessor } from '../dataset/paginator.ts';
-import { keepGap, readGaps, renewGap, type Gap } from '../db/coverage/gaps.ts';
+import { keepGap, readGaps, renewGap, type Gap } from '../db/coverage/stored-gaps.ts';
 import { blocksNotStored } from '../db/read/bounding-blocks.ts';
 import { BadResponseError, EtlError, isNotServed, NotJoinedError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';

@@ -1,3 +1,4 @@
+import { every } from '../clock.ts';
 import type { CrawlContext } from './crawl-context.ts';
 
 interface Held {
@@ -17,16 +18,12 @@ export function keepAlive(
   { what, heldSeconds, prolong }: Held,
 ): () => void {
   const ended = new AbortController();
-  const beat = async () => {
-    for (;;) {
-      await clock.sleep((heldSeconds * 1000) / 3, ended.signal).catch(() => undefined);
-      if (ended.signal.aborted) return;
-      // Where the database is away, the work itself says so.
-      await prolong().catch((error: unknown) => {
-        logger.debug({ what, reason: String(error) }, 'not prolonged');
-      });
-    }
-  };
-  void beat();
+  const rhythm = { pauseMs: (heldSeconds * 1000) / 3, signal: ended.signal, isLater: true };
+  // If the database is away, the work itself says so.
+  const tryToProlong = () =>
+    prolong().catch((error: unknown) => {
+      logger.debug({ what, reason: String(error) }, 'not prolonged');
+    });
+  void every(clock, rhythm, tryToProlong);
   return () => ended.abort();
 }

@@ -3,11 +3,11 @@ import { readWalk } from '../crawl/collections/read-collections.ts';
 import { nameOf, type RunContext, type WalkTurns } from '../crawl/collections/walk-context.ts';
 import { createTurns } from '../budget/turns.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
-import { walkSeconds } from '../dataset/pace.ts';
+import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
-import { runRounds } from './rounds.ts';
+import { runRounds } from './daemon-context.ts';
 
 /** Collections take at most this part of the budget, even if nothing else wants it. */
 const SHARE = 0.2;

@@ -1,10 +1,11 @@
-import type { Config } from '../settings/config.ts';
+import { every } from '../clock.ts';
 import { alsoOnPage, type CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
-import { outlast, type OutageLog } from '../retry.ts';
+import { type OutageLog, outlast } from '../retry.ts';
+import type { Config } from '../settings/config.ts';
 import type { Stop } from '../stop.ts';
 
 /** What every loop of the daemon works with. */
@@ -45,4 +46,22 @@ export function waitFor<T>(
 ): Promise<T | undefined> {
   const waiting = { ...context, attempts: Infinity, signal: stop.finishing, outage };
   return outlast(waiting, what, (isBack) => task(alsoOnPage(context, isBack), isBack));
+}
+
+interface Rounds {
+  /** What the rounds are of, for the log. */
+  readonly what: string;
+  readonly periodMs: number;
+  /** True: the first round comes after a pause. */
+  readonly isLater?: boolean;
+}
+
+/** Does work again and again, with a pause between, until the daemon is stopped. */
+export function runRounds(
+  daemon: DaemonContext,
+  { what, periodMs, isLater = false }: Rounds,
+  work: (context: CrawlContext, isBack: () => void) => Promise<unknown>,
+): Promise<void> {
+  const rhythm = { pauseMs: periodMs, signal: daemon.stop.finishing, isLater };
+  return every(daemon.context.clock, rhythm, () => waitFor(daemon, what, work));
 }

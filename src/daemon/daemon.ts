@@ -6,14 +6,14 @@ import { followedDatasets } from '../status/readiness.ts';
 import { collectionLoops } from './collections-loop.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { runDeletionWatch } from './deletion-watch.ts';
-import { runHistoryLoop } from './history-loop.ts';
+import { runHistoryLoop } from './stream-loops.ts';
 import { runLakeLoop } from './lake-loop.ts';
 import { runRetentionLoop } from './retention-loop.ts';
 import { runSchedules } from './schedules.ts';
-import { runTailLoop } from './tail-loop.ts';
+import { runTailLoop } from './stream-loops.ts';
 import { runVerifyLoop } from './verify-loop.ts';
 import { createWatermarkLeader, type WatermarkLeader } from './watermark-leader.ts';
-import { longestPollSeconds } from '../dataset/head-pace.ts';
+import { longestPollSeconds } from '../dataset/tail-pace.ts';
 import { unixSeconds } from '../clock.ts';
 
 /** Another process leads where this one has not come back for so many polls. */

@@ -5,7 +5,7 @@ import { formatRange, lengthOf } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { openVanished } from '../verify/vanished.ts';
 import type { DaemonContext } from './daemon-context.ts';
-import { runRounds } from './rounds.ts';
+import { runRounds } from './daemon-context.ts';
 
 /** A partition rests for so many times as long as it took to count it: at most a twentieth of the time goes into it. */
 const REST = 20;

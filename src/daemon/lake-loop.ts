@@ -9,7 +9,7 @@ import { untilAborted } from '../stop.ts';
 import type { DaemonContext } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { DAY } from '../range.ts';
-import { runRounds } from './rounds.ts';
+import { runRounds } from './daemon-context.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;

@@ -5,7 +5,7 @@ import { untilAborted } from '../stop.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { HOUR } from '../range.ts';
-import { runRounds } from './rounds.ts';
+import { runRounds } from './daemon-context.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 1000 * HOUR;

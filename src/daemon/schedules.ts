@@ -8,7 +8,7 @@ import type { Schedule } from '../settings/schedule.ts';
 import { untilAborted } from '../stop.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
-import { delayOf } from '../dataset/pace.ts';
+import { delayOf } from '../dataset/tail-pace.ts';
 
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
 const ATTEMPTS = 10;

@@ -1,6 +1,6 @@
 import type { Stats } from '../api/stats.ts';
 import { isNearlyUsedUp } from '../budget/is-nearly-used-up.ts';
-import type { Clock } from '../clock.ts';
+import { every, type Clock } from '../clock.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -66,13 +66,7 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
     onPage: ({ records }) => {
       rows += records;
     },
-    async run(signal) {
-      const isOver = () => signal.aborted;
-      while (!isOver()) {
-        await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
-        if (!isOver()) await tell();
-      }
-    },
+    run: (signal) => every(clock, { pauseMs: PERIOD_MS, signal, isLater: true }, tell),
   };
 }
 

@@ -12,7 +12,7 @@ import { takeDuty } from '../db/settings.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
-import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
+import { runRounds, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 import { isLost, spansOf } from '../verify/finding.ts';
@@ -46,13 +46,9 @@ export interface VerifyLoop {
 
 /** Proves what was read, stretch by stretch, and repairs what it finds before history goes on. */
 export async function runVerifyLoop(daemon: DaemonContext, position: ChainPosition): Promise<void> {
-  const { context, stop } = daemon;
   const loop = await createVerifyLoop({ ...daemon, watermark: () => position.watermark.utime });
-  const stopped = () => stop.finishing.aborted;
-  while (!stopped()) {
-    await context.clock.sleep(loop.periodMs, stop.finishing).catch(() => undefined);
-    if (!stopped()) await waitFor(daemon, 'verification', (own) => loop.round(own));
-  }
+  const rounds = { what: 'verification', periodMs: loop.periodMs, isLater: true };
+  await runRounds(daemon, rounds, (own) => loop.round(own));
 }
 
 interface DoubtfulSpan {

@@ -4,7 +4,7 @@ import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
 import type { PolledWatermark, Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { requireHead, SourceWentBackError, toleranceOf } from '../crawl/watermark/went-back.ts';
-import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
+import { readFoundWatermark, saveWatermark } from '../db/coverage/stored-watermark.ts';
 import { requireOwnSchema } from '../db/migrate/own-schema.ts';
 import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';

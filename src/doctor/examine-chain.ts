@@ -5,7 +5,7 @@ import { networkMismatch, readNetwork } from '../db/connection/network.ts';
 import { EtlError, isAbort } from '../errors.ts';
 import { formatDuration } from '../range.ts';
 import { endedAfter } from '../stop.ts';
-import type { DoctorFinding } from './finding.ts';
+import type { DoctorFinding } from './doctor-finding.ts';
 
 /** A chain whose newest block is older than this stands still, or the server that was asked lags; seconds. */
 const STALE = 300;

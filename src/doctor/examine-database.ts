@@ -7,12 +7,12 @@ import {
 } from '../db/migrate/check-schema.ts';
 import type { Database } from '../db/connection/database.ts';
 import { endpointOf } from '../db/coverage/failures.ts';
-import { readStatus, type Status } from '../db/read/status.ts';
+import { readStatus, type Status } from '../db/read/stored-status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
 import { hasEnded, SILENT_SECONDS } from '../db/coordination/worker-name.ts';
 import { readOwner } from '../db/settings.ts';
 import { formatDuration } from '../range.ts';
-import type { DoctorFinding } from './finding.ts';
+import type { DoctorFinding } from './doctor-finding.ts';
 import { programName } from '../terminal/program-name.ts';
 import { readClock } from '../db/connection/server-clock.ts';
 

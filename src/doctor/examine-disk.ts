@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import type { DoctorFinding } from './finding.ts';
+import type { DoctorFinding } from './doctor-finding.ts';
 
 /** A machine with so little free space will soon run out: warn early. */
 const NEARLY = 1.5;

@@ -9,7 +9,7 @@ import type { Walk } from '../dataset/walk.ts';
 import { EtlError, NoEndpointError, NotFoundError } from '../errors.ts';
 import { HOUR } from '../range.ts';
 import type { Choices } from '../settings/config.ts';
-import type { DoctorFinding } from './finding.ts';
+import type { DoctorFinding } from './doctor-finding.ts';
 
 interface ExamineRoutesOptions {
   readonly api: ApiClient;

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Config } from '../settings/config.ts';
-import type { DoctorFinding } from './finding.ts';
+import type { DoctorFinding } from './doctor-finding.ts';
 
 /** What has no effect although it is set in the environment or `.env`, and a `.env` that others can read. */
 export async function examineSettings({ warnings }: Config): Promise<DoctorFinding[]> {

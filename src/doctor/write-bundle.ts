@@ -6,7 +6,7 @@ import { readBundle } from '../db/read/support-bundle.ts';
 import { messageOf, UsageError } from '../errors.ts';
 import { version } from '../package.ts';
 import { createRedactor, passwordsIn, pathIn } from '../settings/redact.ts';
-import type { DoctorFinding } from './finding.ts';
+import type { DoctorFinding } from './doctor-finding.ts';
 
 interface BundleOptions {
   readonly config: Config;

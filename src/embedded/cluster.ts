@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
 import { exists, namesIn, readIfThere, writeOwned } from './account/owned-files.ts';
-import type { ServerPlace } from './place.ts';
+import type { ServerPlace } from './data-place.ts';
 
 /** Marks a data directory as ours, and keeps what a connection string needs, so that it stays valid. Mode 0600. */
 const MARKER = 'toncenter-etl.json';

@@ -6,9 +6,9 @@ import { keepCredentials } from './cluster.ts';
 import { runCommand } from './account/command.ts';
 import { embeddedFailure } from './failure.ts';
 import { namesIn, writeOwned } from './account/owned-files.ts';
-import type { ServerPlace } from './place.ts';
+import type { ServerPlace } from './data-place.ts';
 import { usualPort } from './port.ts';
-import { SUPERUSER, type ServerSettings } from './settings.ts';
+import { SUPERUSER, type ServerSettings } from './server-settings.ts';
 import { codeOf } from '../errors.ts';
 import { HOUR } from '../range.ts';
 

@@ -6,9 +6,9 @@ import { openCluster, type Credentials } from './cluster.ts';
 import { createCluster } from './create-cluster.ts';
 import { translateFailure } from './failure.ts';
 import { joinOrStart, type Joined } from './join-or-start.ts';
-import { choosePlace, whereDataAre, type ServerPlace } from './place.ts';
+import { choosePlace, whereDataAre, type ServerPlace } from './data-place.ts';
 import { stopPostmaster } from './postmaster.ts';
-import { DATABASE, SUPERUSER, type ServerSettings } from './settings.ts';
+import { DATABASE, SUPERUSER, type ServerSettings } from './server-settings.ts';
 import { reachableBinaries, SHELTERS } from './account/shelter.ts';
 
 export interface EmbeddedOptions {

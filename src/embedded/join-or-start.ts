@@ -5,10 +5,10 @@ import type { Logger } from '../logger.ts';
 import type { Binaries } from './binaries.ts';
 import { keepCredentials, type Credentials } from './cluster.ts';
 import { joinServer, type Keeper } from './keeper.ts';
-import type { ServerPlace } from './place.ts';
+import type { ServerPlace } from './data-place.ts';
 import { freePort, isFree } from './port.ts';
 import { runningPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
-import type { ServerSettings } from './settings.ts';
+import type { ServerSettings } from './server-settings.ts';
 import { startServer } from './start.ts';
 import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
 

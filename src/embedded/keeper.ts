@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts';
 import { codeOf, WrongDatabaseError } from '../errors.ts';
 import { retry } from '../retry.ts';
 import { SQLSTATE, sqlstates } from '../sqlstate.ts';
-import { DATABASE, SUPERUSER } from './settings.ts';
+import { DATABASE, SUPERUSER } from './server-settings.ts';
 
 interface Address {
   readonly port: number;

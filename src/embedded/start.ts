@@ -6,9 +6,9 @@ import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT } from './account/command.ts';
 import { embeddedFailure } from './failure.ts';
 import { exists, openOwned, readIfThere, writeOwned } from './account/owned-files.ts';
-import type { ServerPlace } from './place.ts';
+import type { ServerPlace } from './data-place.ts';
 import { lifeOf, readPostmaster } from './postmaster.ts';
-import { serverConfiguration, type ServerSettings } from './settings.ts';
+import { serverConfiguration, type ServerSettings } from './server-settings.ts';
 
 interface Start {
   readonly place: ServerPlace;

@@ -2,7 +2,7 @@ import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readClock } from '../db/connection/server-clock.ts';
 import { floorsOf } from '../db/coverage/expire.ts';
-import { readSavedWatermark } from '../db/coverage/watermark.ts';
+import { readSavedWatermark } from '../db/coverage/stored-watermark.ts';
 import type { PartitionSize } from '../db/write/partitions.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from './open-lake.ts';

@@ -7,7 +7,7 @@ import { parseSchedules, type Schedule } from './schedule.ts';
 import { readProxies, type ProxyFor } from './proxy.ts';
 import { findUnknown, homeDirectory, readValues, workingDirectory } from './read-values.ts';
 import { withoutLogin } from './redact.ts';
-import { parseRetention, type Retention } from './retention.ts';
+import { parseRetention, type Retention } from './retention-setting.ts';
 
 /** What an operator may choose of how much is read. */
 export interface Choices {

@@ -1,5 +1,5 @@
 import type { Ledger } from './ledger.ts';
-import type { View } from './view.ts';
+import type { View } from './network-view.ts';
 
 /** How the head of a generated network moves. */
 export interface HeadOptions {

@@ -1,7 +1,7 @@
 import type { Entities } from './network/entities/entities.ts';
 import type { Bounds } from './bounds.ts';
-import type { OrderedRows } from './rows.ts';
-import type { View } from './view.ts';
+import type { OrderedRows } from './simulator-rows.ts';
+import type { View } from './network-view.ts';
 import type { BlockIdJson } from './json/block-json.ts';
 import type { ComplaintJson } from './network/staking/complaint.ts';
 import type { CycleJson, ElectionJson } from './network/staking/cycle-json.ts';

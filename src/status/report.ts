@@ -3,11 +3,11 @@ import { countRows, estimateRows, type RowCount } from '../db/read/count-rows.ts
 import type { Database } from '../db/connection/database.ts';
 import { networkName, readNetwork } from '../db/connection/network.ts';
 import { readClock } from '../db/connection/server-clock.ts';
-import { holesIn, readStatus, type Status } from '../db/read/status.ts';
+import { holesIn, readStatus, type Status } from '../db/read/stored-status.ts';
 import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
-import { isGap } from '../db/coverage/gaps.ts';
+import { isGap } from '../db/coverage/stored-gaps.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
-import { readSavedWatermark, type SavedWatermark } from '../db/coverage/watermark.ts';
+import { readSavedWatermark, type SavedWatermark } from '../db/coverage/stored-watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
 import { readPools } from '../db/cursors/pools.ts';
 import { countLookups, type LookupCounts } from '../db/cursors/subjects.ts';

@@ -1,4 +1,4 @@
-import { readStatus } from '../db/read/status.ts';
+import { readStatus } from '../db/read/stored-status.ts';
 import type { Session } from '../db/connection/database.ts';
 import { common, formatRange } from '../range.ts';
 import type { Verified } from './verify.ts';

@@ -28,7 +28,6 @@ export interface Proof {
 /**
  * Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for. Days that are
  * certain by then are summed up.
- * @throws ServerChangedError where the server on which all this was done has been replaced
  */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
   const { datasets, range, share, repair, random } = options;
@@ -45,7 +44,6 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
     reports = withDeep(await verifyRange(context, datasets, range), reports);
   if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
-  await context.database.confirm();
   await closeDays(context.database, range);
   const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
   return { reports, compared, isShort };

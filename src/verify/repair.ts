@@ -4,7 +4,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { RECEIPTS } from '../db/coverage/found-row.ts';
-import { keepGap } from '../db/coverage/gaps.ts';
+import { keepGap } from '../db/coverage/stored-gaps.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
 import { readVerified } from '../db/coverage/verifications.ts';

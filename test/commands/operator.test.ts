@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { saveWatermark } from '../../src/db/coverage/watermark.ts';
+import { saveWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import { takeDuty } from '../../src/db/settings.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

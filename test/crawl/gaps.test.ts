@@ -7,7 +7,7 @@ import { requireHead } from '../../src/crawl/watermark/went-back.ts';
 import { crawlLease } from '../../src/crawl/streams/crawl-lease.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
-import { readGaps } from '../../src/db/coverage/gaps.ts';
+import { readGaps } from '../../src/db/coverage/stored-gaps.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
 import { common, isInside, without, type Range } from '../../src/range.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readWanted } from '../../src/db/coverage/wanted.ts';
-import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
+import { readSavedWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { AuthError } from '../../src/errors.ts';
 import { lengthOf } from '../../src/range.ts';

@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '../../src/daemon/server/metrics.ts'
 import { startStatusServer, type StatusServer } from '../../src/daemon/server/status-server.ts';
 import { createSnapshots, type Snapshot } from '../../src/status/snapshot.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
-import { saveWatermark } from '../../src/db/coverage/watermark.ts';
+import { saveWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import { UsageError } from '../../src/errors.ts';
 import * as z from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

@@ -6,7 +6,7 @@ import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
-import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
+import { readSavedWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import { takeDuty } from '../../src/db/settings.ts';
 import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';

@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { exportRows } from '../../src/commands/export.ts';
+import { exportRows } from '../../src/commands/export-command.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
 import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';

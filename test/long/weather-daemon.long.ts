@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../../src/clock.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
-import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
+import { readSavedWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';

@@ -7,7 +7,7 @@ import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer } from '../../src/daemon/server/status-server.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
-import { saveWatermark } from '../../src/db/coverage/watermark.ts';
+import { saveWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import { toMultirangeText } from '../../src/range.ts';
 import { readinessOf } from '../../src/status/readiness.ts';
 import { readReport } from '../../src/status/report.ts';

@@ -10,7 +10,7 @@ import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { addRows, isSameSum } from '../../src/verify/deep/added-rows.ts';
 import { rowsBySecond } from '../../src/verify/deep/sample.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
-import { printReports } from '../../src/commands/output/verify-report.ts';
+import { printReports } from '../../src/commands/verify-command.ts';
 import { common, type Range, union } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';

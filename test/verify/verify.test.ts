@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { printReports } from '../../src/commands/output/verify-report.ts';
+import { printReports } from '../../src/commands/verify-command.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 
 import { readVerified } from '../../src/db/coverage/verifications.ts';

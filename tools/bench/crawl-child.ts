@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openCrawl } from '../../src/app/open-crawl.ts';
-import { openStore } from '../../src/app/store.ts';
+import { openStore } from '../../src/app/open-store.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';

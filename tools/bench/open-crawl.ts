@@ -1,5 +1,5 @@
 import { openCrawl, type Crawl } from '../../src/app/open-crawl.ts';
-import { openStore, type Store } from '../../src/app/store.ts';
+import { openStore, type Store } from '../../src/app/open-store.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';

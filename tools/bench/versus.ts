@@ -3,7 +3,7 @@ import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { formatTable } from '../../src/commands/output/table.ts';
+import { formatTable } from '../../src/commands/table.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Range } from '../../src/range.ts';
 import { borrowedStore } from '../../test/support/database/borrowed-store.ts';

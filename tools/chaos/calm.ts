@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type pg from 'pg';
-import { backfill } from '../../src/commands/backfill.ts';
-import type { Invocation } from '../../src/commands/command.ts';
-import { quarantineRetry } from '../../src/commands/quarantine/retry.ts';
-import { verify } from '../../src/commands/verify.ts';
+import { backfill } from '../../src/commands/backfill/backfill-command.ts';
+import type { Invocation } from '../../src/commands/run-command.ts';
+import { quarantineRetry } from '../../src/commands/quarantine-command.ts';
+import { verify } from '../../src/commands/verify-command.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { EXIT, type ExitCode } from '../../src/errors.ts';

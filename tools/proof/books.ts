@@ -4,7 +4,7 @@ import type { Database } from '../../src/db/connection/database.ts';
 import { writeRows } from '../../test/support/database/write-rows.ts';
 import { linesOfRows } from '../../src/db/write/rows/lines.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
-import { formatTable } from '../../src/commands/output/table.ts';
+import { formatTable } from '../../src/commands/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { books } from '../../src/verify/books/books.ts';

@@ -1,4 +1,4 @@
-import type { Invocation } from '../../src/commands/command.ts';
+import type { Invocation } from '../../src/commands/run-command.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { EtlError, type ExitCode } from '../../src/errors.ts';
 import { createLogger } from '../../src/logger.ts';

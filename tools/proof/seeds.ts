@@ -1,4 +1,4 @@
-import { formatTable } from '../../src/commands/output/table.ts';
+import { formatTable } from '../../src/commands/table.ts';
 import { KINDS } from './kinds.ts';
 import { proveSeed, type Outcome } from './prove-seed.ts';
 import { startStores } from './stores.ts';

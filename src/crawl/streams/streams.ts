@@ -1,5 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { delayOf, SECOND_READING_SECONDS } from '../../dataset/pace.ts';
+import { delayOf, SECOND_READING_SECONDS } from '../../dataset/tail-pace.ts';
 import { readDue, type Stream } from '../../db/coverage/coverage.ts';
 import type { Database, Session } from '../../db/connection/database.ts';
 import { readPools } from '../../db/cursors/pools.ts';

@@ -1,4 +1,4 @@
-import { readFoundWatermark } from '../../db/coverage/watermark.ts';
+import { readFoundWatermark } from '../../db/coverage/stored-watermark.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from './chain-info.ts';
 import { createWatermarkReader, type WatermarkReader } from './watermark.ts';

@@ -10,7 +10,7 @@ import {
   NotFoundError,
   RequestRefusedError,
 } from '../../errors.ts';
-import type { Gap } from '../../db/coverage/gaps.ts';
+import type { Gap } from '../../db/coverage/stored-gaps.ts';
 import { DAY, HOUR } from '../../range.ts';
 import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { Clock } from '../../clock.ts';
+import { every, type Clock } from '../../clock.ts';
 import { DatabaseUnavailableError, messageOf, UsageError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { packageRoot } from '../../package.ts';
@@ -222,20 +222,18 @@ async function stream(
 ): Promise<void> {
   const changes = createChanges();
   let lastSent = clock.monotonic();
-  const isGone = () => gone.aborted;
-  while (!isGone()) {
+  await every(clock, { pauseMs: LIVE_EVERY_MS, signal: gone }, async () => {
     const { parts, beside } = await snapshot().then(
       (current) => ({ parts: shownOf(current), beside: { at: current.at } }),
       (error: unknown) => ({ parts: { error: messageOf(error) }, beside: {} }),
     );
     // Who left meanwhile takes no more: writing after the end is an error.
-    if (isGone()) return;
+    if (gone.aborted) return;
     const changed = changes(parts, beside);
     if (changed !== undefined) response.write(`data: ${changed}\n\n`);
     else if (clock.monotonic() - lastSent > KEEP_ALIVE_MS) response.write(': alive\n\n');
     if (changed !== undefined) lastSent = clock.monotonic();
-    await clock.sleep(LIVE_EVERY_MS, gone).catch(() => undefined);
-  }
+  });
 }
 
 /** A snapshot as the page is sent it: what the clock alone moves the page computes from moments, which stay as they are. */

@@ -12,7 +12,6 @@ import { lastRow, PINNED } from './pinned.ts';
 import { chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
 import { textOf } from './sql.ts';
-import { createSurvey } from './survey.ts';
 import { isNotTried, translate } from './translate.ts';
 
 /** Postgres 14 brought multiranges, on which coverage rests. */
@@ -33,10 +32,7 @@ const WHOLE = `set local row_security = off`;
 const BEGAN = `to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as began`;
 const Began = z.object({ began: z.string() });
 
-/**
- * A connection lives no longer: over an old one, a run would go on writing to a server that nobody else is led to since
- * another one was promoted.
- */
+/** An older connection may lead to a server that has been replaced: the next one goes to the promoted server. */
 const LIFE_SECONDS = 60;
 
 /**
@@ -85,11 +81,6 @@ export interface Database extends Session {
   transaction<T>(work: (session: OpenTransaction) => Promise<T>, how?: TransactionHow): Promise<T>;
   /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. Its command tag. */
   streamAsText(text: string, options: TextOptions): Promise<string>;
-  /**
-   * Connects anew to make sure that the server is still the one that others are led to.
-   * @throws ServerChangedError where another one has taken its place, DatabaseUnavailableError where none answers
-   */
-  confirm(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -111,7 +102,6 @@ export async function openDatabase({
 }: DatabaseOptions): Promise<Database> {
   const connection = connectionOf(url);
   const identity = createIdentity();
-  const survey = createSurvey({ connection, identity, applicationName });
   const choice = chooseServer(connection, identity);
   const pool = new pg.Pool({
     ...connection.login,
@@ -131,11 +121,9 @@ export async function openDatabase({
   // While a query of the pool's own runs, the pool listens for one error alone. A server that dies says so twice: in a
   // last message, and by its socket; the second would end the process.
   pool.on('connect', (client) => client.on('error', ignore));
-  pool.on('connect', survey.besides);
   try {
-    await survey.others();
     const version = await firstAnswer(pool, choice);
-    return assemble(pool, { label: connection.label, version, confirm: survey.confirm }, identity);
+    return assemble(pool, { label: connection.label, version }, identity);
   } catch (error) {
     await pool.end();
     throw translate(error);
@@ -182,11 +170,7 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
   return version;
 }
 
-function assemble(
-  pool: pg.Pool,
-  facts: Pick<Database, 'label' | 'version' | 'confirm'>,
-  identity: Identity,
-): Database {
+function assemble(pool: pg.Pool, facts: Pick<Database, 'label' | 'version'>, identity: Identity): Database {
   return {
     ...facts,
     ...sessionOnPool(pool),

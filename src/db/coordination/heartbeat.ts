@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import { every, type Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import { addCounts, type Counts } from '../../budget/priority.ts';
 import type { SharedBudget } from './shared-budget.ts';
@@ -33,17 +33,11 @@ export function startHeartbeat({ database, worker, budget, clock, logger }: Hear
       unreported = {};
       return true;
     } catch (error) {
-      logger.debug({ worker: worker.name, reason: String(error) }, 'sign of life not written');
+      logger.debug({ worker: worker.name, reason: String(error) }, 'heartbeat failed');
       return false;
     }
   };
-  const beat = async () => {
-    while (!stopping.signal.aborted) {
-      await report();
-      await clock.sleep(PERIOD_MS, stopping.signal).catch(() => undefined);
-    }
-  };
-  const beating = beat();
+  const beating = every(clock, { pauseMs: PERIOD_MS, signal: stopping.signal }, report);
   return {
     stop: async () => {
       stopping.abort();

@@ -6,7 +6,7 @@ import { LeaseLostError } from '../../errors.ts';
 import { toMultirangeText, type Range } from '../../range.ts';
 import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
 import { expiredOf, holdFloors } from '../coverage/floors.ts';
-import { gapSeconds } from '../coverage/gaps.ts';
+import { gapSeconds } from '../coverage/stored-gaps.ts';
 import { ofStream, type StreamColumns } from '../coverage/of-stream.ts';
 import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session } from '../connection/database.ts';

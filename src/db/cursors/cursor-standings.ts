@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import { cursors } from '../schema/etl/cursors.ts';
+import { isClaimed } from './cursors.ts';
 
 const Standing = z.object({
   dataset: z.string(),
@@ -20,7 +21,7 @@ export async function readStandings(session: Session): Promise<CursorStanding[]>
   return session.rows(
     sql`
       select ${dataset}, ${scope}, ${cursors.cursor},
-        case when ${cursors.expires_at} > clock_timestamp() then ${cursors.owner} end as owner,
+        case when ${isClaimed} then ${cursors.owner} end as owner,
         extract(epoch from ${cursors.updated_at})::int8 as "updatedAt"
       from ${cursors} where position(':' in ${scope}) = 0 order by ${dataset}, ${scope}`,
     Standing,

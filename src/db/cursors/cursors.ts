@@ -17,6 +17,9 @@ export interface CursorClaim {
 export const CLAIM_SECONDS = 30;
 
 const expiry = sql`clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})`;
+/** True of a claim that others respect. */
+export const isClaimed = isHeldUntil(cursors.expires_at, CLAIM_SECONDS);
+
 const Claimed = z.object({ cursor: z.unknown() });
 
 /**
@@ -33,7 +36,7 @@ export async function claimCursor(
       on conflict (${bare(cursors.dataset, cursors.scope)}) do update
         set ${setExcluded(cursors.owner, cursors.expires_at)}
         where ${cursors.owner} is null or ${cursors.owner} = ${excluded(cursors.owner)}
-          or not ${isHeldUntil(cursors.expires_at, CLAIM_SECONDS)}
+          or not ${isClaimed}
       returning ${cursors.cursor}`,
     Claimed,
   );

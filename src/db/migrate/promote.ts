@@ -1,3 +1,4 @@
+import { isLive } from '../coordination/leases.ts';
 import { createHash } from 'node:crypto';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
@@ -83,7 +84,7 @@ function copied(table: PgTable): Copied {
 }
 
 async function requireQuiet(from: Session): Promise<void> {
-  const busy = await from.run(sql`select 1 from ${leases} where ${leases.expires_at} > clock_timestamp()`);
+  const busy = await from.run(sql`select 1 from ${leases} where ${isLive}`);
   if (busy === 0) return;
   throw new UsageError('the database that is to be copied is being written', {
     hint: 'Stop sync and backfill, and run promote again.',

@@ -1,4 +1,4 @@
-import type { Query } from './query.ts';
+import type { Query } from './simulator-query.ts';
 
 /** Where a server keeps what is old: a copy whose newest data are `lagSeconds` old. */
 export interface ArchiveOptions {

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import type { HttpResponse } from './response.ts';
 import type { Faults } from '../faults.ts';
 import type { Random } from '../random.ts';
-import type { RequestLog } from './stats.ts';
+import type { RequestLog } from './simulator-stats.ts';
 
 interface Line {
   readonly faults: Faults;

@@ -2,7 +2,7 @@ import { gatewayError, jsonResponse, type HttpResponse } from './response.ts';
 import type { Faults } from '../faults.ts';
 import type { Random } from '../random.ts';
 import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limiter.ts';
-import type { RequestLog } from './stats.ts';
+import type { RequestLog } from './simulator-stats.ts';
 
 export interface GatewayOptions {
   /** Absent: no limit. */

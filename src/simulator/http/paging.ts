@@ -1,5 +1,5 @@
 import type { Build } from '../build.ts';
-import type { Query } from './query.ts';
+import type { Query } from './simulator-query.ts';
 import { ServedError } from './served-error.ts';
 
 export type Sort = 'asc' | 'desc';

@@ -1,8 +1,8 @@
 import type { Build } from '../build.ts';
 import type { Bounds } from '../bounds.ts';
 import type { Ledger } from '../ledger.ts';
-import type { View } from '../view.ts';
-import type { Query } from './query.ts';
+import type { View } from '../network-view.ts';
+import type { Query } from './simulator-query.ts';
 import type { Random } from '../random.ts';
 
 /** One request, as a route sees it. */

@@ -8,7 +8,7 @@ import { send } from './delivery.ts';
 import type { Faults } from '../faults.ts';
 import { Gateway, type GatewayOptions } from './gateway.ts';
 import { Random } from '../random.ts';
-import type { RequestRecord, RequestLog } from './stats.ts';
+import type { RequestRecord, RequestLog } from './simulator-stats.ts';
 
 export interface SimulatorOptions extends SiteOptions, GatewayOptions {
   /** Default 0: any free port. */

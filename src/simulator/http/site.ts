@@ -9,7 +9,7 @@ import { CorpusSource } from '../recorded/corpus/corpus-source.ts';
 import { isRecording } from '../recorded/recording/read-recording.ts';
 import { Recording } from '../recorded/recording/recording.ts';
 import { Api, type Answering, type ApiOptions } from './api.ts';
-import { RequestLog } from './stats.ts';
+import { RequestLog } from './simulator-stats.ts';
 
 export interface SiteOptions extends ChainOptions, HeadOptions, ApiOptions {
   readonly faults?: Faults;

@@ -1,4 +1,4 @@
-import type { NetworkAction } from '../network/actions/action.ts';
+import type { NetworkAction } from '../network/actions/made-action.ts';
 import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { rawAction } from './raw-action.ts';

@@ -1,4 +1,4 @@
-import { friendlyAddress } from './address.ts';
+import { friendlyAddress } from './address-json.ts';
 import type { Role } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';

@@ -4,7 +4,7 @@ import { Chain } from './chain/chain.ts';
 import type { ChainOptions } from './chain/options.ts';
 import type { Faults } from '../faults.ts';
 import type { HeadOptions, ServedNetwork } from '../head.ts';
-import type { View } from '../view.ts';
+import type { View } from '../network-view.ts';
 import { Visibility } from './ledger/visibility.ts';
 
 /** A generated network whose head stands still or moves with the wall clock. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseAddress } from '../../../src/simulator/json/address.ts';
+import { parseAddress } from '../../../src/simulator/json/address-json.ts';
 import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import type { V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { spendingLines } from '../../../src/commands/output/status/spending.ts';
+import { spendingLines } from '../../../src/commands/status-command.ts';
 import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';
 import { startHeartbeat } from '../../../src/db/coordination/heartbeat.ts';
 import { readSpending, reportWorker } from '../../../src/db/coordination/workers.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '../../../src/app/store.ts';
+import type { Store } from '../../../src/app/open-store.ts';
 
 /** A store over a database that somebody else opened, and closes. */
 export function borrowedStore({ database, url }: Pick<Store, 'database' | 'url'>): Store {

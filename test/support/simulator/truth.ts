@@ -2,7 +2,7 @@ import type { BocMaker } from '../../../src/simulator/network/chain/boc.ts';
 import type { Chain } from '../../../src/simulator/network/chain/chain.ts';
 import { NONE } from '../../../src/simulator/network/chain/tables/block-table.ts';
 import type { Family } from '../../../src/simulator/network/chain/tables/family.ts';
-import { supportedTypes } from '../../../src/simulator/network/actions/action-types.ts';
+import { supportedTypes } from '../../../src/simulator/network/actions/made-action-types.ts';
 import { ChainLedger } from '../../../src/simulator/network/ledger/chain-ledger.ts';
 import type { World } from '../../../src/simulator/network/chain/world.ts';
 import type { Entities } from '../../../src/simulator/network/entities/entities.ts';

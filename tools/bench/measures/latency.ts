@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { formatTable } from '../../../src/commands/output/table.ts';
+import { formatTable } from '../../../src/commands/table.ts';
 import { crawlApart } from '../crawl-apart.ts';
 import { busyNetworkOf, serveNetwork, type ServedNetwork } from '../network.ts';
 import { startServer, type BenchServer } from '../store.ts';

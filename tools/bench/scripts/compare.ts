@@ -1,4 +1,4 @@
-import { formatTable } from '../../../src/commands/output/table.ts';
+import { formatTable } from '../../../src/commands/table.ts';
 import { busyNetworkOf, HELD_BACK, serveNetwork } from '../network.ts';
 import { startServer, type BenchServer } from '../store.ts';
 import { has, program, PYTHON, run, script, type Range, type Used } from './clients.ts';

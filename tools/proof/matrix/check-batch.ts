@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { verify } from '../../../src/commands/verify.ts';
+import { verify } from '../../../src/commands/verify-command.ts';
 import { without } from '../../../src/range.ts';
 import { runHere, type Place as Where } from '../run-here.ts';
 import { apply, secondsOf, type Alteration } from './alteration.ts';

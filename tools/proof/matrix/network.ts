@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { backfill } from '../../../src/commands/backfill.ts';
-import { verify } from '../../../src/commands/verify.ts';
+import { backfill } from '../../../src/commands/backfill/backfill-command.ts';
+import { verify } from '../../../src/commands/verify-command.ts';
 import { backfill as crawlRange } from '../../../src/crawl/streams/backfill.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';

@@ -1,4 +1,4 @@
-import { formatTable } from '../../../src/commands/output/table.ts';
+import { formatTable } from '../../../src/commands/table.ts';
 import { inParts } from '../in-parts.ts';
 import type { Verdict } from './check-batch.ts';
 import type { MatrixOptions } from './run-matrix.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { backfill } from '../../../src/commands/backfill.ts';
-import { quarantineRetry } from '../../../src/commands/quarantine/retry.ts';
-import { verify } from '../../../src/commands/verify.ts';
+import { backfill } from '../../../src/commands/backfill/backfill-command.ts';
+import { quarantineRetry } from '../../../src/commands/quarantine-command.ts';
+import { verify } from '../../../src/commands/verify-command.ts';
 import { runHere, type Place, type Said } from '../run-here.ts';
 import { RANGE, readAgain } from '../matrix/network.ts';
 import { placesOfRow } from '../matrix/places.ts';

@@ -1,10 +1,10 @@
 import type { EventSource } from '../../ledger.ts';
 import { cutPage, parsePaging } from '../paging.ts';
-import type { Query } from '../query.ts';
+import type { Query } from '../simulator-query.ts';
 import { addressBookMember, EVERYTHING, utimeRange, type RouteRequest, type Routes } from '../route.ts';
-import { walk } from '../../rows.ts';
+import { walk } from '../../simulator-rows.ts';
 import { ServedError } from '../served-error.ts';
-import { checkWindow, electionRoutes } from './elections.ts';
+import { checkWindow, electionRoutes } from './elections-routes.ts';
 
 /** Validators and nominator pools: only build 1.3 knows them. */
 export const stakingRoutes: Routes = {

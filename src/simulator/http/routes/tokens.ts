@@ -10,7 +10,7 @@ import {
   type RouteRequest,
   type Routes,
 } from '../route.ts';
-import { shuffleTies, walk } from '../../rows.ts';
+import { shuffleTies, walk } from '../../simulator-rows.ts';
 
 /** Transfers and burns of jettons, transfers of items. */
 export const tokenRoutes: Routes = {

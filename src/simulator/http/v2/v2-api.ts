@@ -5,8 +5,8 @@ import { NONE } from '../../network/chain/tables/block-table.ts';
 import type { World } from '../../network/chain/world.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { messageJson } from '../../json/message-json.ts';
-import type { View } from '../../view.ts';
-import { Query } from '../query.ts';
+import type { View } from '../../network-view.ts';
+import { Query } from '../simulator-query.ts';
 import { ServedError } from '../served-error.ts';
 import { blockIdExt, fullAccountState, shardBlockProof, v2Transaction } from './v2-json.ts';
 

@@ -1,4 +1,4 @@
-import { friendlyAddress } from '../../json/address.ts';
+import { friendlyAddress } from '../../json/address-json.ts';
 import type { BocMaker } from '../../network/chain/boc.ts';
 import { NONE } from '../../network/chain/tables/block-table.ts';
 import { MESSAGE } from '../../network/chain/tables/message-table.ts';

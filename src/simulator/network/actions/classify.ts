@@ -7,7 +7,7 @@ import { extraCurrencies } from '../../json/account-state-json.ts';
 import { comment } from '../../json/comment.ts';
 import { mix32 } from '../../random.ts';
 import { call, deployment, ends } from './call-details.ts';
-import { legOf, succeeded, type NetworkAction, type Leg } from './action.ts';
+import { legOf, succeeded, type NetworkAction, type Leg } from './made-action.ts';
 import { contractActions } from './contract-actions.ts';
 import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from './token-actions.ts';
 

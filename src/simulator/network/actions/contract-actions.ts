@@ -1,5 +1,5 @@
 import { mix32 } from '../../random.ts';
-import { succeeded, type NetworkAction, type Leg } from './action.ts';
+import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
 import { call } from './call-details.ts';
 import { fill, type MembersShape } from './members.ts';
 import { BASIC_SHAPES, DEPOSIT, WITHDRAWAL } from './basic-shapes.ts';

@@ -1,7 +1,7 @@
 import { SLOTS } from '../chain/tables/accounts.ts';
 import { queryId } from '../../json/comment.ts';
 import { mix32 } from '../../random.ts';
-import type { Leg } from './action.ts';
+import type { Leg } from './made-action.ts';
 
 /** Makes the value of one member of an action's details; `place` tells members of one kind apart. */
 export type Member = (leg: Leg, place: number) => unknown;

@@ -11,7 +11,7 @@ import {
 import { jettonParties, nftParties } from '../../json/token-json.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
-import { succeeded, type NetworkAction, type Leg } from './action.ts';
+import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
 
 const DEXES = ['dedust', 'stonfi', 'stonfi_v2', 'tonco'] as const;
 

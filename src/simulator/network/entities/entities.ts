@@ -1,6 +1,6 @@
 import type { BocMaker } from '../chain/boc.ts';
 import type { World } from '../chain/world.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../network-view.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import * as accounts from './account-entities.ts';
 import { WorldState } from './world-state.ts';

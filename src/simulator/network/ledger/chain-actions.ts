@@ -1,4 +1,4 @@
-import type { NetworkAction } from '../actions/action.ts';
+import type { NetworkAction } from '../actions/made-action.ts';
 import { classify, classifyAtFirst } from '../actions/classify.ts';
 import type { BocMaker } from '../chain/boc.ts';
 import type { World } from '../chain/world.ts';
@@ -11,7 +11,7 @@ import {
   type ActionJson,
 } from '../../json/action-json.ts';
 import type { ActionFacts, ActionSource, TraceSource } from '../../ledger.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../network-view.ts';
 import { mix32 } from '../../random.ts';
 
 /** An action's row: its trace, which of the trace's two classifications it belongs to, and its place there. */

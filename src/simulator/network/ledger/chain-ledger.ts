@@ -22,8 +22,8 @@ import type {
   TraceSource,
   TransactionSource,
 } from '../../ledger.ts';
-import type { View } from '../../view.ts';
-import { listed, slice, type OrderedRows } from '../../rows.ts';
+import type { View } from '../../network-view.ts';
+import { listed, slice, type OrderedRows } from '../../simulator-rows.ts';
 import type { NodeSource } from '../../http/v2/v2-api.ts';
 import type { ChainView } from './visibility.ts';
 

@@ -4,7 +4,7 @@ import type { World } from '../chain/world.ts';
 import { EVERYTHING } from '../../http/route.ts';
 import type { Bounds } from '../../bounds.ts';
 import type { EventSource, StakingSource, TransactionSource } from '../../ledger.ts';
-import { slice } from '../../rows.ts';
+import { slice } from '../../simulator-rows.ts';
 import { complaints, type ComplaintJson } from '../staking/complaint.ts';
 import { cycleJson, electionJson, type CycleJson, type ElectionJson } from '../staking/cycle-json.ts';
 import { Elections } from '../staking/elections.ts';

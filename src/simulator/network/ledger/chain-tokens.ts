@@ -10,7 +10,7 @@ import {
   type TokenPartiesJson,
 } from '../../json/token-json.ts';
 import type { TokenSource, TransactionSource } from '../../ledger.ts';
-import { slice } from '../../rows.ts';
+import { slice } from '../../simulator-rows.ts';
 
 type MakeJson = (world: World, bocs: BocMaker, row: number) => object;
 type FindParties = (world: World, row: number) => TokenPartiesJson;

@@ -3,7 +3,7 @@ import type { World } from '../chain/world.ts';
 import { lastSeqno, traceJson } from '../../json/trace-json.ts';
 import type { MessageSource, TraceSource, TransactionSource } from '../../ledger.ts';
 import type { Bounds } from '../../bounds.ts';
-import { listed, slice, type OrderedRows } from '../../rows.ts';
+import { listed, slice, type OrderedRows } from '../../simulator-rows.ts';
 
 /** Traces of a generated network: those that are complete. */
 export function chainTraces(

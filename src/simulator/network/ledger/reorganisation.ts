@@ -1,6 +1,6 @@
 import { mix32 } from '../../random.ts';
 import type { Faults } from '../../faults.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../network-view.ts';
 import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
 

@@ -3,7 +3,7 @@ import { NONE } from '../chain/tables/block-table.ts';
 import { blockId } from '../../json/block-json.ts';
 import type { World } from '../chain/world.ts';
 import type { Faults } from '../../faults.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../network-view.ts';
 
 /** A view that also hides single blocks. */
 export interface ChainView extends View {

@@ -1,4 +1,4 @@
-import { friendlyAddress } from '../../json/address.ts';
+import { friendlyAddress } from '../../json/address-json.ts';
 import { ZERO_HASH } from '../../network/chain/tables/hash-space.ts';
 import { MASTERCHAIN_SHARD, type BlockIdJson, type BlockJson } from '../../json/block-json.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   TransactionSource,
 } from '../../ledger.ts';
 import { NO_ENTITIES } from '../../network/entities/entities.ts';
-import { listed } from '../../rows.ts';
+import { listed } from '../../simulator-rows.ts';
 import { corpusActions } from './corpus-actions.ts';
 import { collectMessages, corpusMessages } from './corpus-messages.ts';
 import { corpusTokens } from './corpus-tokens.ts';

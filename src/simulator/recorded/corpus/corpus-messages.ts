@@ -1,5 +1,5 @@
 import type { MessageSource } from '../../ledger.ts';
-import { listed } from '../../rows.ts';
+import { listed } from '../../simulator-rows.ts';
 import { at, indexes } from './recorded-rows.ts';
 import type { RecordedMessage, RecordedTransaction } from './recorded.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../clock.ts';
 import type { ServedNetwork } from '../../head.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../network-view.ts';
 import { CorpusLedger } from './corpus-ledger.ts';
 import { readRecorded } from './recorded.ts';
 

@@ -1,6 +1,6 @@
 import type { Bounds } from '../../bounds.ts';
 
-import { listed, type OrderedRows } from '../../rows.ts';
+import { listed, type OrderedRows } from '../../simulator-rows.ts';
 
 /** Positions of those rows whose value lies in a range, in the order of the value, ties in their own order. */
 export function sortedWithin<T>(

@@ -1,5 +1,5 @@
 import type { Random } from '../../../random.ts';
-import type { AccountStates } from './account-states.ts';
+import type { AccountStates } from './generate-account-states.ts';
 import { NONE } from '../tables/block-table.ts';
 import { MESSAGE, OUTSIDE, SYSTEM, type Op } from '../tables/message-table.ts';
 import { outcomeOf } from './outcome.ts';

@@ -1,4 +1,4 @@
-import type { AccountStates } from './account-states.ts';
+import type { AccountStates } from './generate-account-states.ts';
 import { NONE } from '../tables/block-table.ts';
 import { listEvents } from './list-events.ts';
 import type { Round } from './round.ts';

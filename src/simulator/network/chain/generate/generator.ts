@@ -1,6 +1,6 @@
 import { UsageError } from '../../../../errors.ts';
 import { Random } from '../../../random.ts';
-import { AccountStates } from './account-states.ts';
+import { AccountStates } from './generate-account-states.ts';
 import { BLOCK, NONE } from '../tables/block-table.ts';
 import { Executor } from './executor.ts';
 import { Mailbox } from './mailbox.ts';

@@ -1,5 +1,5 @@
 import type { Random } from '../../../random.ts';
-import type { AccountStates } from './account-states.ts';
+import type { AccountStates } from './generate-account-states.ts';
 import { ELECTOR } from '../tables/accounts.ts';
 import { OUTSIDE, type Op } from '../tables/message-table.ts';
 import { otherParty, sentAmount } from '../jetton-parties.ts';

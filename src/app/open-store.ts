@@ -1,0 +1,100 @@
+import { systemClock } from '../clock.ts';
+import { type Database, openDatabase } from '../db/connection/database.ts';
+import { migrate, requireSchema } from '../db/migrate/migrate.ts';
+import { rowsHiddenFrom } from '../db/migrate/reader.ts';
+import type { EmbeddedServer } from '../embedded/embedded.ts';
+import { WrongDatabaseError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
+import { type Config, requireDataDir } from '../settings/config.ts';
+
+interface Opening {
+  /** True: the schema is brought up to date. False: the database must have it, and nothing is changed. */
+  readonly migrates: boolean;
+  /** Called when the server has begun with what is pending of the schema. */
+  readonly meanwhile?: (() => void) | undefined;
+}
+
+/** The database that the settings mean, with this program's schema. */
+export interface Store {
+  readonly database: Database;
+  /** Of the database, with its password. */
+  readonly url: string;
+  /** The embedded server, for people and other programs to connect to; undefined where `DATABASE_URL` is set. */
+  readonly embedded: { readonly url: string; readonly dataDir: string } | undefined;
+  close(): Promise<void>;
+  /** Stops the embedded server, if nobody else uses it, without waiting for what is under way here. */
+  abandon(): Promise<void>;
+}
+
+/**
+ * Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date, or makes sure
+ * that it is.
+ */
+export async function openStore(
+  config: Config,
+  logger: Logger,
+  applicationName = 'toncenter-etl',
+  opening: Opening = { migrates: true },
+): Promise<Store> {
+  const embedded =
+    config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger, opening) : undefined;
+  const url = config.databaseUrl ?? embedded?.url ?? '';
+  try {
+    const database = await connect({ url, applicationName }, config.attempts, logger, opening);
+    return {
+      database,
+      url,
+      embedded,
+      close: async () => {
+        await database.close();
+        await embedded?.close();
+      },
+      abandon: async () => embedded?.close(),
+    };
+  } catch (error) {
+    await embedded?.close();
+    throw error;
+  }
+}
+
+/** Loaded only here: it is not needed with a server of one's own. Who only reads makes none. */
+async function openOwn(dataDir: string, logger: Logger, { migrates }: Opening): Promise<EmbeddedServer> {
+  const { hasData, openEmbedded } = await import('../embedded/embedded.ts');
+  if (!migrates && !(await hasData(dataDir))) {
+    throw new WrongDatabaseError(`nothing was crawled yet: there is no database in ${dataDir}`, {
+      hint: 'Run `toncenter-etl backfill` or `sync`, which make it, or `migrate` alone; or name another one with DATABASE_URL or ETL_DATA_DIR.',
+    });
+  }
+  return openEmbedded({ dataDir, logger });
+}
+
+/** A server that is starting, failing over or read-only for a while is waited for, as it is later on. */
+function connect(
+  where: Parameters<typeof openDatabase>[0],
+  attempts: number,
+  logger: Logger,
+  { migrates, meanwhile }: Opening,
+): Promise<Database> {
+  const outage = createOutageLog(logger, systemClock);
+  const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
+  const options = { ...OUTAGE, attempts, clock: systemClock, random: Math.random, onRetry };
+  return retry(options, async () => {
+    const database = await openDatabase(where);
+    try {
+      await (migrates ? migrate(database, meanwhile) : requireSchema(database));
+      await warnOfHiddenRows(database, logger);
+      return database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  });
+}
+
+/** What counts or proves rows would take those that its role does not see for missing. */
+export async function warnOfHiddenRows(database: Database, logger: Logger): Promise<void> {
+  const [first, ...others] = await rowsHiddenFrom(database);
+  if (first !== undefined)
+    logger.warn({ reason: first, found: others.length + 1 }, 'this role does not see all rows');
+}

@@ -1,0 +1,270 @@
+import type { Command } from 'commander';
+import { type AnyJob, chooseDatasets, type Collection, type Dataset } from '../dataset/dataset.ts';
+import { watermarkRequests } from '../dataset/tail-pace.ts';
+import type { ServerIndex } from '../dataset/job.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { restingRequests } from '../dataset/tail-pace.ts';
+import type { Params } from '../dataset/paginator.ts';
+import type { LookupWalk, Walk } from '../dataset/walk.ts';
+import { describeTable, type TableDescription } from '../db/read/table-description.ts';
+import { EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { formatDuration, HOUR, type Range } from '../range.ts';
+import { programName } from '../terminal/program-name.ts';
+import { examples } from './option-words.ts';
+import { type Invocation, runCommand } from './run-command.ts';
+import { fitTable } from './table.ts';
+
+export function defineDatasets(command: Command): void {
+  command
+    .argument('[name]', 'a dataset')
+    .option('--json', 'for programs')
+    .addHelpText('after', examples('toncenter-etl datasets', 'toncenter-etl datasets transactions'))
+    .action((name: string | undefined, flags: { json?: boolean }) =>
+      runCommand((invocation) => datasets(invocation, name, flags)),
+    );
+}
+
+/** `datasets [NAME]`: what can be crawled, and what it stores; needs neither database nor API. */
+async function datasets(
+  { config, now }: Invocation,
+  name: string | undefined,
+  flags: { json?: boolean },
+): Promise<ExitCode> {
+  const all = await loadDatasets();
+  const chosen = name === undefined ? all : [findDataset(name, all)];
+  const hour = { from: now - 2 * HOUR, to: now - HOUR };
+  const sheets = chosen.map((dataset) => sheetOf(dataset, hour, config.freshness));
+  const [only] = sheets;
+  if (flags.json === true) {
+    console.log(JSON.stringify(name === undefined ? sheets : only, null, 2));
+  } else if (name !== undefined && only !== undefined) {
+    console.log(formatSheet(only));
+  } else {
+    console.log(formatOverview(sheets, config.freshness));
+  }
+  return EXIT.done;
+}
+
+/** The words `core` and `all` name groups: a sheet is of one dataset. */
+function findDataset(name: string, all: readonly Dataset<AnyJob>[]): Dataset<AnyJob> {
+  const [dataset, more] = chooseDatasets([name], all);
+  if (dataset !== undefined && more === undefined && dataset.name === name) return dataset;
+  throw new UsageError(`"${name}" names a group of datasets`, {
+    hint: `Ask for one of ${all.map((each) => each.name).join(', ')}.`,
+  });
+}
+
+type DatasetSheet = StreamSheet | CollectionSheet;
+
+/** `hour` is the range of the request that is shown; `freshness` in seconds decides how often the tail asks. */
+function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): DatasetSheet {
+  return job.kind === 'stream'
+    ? streamSheet({ name, job }, hour, freshness)
+    : collectionSheet({ name, job }, freshness);
+}
+
+/** All of them, a line each. */
+function formatOverview(sheets: readonly DatasetSheet[], freshness: number): string {
+  const rows = sheets.map((sheet) => [
+    sheet.name,
+    sheet.core ? 'yes' : '',
+    atRest('walks' in sheet ? { ...sheet, readPer: null } : sheet),
+    sheet.tables.map((table) => table.name).join(', '),
+    sheet.endpoint,
+    sheet.title,
+  ]);
+  return `${fitTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows, ['tables', 'endpoint'])}
+
+At rest: requests a minute that keep it up to date while nothing happens.
+How far it is safe to read costs ${watermarkRequests(freshness).toFixed(1)} more, for all together.
+More on one of them: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
+}
+
+/** One of them, column by column. */
+function formatSheet(sheet: DatasetSheet): string {
+  const facts = 'walks' in sheet ? collectionFacts(sheet) : streamFacts(sheet);
+  return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
+    .concat(sheet.tables.map(formatTableSheet))
+    .join('\n\n');
+}
+
+function formatTableSheet({ name, comment, key, partitioned, columns }: TableDescription): string {
+  const rows = columns.map((column) => [
+    column.name,
+    `${column.type}${column.nullable ? '' : ' not null'}`,
+    column.comment,
+  ]);
+  const parts = partitioned ? ', partitioned by utime' : '';
+  return `${name}: ${comment}\nkey: ${key.join(', ')}${parts}\n\n${fitTable(['column', 'type', 'what it is'], rows)}`;
+}
+
+type StreamSheet = ReturnType<typeof streamSheet>;
+
+/**
+ * What a stream of time is, for people and (`--json`) for programs. `hour` is the range of the request that is shown as
+ * an example of every parameter.
+ */
+export function streamSheet({ name, job }: Dataset, hour: Range, freshness: number) {
+  const { paginator } = job;
+  return {
+    name,
+    title: job.title,
+    core: job.core,
+    endpoint: `GET ${job.path}`,
+    params: { ...job.params, ...paginator.request(paginator.start(hour), paginator.maxSize) },
+    /** The server's index that its requests ride. */
+    index: job.index,
+    pageSize: paginator.maxSize,
+    /** Seconds to keep away from the head beyond ETL_WATERMARK_DELAY's; null if that decides. */
+    delay: job.delaySeconds ?? null,
+    /** Seconds after which each second is read once more; null if one reading is enough. */
+    readAgainAfter: job.maturitySeconds ?? null,
+    readPer: job.scopes?.param ?? null,
+    /** Requests a minute that keep it up to date while nothing happens; for each of what it is read for, if there is. */
+    requestsAtRest: restingRequests(job, freshness),
+    /** The highest grade that a range of it can have: covered, cross-checked or proved. */
+    grade: job.grade.grade,
+    /** The checks that verify it, by name; none if nothing can. */
+    checks: Object.keys(job.checks),
+    tables: Object.values(job.tables).map(describeTable),
+  };
+}
+
+/** The facts of a sheet, title and text. */
+export function streamFacts(sheet: StreamSheet): string[][] {
+  return [
+    ['dataset', `${sheet.name}${sheet.core ? ' (core)' : ''}`],
+    ['what', sheet.title],
+    ['endpoint', sheet.endpoint],
+    ['params', paramsText(sheet.params)],
+    ['page', `at most ${sheet.pageSize} records`],
+    ['order', orderOf(sheet.params)],
+    ['index', indexOf(sheet.index)],
+    ['cost', streamCost(sheet)],
+    ['at rest', restText(sheet)],
+    ...(sheet.delay === null
+      ? []
+      : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
+    ['checks', sheet.checks.length === 0 ? 'none: it is never verified' : sheet.checks.join(', ')],
+    ['grade', sheet.checks.length === 0 ? sheet.grade : `${sheet.grade}, where it is verified`],
+    ['tables', sheet.tables.map(({ name }) => name).join(', ')],
+  ];
+}
+
+/** The window's times depend on the moment; everything else is what each request says. */
+function paramsText(params: Params): string {
+  return Object.entries(params)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${name.endsWith('_utime') ? '…' : String(value)}`)
+    .join(' ');
+}
+
+function indexOf({ columns, of }: ServerIndex): string {
+  return of === 'lt' ? `${columns}: the logical times of the seconds are sent beside them` : columns;
+}
+
+function orderOf({ sort }: Params): string {
+  return sort === 'asc'
+    ? 'by time, ascending'
+    : 'the server’s own; windows of time are read one after the other';
+}
+
+/** In one decimal; of a dataset that is read for one thing at a time, for each of them. */
+function atRest({ requestsAtRest, readPer }: Pick<StreamSheet, 'requestsAtRest' | 'readPer'>): string {
+  return `${requestsAtRest.toFixed(1)}${readPer === null ? '' : ` a ${readPer}`}`;
+}
+
+function restText({ requestsAtRest, readPer }: StreamSheet): string {
+  return `${requestsAtRest.toFixed(1)} requests a minute${readPer === null ? '' : ` for each ${readPer}`}`;
+}
+
+function streamCost({ pageSize, readAgainAfter, readPer }: StreamSheet): string {
+  const parts = [
+    `one request for each ${pageSize} records, one for a range that has fewer`,
+    ...(readPer === null ? [] : [`for each ${readPer}`]),
+    ...(readAgainAfter === null
+      ? []
+      : [`and the same once more ${formatDuration(readAgainAfter)} later, because rows still change`]),
+  ];
+  return parts.join(', ');
+}
+
+type CollectionSheet = ReturnType<typeof collectionSheet>;
+
+/** What a dataset that is no stream of time is, for people and (`--json`) for programs. */
+function collectionSheet({ name, job }: Collection, freshness: number) {
+  return {
+    name,
+    title: job.title,
+    core: job.core,
+    endpoint: [...new Set(job.walks.map(endpointOf))].join(', '),
+    walks: job.walks.map((walk) => ({
+      how: walk.kind,
+      from: endpointOf(walk),
+      /** The server's index that its requests ride; a node's own endpoints have none. */
+      index: 'path' in walk.endpoint ? walk.endpoint.index : undefined,
+      cost: walkCost(walk),
+    })),
+    /** Requests a minute that keep it up to date while nothing happens; look-ups and histories take none then. */
+    requestsAtRest: restingRequests(job, freshness),
+    cannotKnow: job.limitations,
+    onRequest: job.onRequest,
+    tables: Object.values(job.tables).map(describeTable),
+  };
+}
+
+/** The facts of a sheet, title and text. */
+function collectionFacts(sheet: CollectionSheet): [string, string][] {
+  return [
+    ['dataset', `${sheet.name}${sheet.onRequest ? ' (read only where it is named)' : ''}`],
+    ['what', sheet.title],
+    ...sheet.walks.flatMap(({ how, from, index, cost }): [string, string][] => [
+      ['how', `${WORDS[how] ?? how}: ${from}`],
+      ...(index === undefined ? [] : [fact('index', index)]),
+      ['cost', cost],
+    ]),
+    ['at rest', `${sheet.requestsAtRest.toFixed(1)} requests a minute`],
+    ['limits', `it cannot know ${sheet.cannotKnow}`],
+    ['tables', sheet.tables.map(({ name }) => name).join(', ')],
+  ];
+}
+
+function fact(name: string, text: string): [string, string] {
+  return [name, text];
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  list: 'a list, by offset',
+  lookup: 'a look-up by name',
+  backward: 'the history of each watched account, from its newest transaction backwards',
+  per_block: 'a response for each masterchain block',
+  sample: 'what the source says at a moment',
+};
+
+function endpointOf({ endpoint }: Walk): string {
+  return 'path' in endpoint ? `GET ${endpoint.path}` : `GET /api/v2/${endpoint.method}`;
+}
+
+function walkCost(walk: Walk): string {
+  switch (walk.kind) {
+    case 'list':
+      return `one request for each ${walk.paginator.maxSize} records, one every ${formatDuration(walk.everySeconds)} to see whether any were appended; whole again every ${formatDuration(walk.rescanSeconds)}`;
+    case 'lookup':
+      return lookupCost(walk);
+    case 'backward':
+      return `one request for each ${walk.paginator.maxSize - 1} transactions of a watched account that has moved, one for 500 accounts to see which have`;
+    case 'per_block':
+      return 'one request for each masterchain block of the range';
+    case 'sample':
+      return `one request, not more often than every ${formatDuration(walk.everySeconds)}`;
+  }
+}
+
+function lookupCost({ paginator, subjects, refreshSeconds, unknownForSeconds }: LookupWalk): string {
+  const names = subjects.seenIn.map(({ relation, key }) => `${relation}.${key}`);
+  const sources = [...(subjects.watched ? ['the watch list'] : []), ...names].join(', ');
+  const only = subjects.onlyIfSeen === true ? ' (all but the watch list only with ETL_ACCOUNTS=seen)' : '';
+  const each = paginator.most === 1 ? 'one request each' : `one request for up to ${paginator.most}`;
+  const again = refreshSeconds === undefined ? '' : `, all again after ${formatDuration(refreshSeconds)}`;
+  return `${each} of those that are new or have moved in ${sources}${only}${again}; unknown ones again after ${formatDuration(unknownForSeconds)}`;
+}

@@ -1,0 +1,92 @@
+import type { Command } from 'commander';
+import { join } from 'node:path';
+import { openCrawl } from '../app/open-crawl.ts';
+import type { Store } from '../app/open-store.ts';
+import { runBackfill } from '../backfill/run-backfill.ts';
+import { type AnyJob, chooseDatasets, type Dataset, splitKinds } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { runSql } from '../db/read/free-sql.ts';
+import { EXIT, type ExitCode } from '../errors.ts';
+import { createLogger } from '../logger.ts';
+import { type Config, requireDataDir, RPS_OF_DEMO } from '../settings/config.ts';
+import { programName } from '../terminal/program-name.ts';
+import { createBackfillReport } from './backfill/cover-range.ts';
+import { progressStyle } from './backfill/progress-display.ts';
+import { examples } from './option-words.ts';
+import { closeAfter, type Invocation, runCommand, withSource } from './run-command.ts';
+import { formatTable } from './table.ts';
+
+export function defineDemo(command: Command): void {
+  command
+    .addHelpText('after', examples('toncenter-etl demo', 'npm run demo    # in a checkout'))
+    .action(() => runCommand((invocation) => demo(invocation)));
+}
+
+/** What gives amounts their decimals, and accounts their names: small, and read in seconds. */
+const NAMES = ['jetton_masters', 'nft_collections', 'address_book', 'token_metadata', 'multisig_wallets'];
+/** The network is read as far as it goes: neither its range nor its requests were asked for. */
+const UNBOUNDED = { wanted: undefined, allowed: undefined };
+const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };
+
+/** `demo`: the whole way from an API to SQL answers on this machine alone: simulator, crawl, Postgres. */
+async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
+  const dataDir = join(requireDataDir(given), 'demo');
+  const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
+  // The bars tell how far it is: a line for each range as well would push them off the screen.
+  const level = given.logLevel === 'info' ? 'warn' : given.logLevel;
+  const invocation = { config, now, logger: createLogger({ level, format: given.logFormat }) };
+  const available = await loadDatasets();
+  const datasets = splitKinds(available).streams;
+  const collections = splitKinds(chooseDatasets(NAMES, available)).collections;
+  return withSource(invocation, { migrates: true }, async (opened) => {
+    const { store, stop, baseUrl } = opened;
+    return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {
+      const { chain } = crawl;
+      const wanted = { from: chain.first.utime, to: chain.last.utime };
+      const shared = { datasets, collections, baseUrl };
+      const style = progressStyle(config);
+      const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style, rps: RPS_OF_DEMO });
+      const { attempts } = config;
+      const choices = { ...config.choices, accounts: 'seen' as const };
+      const run = { ...crawl, ...shared, ...ONCE, jobs: datasets, wanted, choices, attempts, stop };
+      const isWhole = await runBackfill(run, report);
+      if (!isWhole) return EXIT.incomplete;
+      await printTables(store, [...datasets, ...collections]);
+      return EXIT.done;
+    });
+  });
+}
+
+const HOUR = `
+  select account, count(*) as transactions, round(sum(total_fees) / 1e9, 4) as fees_ton
+  from transactions
+  where utime >= '2026-01-01 01:00Z' and utime < '2026-01-01 02:00Z'
+  group by account order by transactions desc limit 5`;
+
+const LAST_BLOCKS = `
+  select utime, workchain, shard, seqno, tx_count from blocks order by utime desc, workchain, shard limit 5`;
+
+/** Prints what the demo has brought: how much of everything, some questions with their answers, and how to ask more. */
+async function printTables(
+  { database, embedded }: Store,
+  datasets: readonly Dataset<AnyJob>[],
+): Promise<void> {
+  const names = [...new Set(datasets.flatMap(({ job }) => Object.keys(job.tables)))].sort();
+  const counts = names
+    .map((name) => `select '${name}' as "table", count(*) as rows from ton.${name}`)
+    .join(' union all ');
+  await show(database, 'What landed', `select * from (${counts}) counted where rows > 0 order by "table"`);
+  await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
+  await show(database, 'The last blocks', LAST_BLOCKS);
+  const place = embedded === undefined ? '' : `ETL_DATA_DIR=${embedded.dataDir} `;
+  console.log(`
+Now ask it yourself:
+  ${place}${programName} sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
+  ${place}${programName} status`);
+}
+
+async function show(database: Store['database'], title: string, query: string): Promise<void> {
+  const { columns, rows } = await runSql(database, query, { write: false });
+  const cells = rows.map((row) => row.map((cell) => cell ?? ''));
+  console.log(`\n${title}\n${formatTable(columns, cells)}`);
+}

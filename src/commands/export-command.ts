@@ -1,0 +1,128 @@
+import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import { chooseDatasets } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { exportCsv } from '../export/export-csv.ts';
+import { tablesOf } from '../export/tables-of.ts';
+import { withLake } from '../lake/open-lake.ts';
+import { exportLake } from '../lake/write/export-lake.ts';
+import { formatRange, parseRange } from '../range.ts';
+import { datasetList, examples } from './option-words.ts';
+import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
+
+export function defineExport(command: Command): void {
+  command
+    .requiredOption('--from <time>', 'first second of the range, UTC')
+    .requiredOption('--to <time>', 'end of the range, exclusive')
+    .requiredOption(
+      '--out <place>',
+      'directory of the lake or of the CSV files, or s3://bucket/prefix of a lake',
+    )
+    .option(
+      '--only <datasets>',
+      'these datasets alone, with commas between; all that are covered without it',
+      datasetList,
+    )
+    .option('--format <parquet|csv>', 'a lake of Parquet files, or a CSV file for each table', 'parquet')
+    .option(
+      '--spreadsheet',
+      'with --format csv: as Excel and LibreOffice read it, without formulas and lost digits',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'toncenter-etl export --from 2026-11 --to now --out ./lake',
+        'toncenter-etl export --only blocks --from -7d --to now --format csv --out week',
+      ),
+    )
+    .action((flags: ExportFlags) => runCommand((invocation) => exportRows(invocation, flags)));
+}
+
+/** `export --from … --to … --out LAKE`: brings what is covered into a lake, or with `--format csv` into a file for each table. */
+export async function exportRows(invocation: Invocation, flags: ExportFlags): Promise<ExitCode> {
+  const { format, ...wanted } = await parseExport(invocation, flags);
+  return withStop(invocation.logger, (stop) =>
+    withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl export', async ({ database }) => {
+      console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${flags.out}`);
+      const options = { ...wanted, database, stop, now: invocation.now };
+      return format === 'parquet'
+        ? toLake(options, flags.out)
+        : toCsv({ ...options, forSpreadsheets: format === 'spreadsheet' }, resolve(flags.out));
+    }),
+  );
+}
+
+type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'>;
+
+/** Holes that are named: of many the first ones tell enough. */
+const NAMED_HOLES = 3;
+
+async function toCsv(
+  options: Options & { readonly forSpreadsheets: boolean },
+  directory: string,
+): Promise<ExitCode> {
+  const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ name, rows, grade, lacking }) => {
+    const holes = lacking.slice(0, NAMED_HOLES).map(formatRange);
+    if (lacking.length > holes.length) holes.push(`${lacking.length - holes.length} more`);
+    const isQuarantined = grade === 'incomplete' && lacking.length === 0;
+    const lacks = isQuarantined ? ['records in quarantine'] : holes;
+    console.log(
+      `written ${name}: ${rows} rows, ${grade}${lacks.length > 0 ? `: lacks ${lacks.join(', ')}` : ''}`,
+    );
+  };
+  return (await exportCsv({ ...options, directory, onFile })) ? EXIT.done : EXIT.incomplete;
+}
+
+function toLake(options: Options, out: string): Promise<ExitCode> {
+  return withLake(out, async (lake) => {
+    const counts = { written: 0, unchanged: 0, rows: 0, faults: 0 };
+    const isWhole = await exportLake({
+      ...options,
+      lake,
+      onPart: (table, { path, rows, grades }, isWritten) => {
+        const became = isWritten ? 'written' : 'unchanged';
+        counts[became] += 1;
+        counts.rows += rows;
+        const graded = Object.entries(grades).map(([dataset, grade]) => `${dataset} ${grade}`);
+        console.log(`${became} ${table}/${path}: ${rows} rows, ${graded.join(', ')}`);
+      },
+      onFault: ({ message, hint = '' }) => {
+        counts.faults += 1;
+        console.error(`not written: ${message}${hint && `\n${hint}`}`);
+      },
+    });
+    const { written, unchanged, rows } = counts;
+    console.error(`${written} parts written, ${unchanged} unchanged, ${rows} rows in all`);
+    if (counts.faults > 0) return EXIT.failed;
+    return isWhole ? EXIT.done : EXIT.incomplete;
+  });
+}
+
+interface ExportFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly out: string;
+  readonly only?: readonly string[];
+  readonly format: string;
+  readonly spreadsheet?: boolean;
+}
+
+/**
+ * Without a choice: all datasets, of which an export takes what is covered.
+ * @throws UsageError for a format, a dataset or a range that does not exist
+ */
+async function parseExport({ now }: Pick<Invocation, 'now'>, flags: ExportFlags) {
+  const range = parseRange(flags.from, flags.to, now);
+  const format = formatOf(flags);
+  const available = await loadDatasets();
+  const chosen = flags.only === undefined ? available : chooseDatasets(flags.only, available);
+  return { range, format, tables: tablesOf(chosen, available) };
+}
+
+function formatOf({ format: name, spreadsheet = false }: ExportFlags): 'parquet' | 'csv' | 'spreadsheet' {
+  if (spreadsheet && name === 'csv') return 'spreadsheet';
+  if (spreadsheet) throw new UsageError('--spreadsheet is a kind of --format csv: give both');
+  if (name === 'parquet' || name === 'csv') return name;
+  throw new UsageError(`--format is parquet or csv, not "${name}"`);
+}

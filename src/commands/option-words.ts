@@ -1,0 +1,87 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { UsageError } from '../errors.ts';
+import { nearestName } from '../nearest.ts';
+import { parseRange, type Range, TIME_FORMS } from '../range.ts';
+
+/** Reads the names of `--only`, with commas between. None is a slip, such as an empty variable of a script. */
+export function datasetList(text: string): string[] {
+  const names = text.split(',').flatMap((word) => word.trim() || []);
+  if (names.length === 0)
+    throw new InvalidArgumentError('--only names no dataset: `toncenter-etl datasets` lists them.');
+  return names;
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return Number(text);
+}
+
+/** A number of threads. 0 means none beside the main one. */
+export function threads(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) > MOST_THREADS)
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MOST_THREADS}.`);
+  return Number(text);
+}
+
+const MOST_THREADS = 16;
+
+/** The name of a role of Postgres. */
+export function roleName(text: string): string {
+  if (text === '' || Buffer.byteLength(text) > LONGEST_NAME)
+    throw new InvalidArgumentError(`It must have 1 to ${LONGEST_NAME} bytes.`);
+  return text;
+}
+
+/** Postgres cuts longer names. */
+const LONGEST_NAME = 63;
+
+/** Reads one more of several; commander hands over those that were read so far. */
+export function wholeNumbers(text: string, before: readonly number[] = []): number[] {
+  return [...before, wholeNumber(text)];
+}
+
+/** Said in two lines: one would not fit 80 columns. */
+const RELATIVE = TIME_FORMS.indexOf('-6h');
+
+/** How times may be written, before the end of a command's `--help`. */
+export const TIMES = `Times: ${TIME_FORMS.slice(0, RELATIVE).join(', ')},
+       ${TIME_FORMS.slice(RELATIVE).join(', ')}`;
+
+/** The end of a command's `--help`. */
+export function examples(...lines: string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+/** Refuses words behind the command that `parent` runs by default: they are misspelled commands. */
+export function refuseWords(parent: Command, byDefault: Command): Command {
+  return byDefault.allowExcessArguments().hook('preAction', () => {
+    const [word] = byDefault.args;
+    if (word === undefined) return;
+    const names = parent.commands.map((command) => command.name());
+    const near = nearestName(word, names);
+    parent.error(
+      `error: unknown command '${word}'\n(${near === undefined ? `It may be ${names.join(', ')}` : `Did you mean ${near}?`})`,
+    );
+  });
+}
+
+/** `--from` and `--to` of a command that can do without them. */
+interface Ends {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+interface Needing {
+  /** What needs a range, where not all that was asked for does. */
+  readonly names?: string;
+  /** A sentence that says what needs none. */
+  readonly otherwise: string;
+}
+
+/** @throws UsageError where none, or half of a range, was given */
+export function parseEnds({ from, to }: Ends, now: number, { names = '', otherwise }: Needing): Range {
+  if (from !== undefined && to !== undefined) return parseRange(from, to, now);
+  throw new UsageError(`--from and --to are needed together${names === '' ? '' : `: for ${names}`}`, {
+    hint: `Write times like 2026-11-01, -6h or now. ${otherwise}`,
+  });
+}

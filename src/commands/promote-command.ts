@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import { type Database, openDatabase } from '../db/connection/database.ts';
+import { migrate } from '../db/migrate/migrate.ts';
+import { promoteTables } from '../db/migrate/promote.ts';
+import { DatabaseAccessError, DatabaseUnavailableError, EXIT, type ExitCode, UsageError } from '../errors.ts';
+import type { Config } from '../settings/config.ts';
+import { examples } from './option-words.ts';
+import { closeAfter, type Invocation, runCommand, withStop, withStore } from './run-command.ts';
+import { formatTable } from './table.ts';
+
+export function definePromote(command: Command): void {
+  command
+    .argument('<url>', 'postgres://user:password@host:5432/database, empty or begun by an earlier promote')
+    .addHelpText('after', examples('toncenter-etl promote postgres://etl:…@db.internal/ton'))
+    .action((url: string) => runCommand((invocation) => promote(invocation, url)));
+}
+
+/** The name that Postgres shows for the connection. */
+const NAME = 'toncenter-etl promote';
+
+/** `promote postgres://…`: moves what the embedded database holds to a server, without asking the API for anything. */
+async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
+  const target = targetOf(invocation.config, url);
+  return withStop(invocation.logger, (stop) =>
+    withStore({ ...invocation, migrates: true, signal: stop.finishing }, NAME, async (store) =>
+      closeAfter(await openTarget(target), async (to) => {
+        if (to.label === store.database.label) throw new UsageError('that is the database itself');
+        await migrate(to);
+        const counts = new Map<string, number>();
+        const isWhole = await promoteTables({
+          from: store.database,
+          to,
+          signal: stop.finishing,
+          partition: invocation.config.partition,
+          onRows: (table, rows) => counts.set(table, (counts.get(table) ?? 0) + rows),
+        });
+        const rows = [...counts].map(([table, count]) => [table, String(count)]);
+        if (rows.length > 0) console.log(formatTable(['table', 'rows copied'], rows));
+        console.log(
+          isWhole
+            ? `promoted  ${store.database.label} to ${to.label}: set DATABASE_URL to go on there`
+            : 'stopped   what was copied is kept: the same command goes on',
+        );
+        return isWhole ? EXIT.done : EXIT.incomplete;
+      }),
+    ),
+  );
+}
+
+/** What is wrong with it is wrong with the argument, not with the setting. */
+function openTarget(url: string): Promise<Database> {
+  return openDatabase({ url, applicationName: NAME }).catch((error: unknown) => {
+    if (!(error instanceof DatabaseUnavailableError || error instanceof DatabaseAccessError)) throw error;
+    const Failure = error instanceof DatabaseAccessError ? DatabaseAccessError : DatabaseUnavailableError;
+    const hint = (error.hint ?? '').replace('DATABASE_URL', 'the URL behind `promote`');
+    throw new Failure(error.message, { cause: error, ...(hint !== '' && { hint }) });
+  });
+}
+
+/** What the URL leaves open, such as the password, libpq's variables say. */
+function targetOf(config: Config, url: string): string {
+  try {
+    return config.completeUrl(url);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`where to promote to ${error.message}`);
+  }
+}

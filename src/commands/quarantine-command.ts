@@ -1,0 +1,241 @@
+import type { Command } from 'commander';
+import { openCrawl } from '../app/open-crawl.ts';
+import { chooseDatasets } from '../dataset/dataset.ts';
+import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
+import type { Database } from '../db/connection/database.ts';
+import {
+  type Chosen,
+  countQuarantined,
+  type Quarantined,
+  type QuarantineKind,
+  readQuarantined,
+  readQuarantineKinds,
+} from '../db/read/quarantined.ts';
+import { EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { everyRecord } from '../quarantine/every-record.ts';
+import { rereadSeconds } from '../quarantine/reread-seconds.ts';
+import { retryStored } from '../quarantine/retry-stored.ts';
+import { formatRange, formatTime } from '../range.ts';
+import { programName } from '../terminal/program-name.ts';
+import { datasetList, examples, refuseWords, wholeNumber, wholeNumbers } from './option-words.ts';
+import {
+  closeAfter,
+  type Invocation,
+  runCommand,
+  withHost,
+  withStore,
+  withStoreOnce,
+} from './run-command.ts';
+import { formatTable } from './table.ts';
+
+export function defineQuarantine(command: Command): void {
+  command.addHelpText(
+    'after',
+    examples(
+      'toncenter-etl quarantine list',
+      'toncenter-etl quarantine retry           # after an upgrade: without a request',
+      'toncenter-etl quarantine retry --again   # asks the API for their seconds anew',
+      'toncenter-etl quarantine export > quarantine.jsonl',
+    ),
+  );
+
+  refuseWords(command, command.command('list', { isDefault: true }))
+    .description('why, and which')
+    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
+    .option('--json', 'for programs')
+    .action((flags: QuarantineFlags) => runCommand((invocation) => quarantineList(invocation, flags)));
+
+  command
+    .command('show')
+    .description('one record, whole, with the request that brought it')
+    .argument('<id>', 'its number in the list', wholeNumber)
+    .action((id: number) => runCommand((invocation) => quarantineShow(invocation, id)));
+
+  command
+    .command('retry')
+    .description('read them again with this version (exit 3 where some still do not fit)')
+    .argument('[ids...]', 'their numbers in the list; default all', wholeNumbers)
+    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
+    .option('--again', 'ask the API anew for the seconds of those that still do not fit')
+    .action((ids: readonly number[], flags: QuarantineFlags) =>
+      runCommand((invocation) => quarantineRetry(invocation, ids, flags)),
+    );
+
+  command
+    .command('export')
+    .description('a JSON line a record, to stdout')
+    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
+    .action((flags: QuarantineFlags) => runCommand((invocation) => quarantineExport(invocation, flags)));
+}
+
+interface QuarantineFlags {
+  readonly only?: readonly string[];
+  readonly json?: boolean;
+  readonly again?: boolean;
+}
+
+/** Which records are meant: no number means all, no dataset any. */
+async function parseChosen(ids: readonly number[], { only }: QuarantineFlags): Promise<Chosen> {
+  const datasets =
+    only === undefined ? undefined : chooseDatasets(only, await loadDatasets()).map(({ name }) => name);
+  return { ids: ids.length === 0 ? undefined : ids, datasets };
+}
+
+/** Records that are shown before the rest is only counted. */
+const SHOWN = 50;
+
+/** `quarantine list`: why records did not fit, and which they are. */
+function quarantineList(invocation: Invocation, flags: QuarantineFlags): Promise<ExitCode> {
+  return withStore(invocation, 'toncenter-etl quarantine', async ({ database }) => {
+    const chosen = await parseChosen([], flags);
+    if (flags.json === true) {
+      const all: object[] = [];
+      for await (const record of everyRecord(database, chosen)) all.push(factsOf(record));
+      console.log(JSON.stringify(all, null, 2));
+      return EXIT.done;
+    }
+    const kinds = (await readQuarantineKinds(database)).filter(
+      ({ dataset }) => chosen.datasets?.includes(dataset) ?? true,
+    );
+    printQuarantine(kinds, await readQuarantined(database, chosen, { after: 0, limit: SHOWN }));
+    return EXIT.done;
+  });
+}
+
+/** `quarantine show ID`: one record, whole. */
+function quarantineShow(invocation: Invocation, id: number): Promise<ExitCode> {
+  return withStore(invocation, 'toncenter-etl quarantine', async ({ database }) => {
+    const [record] = await readQuarantined(database, { ids: [id] }, { after: 0, limit: 1 });
+    if (record === undefined) {
+      throw new UsageError(`there is no record ${id} in quarantine`, {
+        hint: `\`${programName} quarantine list\` shows which there are.`,
+      });
+    }
+    printRecord(record);
+    return EXIT.done;
+  });
+}
+
+/**
+ * `quarantine retry [ID…]`: reads the stored records with this version's schemas; with `--again` asks the API anew for
+ * the seconds of those that still do not fit. Exit 0 where nothing of what was chosen is left.
+ */
+export function quarantineRetry(
+  invocation: Invocation,
+  ids: readonly number[],
+  flags: QuarantineFlags,
+): Promise<ExitCode> {
+  return withStore(invocation, 'toncenter-etl quarantine', async (store) => {
+    const { database } = store;
+    const chosen = await parseChosen(ids, flags);
+    await requireRecords(database, ids);
+    const jobs = await loadJobs();
+    const { partition } = invocation.config;
+    const { released, unfit } = await retryStored(database, partition, jobs, chosen);
+    printRetried(released, unfit);
+    if (unfit.length === 0) return EXIT.done;
+    const { again = false } = flags;
+    if (again)
+      await withHost(invocation, store, async (opened) =>
+        closeAfter(await openCrawl({ ...invocation, ...opened }), (crawl) =>
+          rereadSeconds({ ...crawl, crawl: crawl.context, stop: opened.stop }, jobs, unfit),
+        ),
+      );
+    const left = await countQuarantined(database, { ids: unfit.map(({ id }) => id) });
+    printLeft(left, unfit.length, again);
+    return left === 0 ? EXIT.done : EXIT.incomplete;
+  });
+}
+
+/** @throws UsageError if one of these numbers is no record's */
+async function requireRecords(database: Database, ids: readonly number[]): Promise<void> {
+  for (const id of ids)
+    if ((await countQuarantined(database, { ids: [id] })) === 0)
+      throw new UsageError(`there is no record ${id} in quarantine`, {
+        hint: '`quarantine list` shows all.',
+      });
+}
+
+/** `quarantine export`: a JSON line a record, the record itself without a digit lost. */
+function quarantineExport(invocation: Invocation, flags: QuarantineFlags): Promise<ExitCode> {
+  return withStoreOnce(invocation, 'toncenter-etl quarantine', async ({ database }) => {
+    const chosen = await parseChosen([], flags);
+    for await (const record of everyRecord(database, chosen)) console.log(recordLine(record));
+    return EXIT.done;
+  });
+}
+
+/** Prints why records did not fit, by kind, and the first of them. */
+function printQuarantine(kinds: readonly QuarantineKind[], first: readonly Quarantined[]): void {
+  if (kinds.length === 0) {
+    console.log('nothing is in quarantine');
+    return;
+  }
+  const counted = kinds.map((kind) => [
+    String(kind.records),
+    kind.dataset,
+    pathOf(kind),
+    kind.reason,
+    formatRange(kind),
+  ]);
+  console.log(formatTable(['records', 'dataset', 'member', 'reason', 'between (UTC)'], counted));
+  console.log();
+  const header = ['id', 'dataset', 'block time (UTC)', 'received', 'member', 'record'];
+  console.log(formatTable(header, first.map(listRow)));
+  const total = kinds.reduce((sum, { records }) => sum + records, 0);
+  if (total > first.length)
+    console.log(`and ${total - first.length} more: ${programName} quarantine list --json`);
+}
+
+function listRow(record: Quarantined): string[] {
+  const { id, dataset, utime, attempts, recordId } = record;
+  const times = `${attempts} ${attempts === 1 ? 'time' : 'times'}`;
+  return [String(id), dataset, formatTime(utime), times, pathOf(record), recordId];
+}
+
+/** Prints one record, whole. */
+function printRecord(record: Quarantined): void {
+  const facts: readonly (readonly [string, string])[] = [
+    ['record', `${record.id}: ${record.recordId}`],
+    ['dataset', record.scope === '' ? record.dataset : `${record.dataset} of ${record.scope}`],
+    ['block time', formatTime(record.utime)],
+    ['member', pathOf(record)],
+    ['reason', record.reason],
+    ['request', `GET ${record.request}`],
+    ['received', `${record.attempts} times, ${formatTime(record.firstAt)} to ${formatTime(record.lastAt)}`],
+  ];
+  for (const [title, text] of facts) console.log(`${title.padEnd(12)}${text}`);
+  console.log(`\n${record.raw}`);
+}
+
+/** A line of JSON: the record is JSON text already; parsed and printed anew it would lose digits. */
+function recordLine(record: Quarantined): string {
+  return `${JSON.stringify(factsOf(record)).slice(0, -1)},"record":${record.raw}}`;
+}
+
+/** Everything about a record but itself. */
+function factsOf({ raw, ...facts }: Quarantined): object {
+  return { ...facts, characters: raw.length };
+}
+
+/** Prints what reading the stored records anew has brought. */
+function printRetried(released: number, unfit: readonly Quarantined[]): void {
+  console.log(`released  ${released} ${released === 1 ? 'record' : 'records'}: written from what was kept`);
+  for (const record of unfit.slice(0, SHOWN))
+    console.log(`unfit     ${record.id} of ${record.dataset}: ${pathOf(record)}: ${record.reason}`);
+}
+
+/** Prints how many of the unfit records are left, and what to do next; `again` where the API was asked for them anew. */
+function printLeft(left: number, unfit: number, again: boolean): void {
+  if (again) console.log(`read anew ${unfit - left} of ${unfit} are out of quarantine`);
+  if (left === 0) return;
+  console.error(
+    again
+      ? `hint: The API still sends them in this form: \`${programName} quarantine export\` writes them out for a bug report.`
+      : `hint: \`${programName} quarantine retry --again\` asks the API for those seconds anew.`,
+  );
+}
+
+function pathOf({ path }: { readonly path: string }): string {
+  return path === '' ? '(whole record)' : path;
+}

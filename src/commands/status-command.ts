@@ -1,0 +1,390 @@
+import type { Command } from 'commander';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { SIMULATED } from '../db/connection/network.ts';
+import { SILENT_SECONDS } from '../db/coordination/worker-name.ts';
+import type { Spending } from '../db/coordination/workers.ts';
+import type { LookupCounts } from '../db/cursors/subjects.ts';
+import { EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { formatDuration, formatRange, formatTime, lengthOf, parseDuration, parseTime } from '../range.ts';
+import type { CollectionReport, WalkReport } from '../status/collections.ts';
+import {
+  ageOf,
+  type PollLag,
+  pollLagOf,
+  type RestingLag,
+  restingLagsOf,
+  STILL_HEAD_SECONDS,
+} from '../status/lag.ts';
+import { followedDatasets, readinessOf, sayReasons } from '../status/readiness.ts';
+import { type DatasetReport, readReport, type Report } from '../status/report.ts';
+import { programName } from '../terminal/program-name.ts';
+import { examples } from './option-words.ts';
+import { type Invocation, runCommand, withStore } from './run-command.ts';
+import { errorLines, gapLine, ownRows, refusedLine } from './summary.ts';
+import { fitTable } from './table.ts';
+
+export function defineStatus(command: Command): void {
+  command
+    .option('--json', 'for programs')
+    .option('--check', 'exit 3 where a dataset of ETL_DATASETS lags or lacks something, for monitoring')
+    .option('--max-lag <duration>', 'the lag that --check tolerates, also without a daemon; default 5m')
+    .option('--from <time>', 'from when on --check wants everything; default since ETL_SINCE')
+    .addHelpText(
+      'after',
+      examples(
+        'toncenter-etl status',
+        'toncenter-etl status --check --max-lag 5m',
+        '# without a daemon, behind a nightly backfill:',
+        'toncenter-etl status --check --from 2026-01-01 --max-lag 26h',
+        "toncenter-etl status --json | jq '.datasets[].holes'",
+      ),
+    )
+    .action((flags: StatusFlags) => runCommand((invocation) => status(invocation, flags)));
+}
+
+interface StatusFlags {
+  readonly json?: boolean;
+  readonly check?: boolean;
+  readonly maxLag?: string;
+  readonly from?: string;
+}
+
+/** `status`: where every dataset stands, from the database alone. */
+async function status(invocation: Invocation, flags: StatusFlags): Promise<ExitCode> {
+  const { config } = invocation;
+  const maxLagSeconds = flags.maxLag === undefined ? undefined : parseDuration(flags.maxLag);
+  const from = flags.from === undefined ? undefined : parseTime(flags.from, invocation.now);
+  if ((maxLagSeconds !== undefined || from !== undefined) && flags.check !== true)
+    throw new UsageError('--max-lag and --from say what --check expects: give --check, too');
+  return withStore(invocation, 'toncenter-etl status', async (store) => {
+    const all = await loadDatasets();
+    const report = await readReport(store.database, all, { rows: 'exact' });
+    const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
+    const followed = followedDatasets(chosen, config.schedules);
+    const restingLags = restingLagsOf(followed, config);
+    const pollLag = pollLagOf(config);
+    if (flags.json === true) console.log(JSON.stringify({ ...report, pollLag, restingLags }, null, 2));
+    else printStatus(report, { pollLag, restingLags, demoDir: demoDirOf(config.dataDir) });
+    if (flags.check !== true) return EXIT.done;
+    const readiness = readinessOf(report, followed, { ...config, maxLagSeconds, from });
+    for (const reason of sayReasons(readiness, report.at)) console.error(`check     ${reason}`);
+    return readiness.ready ? EXIT.done : EXIT.incomplete;
+  });
+}
+
+/** Where `demo` has left rows; undefined if it has not run here, or there is no directory for data. */
+function demoDirOf(dataDir: string | undefined): string | undefined {
+  if (dataDir === undefined) return undefined;
+  const demoDir = join(dataDir, 'demo');
+  return existsSync(demoDir) ? demoDir : undefined;
+}
+
+/** How many ranges of one kind are printed for a dataset before the rest is only counted. */
+const SHOWN = 5;
+
+/** What bounds the lag of what a daemon follows. */
+interface LagBounds {
+  readonly pollLag: PollLag;
+  readonly restingLags: readonly RestingLag[];
+  /** Where `demo` keeps rows of its own, if it has run here. */
+  readonly demoDir?: string | undefined;
+}
+
+/** Prints where every dataset stands; first of all, that nobody keeps it so. */
+export function printStatus(report: Report, bounds: LagBounds): void {
+  const { at: now } = report;
+  for (const line of [...silenceLines(report), ...placeLines(report, bounds), ...lagLines(report, bounds)])
+    console.log(line);
+  if (report.datasets.length > 0) {
+    console.log();
+    const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
+    console.log(
+      fitTable(
+        header,
+        report.datasets.map((dataset) => tableRow(dataset, standsAt(report))),
+        ['covered from', 'covered', 'quarantined', 'lag'],
+      ),
+    );
+  }
+  const collections = collectionLines(report.collections, now);
+  if (collections.length > 0) console.log(['', ...collections, ''].join('\n'));
+  const details = report.datasets.flatMap((dataset) => detailLines(dataset, now));
+  for (const line of [...tableLines(report.datasets), ...details]) console.log(line);
+  for (const line of report.datasets.flatMap(({ dataset }) => readingLines(dataset, report)))
+    console.log(line);
+  for (const line of spendingLines(report.spending, now)) console.log(line);
+}
+
+function silenceLines({ silence, hasEnded }: Report): string[] {
+  if (silence === null || (silence <= SILENT_SECONDS && !hasEnded)) return [];
+  const duration = formatDuration(silence);
+  return [
+    `daemon    no daemon has written for ${duration}: start \`${programName} sync\`, or look at its log`,
+  ];
+}
+
+/** When the chain's newest block is of, if the chain stands still; undefined if it follows the clock, as far as is known. */
+function standsAt({ head, silence, hasEnded, globalId, datasets }: Report): number | undefined {
+  const isFollowed = silence !== null && silence <= SILENT_SECONDS && !hasEnded;
+  if (head !== null && isFollowed) return head.age > STILL_HEAD_SECONDS ? head.time : undefined;
+  // A simulated network that no daemon follows has a last block.
+  const ends = datasets.flatMap(({ covered }) => covered.at(-1)?.to ?? []);
+  return globalId === SIMULATED && silence === null && ends.length > 0 ? Math.max(...ends) : undefined;
+}
+
+function placeLines(report: Report, { demoDir }: LagBounds): string[] {
+  const { at, database, network, head, awaited, gaps, lake } = report;
+  const stands = standsAt(report);
+  return [
+    `database  ${database}`,
+    `network   ${network ?? 'none yet: nothing was crawled'}`,
+    ...(network === null && demoDir !== undefined
+      ? [`          demo keeps its rows elsewhere: ETL_DATA_DIR=${demoDir} ${programName} status`]
+      : []),
+    ...(head === null ? [] : [headLine(head)]),
+    ...(awaited === null ? [] : [`head      not known yet: waiting for ${awaited}`]),
+    ...gaps.map((gap) => gapLine(gap, at)),
+    ...(stands === undefined
+      ? []
+      : [
+          `head      the chain stands still: its newest block is of ${formatTime(stands)}; lags are counted to there`,
+        ]),
+    ...(lake === null ? [] : [lakeLine(lake)]),
+  ];
+}
+
+function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {
+  const waiting = waitingFor === null ? '' : `, waiting for ${waitingFor}`;
+  return `head      masterchain block ${seqno}, ${formatDuration(age)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
+}
+
+const NO_MORE = ' (TONCENTER_RPS allows no more)';
+
+/** What bounds the lag: what the chain takes, then a line for the datasets with the delay of all, and one for each delay of their own. */
+function lagLines({ silence, head }: Report, { pollLag, restingLags }: LagBounds): string[] {
+  // Without a daemon nothing follows the head.
+  if (silence === null) return [];
+  const lines = new Map<string, string[]>();
+  for (const { dataset, delay, isOwn, round, isBoundByRate } of restingLags) {
+    const by = `${formatDuration(delay)} ${isOwn ? 'of its own' : 'by ETL_WATERMARK_DELAY'}`;
+    const wait = `at most ${formatDuration(Math.ceil(round))} until the next round${isBoundByRate ? NO_MORE : ''}`;
+    const line = `lag       then ${by}, ${wait}, and its requests`;
+    lines.set(line, [...(lines.get(line) ?? []), dataset]);
+  }
+  return [
+    chainLagLine(head, pollLag),
+    ...[...lines].map(([line, datasets]) => `${line}: ${datasets.join(', ')}`),
+  ];
+}
+
+function chainLagLine(head: Report['head'], { seconds, isBoundByRate }: PollLag): string {
+  const naming = head?.naming ?? null;
+  const took =
+    naming === null
+      ? ''
+      : ` (lately ${formatDuration(naming.usual)}, at most ${formatDuration(naming.most)})`;
+  const poll = `at most ${formatDuration(Math.ceil(seconds))} until a poll${isBoundByRate ? NO_MORE : ''}`;
+  return `lag       at rest until the masterchain has named all blocks of a second${took}, ${poll}`;
+}
+
+function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): string {
+  const since = formatDuration(age);
+  const state = isWhole ? `has what was covered ${since} ago` : `has not all yet, after ${since}`;
+  return `lake      ${place} ${state}${error === null ? '' : `; the last round failed: ${error}`}`;
+}
+
+function tableRow(report: DatasetReport, stands: number | undefined): string[] {
+  const [first, last] = [report.covered[0], report.covered.at(-1)];
+  return [
+    report.dataset,
+    ownRows(report.rows),
+    first === undefined ? '-' : formatTime(first.from),
+    last === undefined ? '-' : formatTime(last.to),
+    formatDuration(lengthOf(report.covered)),
+    String(report.holes.length),
+    lagText(report, stands),
+    String(report.quarantined),
+  ];
+}
+
+function lagText({ lag, covered }: DatasetReport, stands: number | undefined): string {
+  const end = covered.at(-1)?.to;
+  if (lag === null || end === undefined) return '-';
+  return formatDuration(stands === undefined ? lag : Math.max(0, stands - end));
+}
+
+/** The tables beside those that are named like a dataset; one that several datasets fill, once. */
+function tableLines(reports: readonly DatasetReport[]): string[] {
+  const named = new Set(reports.map(({ dataset }) => dataset));
+  const lines: string[] = [];
+  for (const { dataset, rows } of reports) {
+    for (const { table, rows: count, exact } of rows) {
+      if (count === 0 || named.has(table)) continue;
+      named.add(table);
+      lines.push(`table     ${dataset}: ${table} has ${exact ? '' : 'about '}${count} rows`);
+    }
+  }
+  return lines;
+}
+
+/** The ranges that are being read of a dataset, the first few. */
+function readingLines(name: string, { leases }: Report): string[] {
+  const own = leases.filter(({ dataset }) => dataset === name);
+  const more = own.slice(SHOWN).flatMap(({ span }) => span);
+  return [
+    ...own
+      .slice(0, SHOWN)
+      .map(
+        ({ owner, span, priority }) =>
+          `reading   ${name}: ${span.map(formatRange).join()} (${priority}, ${owner})`,
+      ),
+    ...(more.length === 0
+      ? []
+      : [`reading   ${name}: and ${own.length - SHOWN} more ranges, ${formatDuration(lengthOf(more))}`]),
+  ];
+}
+
+function detailLines(report: DatasetReport, now: number): string[] {
+  const { dataset, holes, refused, drift, quarantined } = report;
+  const more = holes.length > SHOWN ? [`hole      ${dataset}: and ${holes.length - SHOWN} more`] : [];
+  return [
+    ...holes.slice(0, SHOWN).map((hole) => `hole      ${dataset}: ${formatRange(hole)}`),
+    ...more,
+    ...refused.map((one) => refusedLine(one, now)),
+    ...(quarantined > 0
+      ? [
+          `unfit     ${dataset}: ${quarantined} in quarantine: ${programName} quarantine list --only ${dataset}`,
+        ]
+      : []),
+    ...drift.slice(0, SHOWN).map(driftLine),
+    ...(drift.length > SHOWN ? [`drift     ${dataset}: and ${drift.length - SHOWN} more members`] : []),
+    ...errorLines(report, now),
+  ];
+}
+
+function driftLine({ dataset, path, type, times }: DatasetReport['drift'][number]): string {
+  return `drift     ${dataset}: ${path} (${type}) is new: ${times} records have it, kept in their column extra`;
+}
+
+/** A table of all of them, and a line for each error. `now` in unix seconds. */
+export function collectionLines(reports: readonly CollectionReport[], now: number): string[] {
+  if (reports.length === 0) return [];
+  const rows = reports.map((report) => [
+    report.dataset,
+    ownRows(report.rows),
+    String(report.quarantined),
+    report.lookups.map(lookupText).join('; '),
+    report.walks.map((walk) => walkText(walk, now)).join('; '),
+  ]);
+  return [
+    fitTable(['collection', 'rows', 'quarantined', 'looked up', 'read'], rows, ['looked up', 'quarantined']),
+    ...reports.flatMap((report) => errorLines(report, now)),
+  ];
+}
+
+function walkText({ title, progress, at, wholeAt, beingRead }: WalkReport, now: number): string {
+  const ago = (time: number) => `${formatDuration(ageOf(time, now))} ago`;
+  const words = [
+    progress,
+    wholeAt === null ? '' : `whole ${ago(wholeAt)}`,
+    at === null ? '' : `last read ${ago(at)}`,
+    beingRead ? 'being read' : '',
+  ].filter((word) => word !== '');
+  return `${title}: ${words.join(', ')}`;
+}
+
+function lookupText({ known, unknown, unserved, due }: LookupCounts): string {
+  const failing = unserved === 0 ? '' : `, ${unserved} not served`;
+  return `${known} known, ${unknown} unknown to the source${failing}, ${due} due`;
+}
+
+type State = Spending['workers'][number];
+type Spent = Spending['spent'];
+
+/**
+ * Whose budget it is, who spends it on what, and who waits for it: a line each, and one for all that have ended. A host
+ * that nobody uses any more is left out. `now` in unix seconds.
+ */
+export function spendingLines({ budgets, workers, spent }: Spending, now: number): string[] {
+  return budgets.flatMap(({ host, ...budget }) => {
+    const here = spent.filter((row) => row.host === host);
+    const states = workers.filter((worker) => worker.host === host);
+    const isUsed = here.length > 0 || states.some(({ silent }) => silent < SILENT_SECONDS);
+    if (!isUsed && budget.paused === 0) return [];
+    const used = sum(here.map(({ lastMinute }) => lastMinute)) / 60;
+    return [budgetLine(host, budget, used, now), ...workerLines(states, here)];
+  });
+}
+
+function workerLines(states: readonly State[], here: Spent): string[] {
+  const total = sum(here.map(({ lastHour }) => lastHour));
+  const names = new Set(states.map(({ worker }) => worker));
+  const ended = here.filter(({ worker }) => !names.has(worker));
+  const gone = [...new Set(ended.map(({ worker }) => worker))];
+  return [
+    ...states.map((state) =>
+      workerLine(
+        state.worker,
+        state,
+        here.filter(({ worker }) => worker === state.worker),
+        total,
+      ),
+    ),
+    ...(gone.length === 0
+      ? []
+      : [workerLine(gone.length === 1 ? gone.join() : `${gone.length} others`, undefined, ended, total)]),
+  ];
+}
+
+function budgetLine(
+  host: string,
+  { plan, rate, paused, refusals, lastRefusal }: Omit<Spending['budgets'][number], 'host'>,
+  used: number,
+  now: number,
+): string {
+  const parts = [
+    `${host} allows ${plan} requests a second; at most ${rate.toFixed(1)} are sent now, ${used.toFixed(1)} were in the last minute`,
+  ];
+  if (paused > 0) {
+    const until = formatTime(Math.ceil(now + paused));
+    parts.push(`paused for ${formatDuration(Math.ceil(paused))}, until ${until}: the API asked for it`);
+  }
+  if (lastRefusal !== null) {
+    parts.push(
+      `${refusals} ${refusals === 1 ? 'refusal' : 'refusals'}, the last ${formatDuration(Math.round(lastRefusal))} ago`,
+    );
+  }
+  return `budget    ${parts.join('; ')}`;
+}
+
+function workerLine(name: string, state: State | undefined, spent: Spent, total: number): string {
+  const hour = sum(spent.map(({ lastHour }) => lastHour));
+  const minute = sum(spent.map(({ lastMinute }) => lastMinute));
+  const kinds = [...new Set(spent.map(({ priority }) => priority))]
+    .map((kind) => {
+      const some = spent.filter(({ priority }) => priority === kind);
+      return `${kind} ${sum(some.map(({ lastHour }) => lastHour))}`;
+    })
+    .join(', ');
+  const share = hour === 0 ? '' : ` (${Math.round((100 * hour) / total)} %: ${kinds})`;
+  const parts = [
+    signOfLife(state),
+    `${minute} requests in the last minute, ${hour} in the last hour${share}`,
+  ];
+  const waiting = Object.entries(state?.waiting ?? {}).map(([priority, count]) => `${count} ${priority}`);
+  if (waiting.length > 0) parts.push(`waiting: ${waiting.join(', ')}`);
+  return `worker    ${name}: ${parts.join('; ')}`;
+}
+
+function signOfLife(state: State | undefined): string {
+  if (state === undefined) return 'ended';
+  if (state.silent < SILENT_SECONDS) return 'alive';
+  return `no sign of life for ${formatDuration(Math.round(state.silent))}`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,127 @@
+import type { Reached } from '../crawl/streams/reach.ts';
+import { streamOf, streamsOf } from '../crawl/streams/streams.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Database } from '../db/connection/database.ts';
+import { networkName } from '../db/connection/network.ts';
+import { readCoverage, readMissing } from '../db/coverage/coverage.ts';
+import { endpointOf } from '../db/coverage/failures.ts';
+import type { RefusedSpan } from '../db/coverage/refused.ts';
+import type { RowCount } from '../db/read/count-rows.ts';
+import { formatDuration, formatRange, formatTime, lengthOf, type Range } from '../range.ts';
+import type { CollectionReport } from '../status/collections.ts';
+import { percentOf } from '../status/progress.ts';
+import { formatTable } from './table.ts';
+
+interface SummaryFacts {
+  readonly database: Database;
+  readonly globalId: number;
+  readonly baseUrl: string;
+  readonly datasets: readonly Dataset[];
+  readonly wanted: Range;
+  /** What to say of the range where it is not the one that was asked for. */
+  readonly note?: string | undefined;
+}
+
+/** A base URL without its login and path: providers of the API put keys there. */
+function withoutPath(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return pathname === '/' ? origin : `${origin}/…`;
+}
+
+/** Prints what a run is about to do, before it does it: database, network, datasets, wanted, covered, missing. */
+export async function printSummary(facts: SummaryFacts): Promise<void> {
+  const { database, datasets, wanted } = facts;
+  const rows = await Promise.all(datasets.map((dataset) => coverageRow(database, dataset, wanted)));
+  console.log(`database  ${database.label} (Postgres ${Math.floor(database.version / 10_000)})`);
+  console.log(`network   ${networkName(facts.globalId)} at ${withoutPath(facts.baseUrl)}`);
+  console.log(`range     ${formatRange(wanted)}`);
+  console.log(`          ${formatDuration(wanted.to - wanted.from)}; the end is exclusive`);
+  if (facts.note !== undefined) console.log(`          ${facts.note}`);
+  console.log(formatTable(['dataset', 'covered', 'missing', 'holes'], rows));
+}
+
+/** What to say where less of a range than was asked for can be read. */
+export function noteOnReach(
+  { range, heldByGap }: Pick<Reached, 'range' | 'heldByGap'>,
+  wanted: Range,
+  chain: ChainInfo,
+): string | undefined {
+  const why =
+    heldByGap === undefined
+      ? ''
+      : `: ${heldByGap}. Run the command again later; what has been missing for an hour is passed over as a gap`;
+  if (range === undefined) {
+    if (heldByGap !== undefined) return `nothing of it can be read now${why}`;
+    return `nothing of it can be read now: the source begins at ${formatTime(chain.first.utime)} and ends at ${formatTime(chain.last.utime)}`;
+  }
+  const parts = [];
+  if (range.from > wanted.from) parts.push(`the source begins at ${formatTime(range.from)}`);
+  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read${why}`);
+  return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
+}
+
+async function coverageRow(database: Database, dataset: Dataset, wanted: Range): Promise<string[]> {
+  const known = await streamsOf(database, dataset);
+  const missing: Range[] = [];
+  let isNew = true;
+  // A dataset whose pools are not known yet is as new as one that was never read.
+  const streams = known.length === 0 ? [streamOf(dataset)] : known;
+  for (const stream of streams) {
+    missing.push(...(await readMissing(database, stream, [wanted])));
+    isNew &&= (await readCoverage(database, stream)).length === 0;
+  }
+  const left = lengthOf(missing);
+  const total = streams.length * lengthOf([wanted]);
+  return [
+    dataset.name,
+    `${percentOf({ done: total - left, total })}%${isNew ? ' (new)' : ''}`,
+    left === 0 ? 'nothing' : formatDuration(left),
+    String(missing.length),
+  ];
+}
+
+/** What a run leaves unread of a dataset, for its last lines. */
+export function missingLine(dataset: string, ranges: readonly Range[]): string {
+  const shown = ranges.slice(0, 5).map(formatRange).join(', ');
+  return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
+}
+
+/** What the server does not have, for the last lines of a run. */
+export function absentLine(dataset: string, path: string): string {
+  return `absent    ${dataset}: the server has no ${path}`;
+}
+
+/** Seconds of which the source lacks blocks. `now`: unix seconds. */
+export function gapLine({ span, detail, retryAt }: RefusedSpan, now: number): string {
+  return `gap       ${span.map(formatRange).join()}: ${detail}; no dataset is read there; ${againOf(retryAt, now)}`;
+}
+
+function againOf(retryAt: number, now: number): string {
+  return `looked for again ${retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now'}`;
+}
+
+/** What could not be read, why, and when it is asked for again. `now`: unix seconds. */
+export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
+  const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
+  return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${again}`;
+}
+
+/** What went wrong with a dataset last; nothing where nothing did. `now`: unix seconds. */
+export function errorLines(
+  { dataset, errors }: Pick<CollectionReport, 'dataset' | 'errors'>,
+  now: number,
+): string[] {
+  return errors.map(({ scope, message, code, at }) => {
+    const age = `${formatDuration(now - at)} ago`;
+    const path = endpointOf({ code, message });
+    if (path !== undefined) return `${absentLine(dataset, path)} (${age})`;
+    const whose = scope === '' ? dataset : `${dataset} (${scope})`;
+    return `error     ${whose}: ${message} (${code}, ${age})`;
+  });
+}
+
+/** Rows of a dataset's own table, `~` where they were not counted. */
+export function ownRows([own]: readonly RowCount[]): string {
+  return own === undefined ? '0' : `${own.exact ? '' : '~'}${own.rows}`;
+}

@@ -1,0 +1,61 @@
+import { wrap } from '../terminal/terminal.ts';
+
+/** Rows as aligned columns under a header: text left, numbers right. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, column) =>
+    rows.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), title.length),
+  );
+  const numeric = header.map(
+    (_, column) => rows.length > 0 && rows.every((row) => /^-?[\d,.]*%?$/.test(row[column] ?? '')),
+  );
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) =>
+        numeric[column] === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  return [line(header), ...rows.map(line)].join('\n');
+}
+
+/** Columns that the last one has, however little the others leave. */
+const NARROWEST = 20;
+
+/**
+ * A table as the terminal has room for it: where it is too wide, first without columns that can be spared, one after the
+ * other, then with words of the last column below each other.
+ */
+export function fitTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  spare: readonly string[] = [],
+): string {
+  const table = formatTable(header, rows);
+  if (fitsTerminal(table)) return table;
+  const [least, ...others] = spare;
+  if (least === undefined) return foldLastColumn(table, process.stdout.columns);
+  const place = header.indexOf(least);
+  const rest = (cells: readonly string[]) => cells.filter((_, column) => column !== place);
+  return fitTable(rest(header), rows.map(rest), others);
+}
+
+function foldLastColumn(table: string, columns: number): string {
+  const indent = (table.split('\n')[0] ?? '').lastIndexOf('  ') + 2;
+  const rest = Math.max(columns - indent, NARROWEST);
+  const fold = (line: string) =>
+    line.slice(0, indent) + wrap(line.slice(indent), rest, '').replaceAll('\n', `\n${' '.repeat(indent)}`);
+  return table.split('\n').map(fold).join('\n');
+}
+
+/** Whether no line is longer than the terminal is wide; true where there is none. */
+export function fitsTerminal(text: string): boolean {
+  const { isTTY, columns } = process.stdout;
+  return !isTTY || columns === 0 || text.split('\n').every((line) => line.length <= columns);
+}
+
+/** A number for people: `950`, `12k`, `3.4M`; at most two digits say something. */
+export function formatNumber(value: number): string {
+  const power = value < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(value) / 3));
+  const rounded = power === 0 ? Math.round(value) : Number((value / 1000 ** power).toPrecision(2));
+  return `${rounded}${['', 'k', 'M', 'G'][power] ?? ''}`;
+}

@@ -1,0 +1,99 @@
+import type { Command } from 'commander';
+import type { Store } from '../app/open-store.ts';
+import { MAINNET, readNetwork } from '../db/connection/network.ts';
+import { addWatch, readWatched, removeWatch, type Watched } from '../db/cursors/watch-list.ts';
+import { EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { formatTime } from '../range.ts';
+import { formatAddress, isFriendly, parseAddress } from '../ton/address.ts';
+import { examples } from './option-words.ts';
+import { type Invocation, runCommand, withStore } from './run-command.ts';
+import { formatTable } from './table.ts';
+
+export function defineWatch(command: Command): void {
+  command.addHelpText(
+    'after',
+    examples('toncenter-etl watch add EQC… --note "our validator’s pool"', 'toncenter-etl watch list'),
+  );
+
+  command
+    .command('add')
+    .description('in any form: raw, base64 or base64url')
+    .argument('<address>')
+    .option('--note <text>', 'why, for whoever reads the list')
+    // A raw address in the masterchain begins with a dash.
+    .allowUnknownOption()
+    .action((address: string, flags: { note?: string }) =>
+      runCommand((invocation) => watchAdd(invocation, address, flags)),
+    );
+
+  command
+    .command('remove')
+    .description('what was read for it stays')
+    .argument('<address>')
+    .allowUnknownOption()
+    .action((address: string) => runCommand((invocation) => watchRemove(invocation, address)));
+
+  command
+    .command('list')
+    .option('--json', 'for programs')
+    .action((flags: { json?: boolean }) => runCommand((invocation) => watchList(invocation, flags)));
+}
+
+/** `watch add ADDRESS [--note …]`: the account is read by the datasets that answer for one account at a time. */
+function watchAdd(invocation: Invocation, text: string, { note = '' }: { note?: string }): Promise<ExitCode> {
+  return withWatchList(invocation, async (store, testnet) => {
+    const address = parseAddress(text, { testnet });
+    await addWatch(store.database, address, note);
+    const friendly = isFriendly(text) ? text.trim() : formatAddress(address, { testnet });
+    console.log(`watching  ${address} (${friendly})`);
+  });
+}
+
+/** `watch remove ADDRESS`: what was read for it stays. */
+function watchRemove(invocation: Invocation, text: string): Promise<ExitCode> {
+  return withWatchList(invocation, async (store, testnet) => {
+    const address = parseAddress(text, { testnet });
+    if (await removeWatch(store.database, address)) {
+      console.log(`removed   ${address}; what was read for it stays`);
+      return;
+    }
+    throw new UsageError(`${address} is not on the watch list`, { hint: '`watch list` shows who is.' });
+  });
+}
+
+/** `watch list` */
+function watchList(invocation: Invocation, { json = false }: { json?: boolean }): Promise<ExitCode> {
+  return withWatchList(invocation, async (store, testnet) => {
+    const watched = await readWatched(store.database);
+    if (json) {
+      console.log(JSON.stringify(watched, null, 2));
+      return;
+    }
+    console.log(formatWatched(watched, testnet));
+  });
+}
+
+/** The network decides which friendly forms are right: the database's own, or before the first crawl the setting's. */
+function withWatchList(
+  invocation: Invocation,
+  work: (store: Store, testnet: boolean) => Promise<void>,
+): Promise<ExitCode> {
+  return withStore(invocation, 'toncenter-etl watch', async (store) => {
+    const network = await readNetwork(store.database);
+    const { config } = invocation;
+    await work(store, network === undefined ? config.network !== 'mainnet' : network !== MAINNET);
+    return EXIT.done;
+  });
+}
+
+/** The accounts of the watch list as a table. */
+function formatWatched(watched: readonly Watched[], testnet: boolean): string {
+  if (watched.length === 0) return 'no account is watched';
+  const rows = watched.map(({ address, note, addedAt }) => [
+    address,
+    formatAddress(address, { testnet }),
+    formatTime(addedAt),
+    note,
+  ]);
+  return formatTable(['address', 'friendly', 'since (UTC)', 'note'], rows);
+}

@@ -1,0 +1,184 @@
+import type { Command } from 'commander';
+import { openApi } from '../app/open-crawl.ts';
+import { loadJobs } from '../dataset/load-jobs.ts';
+import type { OpenFinding } from '../db/coverage/findings.ts';
+import {
+  findHashColumns,
+  type FoundRow,
+  type LoggedPage,
+  type QuarantinedRecord,
+  type SecondCoverage,
+} from '../db/read/find-hash.ts';
+import { EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { DAY, formatTime, parseTime, type Range, spanOfSecond } from '../range.ts';
+import { programName } from '../terminal/program-name.ts';
+import { parseHash } from '../ton/hash.ts';
+import { askByHash, type KnownThing, questionsOn } from '../why/ask-by-hash.ts';
+import { type Clue, findClues } from '../why/find-clues.ts';
+import { examples } from './option-words.ts';
+import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
+
+export function defineWhy(command: Command): void {
+  command
+    .argument('<hash>', 'in hex, base64 or base64url')
+    .option('--at <time>', 'when it happened; else the API is asked, with one or two requests')
+    // A hash in base64url may begin with a dash.
+    .allowUnknownOption()
+    .addHelpText(
+      'after',
+      examples('toncenter-etl why 0x5f3c…e1', 'toncenter-etl why XzwSb…4Q= --at 2026-11-01T10:00Z'),
+    )
+    .action((hash: string, flags: { at?: string }) =>
+      runCommand((invocation) => why(invocation, hash, flags)),
+    );
+}
+
+/**
+ * `why HASH [--at TIME]`: what the database knows of a transaction, message or whatever else has this hash, and why it
+ * has no row of it where it has none. Exit 0 where it is stored and nothing is known to be wrong with it, 3 otherwise.
+ */
+async function why(invocation: Invocation, given: string, flags: { at?: string }): Promise<ExitCode> {
+  const hash = parseHash(given);
+  const at = flags.at === undefined ? undefined : parseTime(flags.at, invocation.now);
+  if (at !== undefined && at > invocation.now + DAY)
+    throw new UsageError(`--at ${formatTime(at)} lies in the future: nothing of it can be read`);
+  return withStore(invocation, 'toncenter-etl why', async (store) => {
+    const ask = (asked: string) =>
+      withHost(invocation, store, (opened) =>
+        closeAfter(openApi({ ...invocation, ...opened }), (api) =>
+          askByHash(api, asked, opened.stop.finishing),
+        ),
+      );
+    const { database } = store;
+    const known = { datasets: await loadJobs(), places: await findHashColumns() };
+    console.log(clueLine('hash', hash));
+    let isStored = false;
+    let isWrong = false;
+    for await (const clue of findClues({ database, ...known, hash, at, ask })) {
+      isStored ||= clue.kind === 'stored';
+      isWrong ||= clue.kind === 'wrong';
+      for (const line of clueLines(clue)) console.log(line);
+    }
+    return isStored && !isWrong ? EXIT.done : EXIT.incomplete;
+  });
+}
+
+/** Members of a row that are shown; the rest is a `select` away. */
+const SHOWN = 6;
+const LONGEST = 80;
+
+/** What a clue says, line by line. */
+function clueLines(clue: Clue): string[] {
+  switch (clue.kind) {
+    case 'wrong':
+      return findingLines(clue.finding);
+    case 'stored':
+      return [storedLine(clue.row), ...clue.pages.map(pageLine), selectLine(clue.row, clue.hash)];
+    case 'quarantined':
+      return quarantineLines(clue.record);
+    case 'absent': {
+      const columns = clue.places.map(({ table, column }) => `${table}.${column}`);
+      return [clueLine('absent', `no row has it in ${columns.join(', ')}`)];
+    }
+    case 'asked':
+      return [askedLine(clue.hash)];
+    case 'unanswered':
+      return [
+        clueLine('unknown', `the API could not answer: ${clue.error.message}`),
+        clueLine('', 'say when it happened (--at TIME) to learn whether that second was read'),
+      ];
+    case 'unknown':
+      return [
+        clueLine('unknown', 'the API does not know it either: another network, or a hash of something else'),
+      ];
+    case 'known':
+      return knownLines(clue.thing, clue.asked);
+    case 'second':
+      return coverageLines(clue.coverage, clue.time);
+  }
+}
+
+function clueLine(title: string, text: string): string {
+  return `${title.padEnd(12)}${text}`;
+}
+
+function findingLines({ dataset, table, key, differs, check, span, found_at }: OpenFinding): string[] {
+  return [
+    clueLine('wrong', `${table} ${key}: ${differs} (${check} of ${dataset}, found ${found_at})`),
+    repairLine(dataset, span),
+  ];
+}
+
+/** Reads a range again, holds it against what is stored, and writes what differs: receipts stay true. */
+function repairLine(dataset: string, { from, to }: Range): string {
+  return clueLine(
+    'repair',
+    `${programName} verify --from ${formatTime(from)} --to ${formatTime(to)} --only ${dataset} --deep 100% --repair`,
+  );
+}
+
+function storedLine({ table, column, utime, values }: FoundRow): string {
+  const members = Object.entries(values)
+    .filter(([name, value]) => !['utime', 'loaded_at', column].includes(name) && isShort(value))
+    .slice(0, SHOWN)
+    .map(([name, value]) => `${name} ${String(value)}`);
+  return clueLine('stored', `${table}.${column} at ${formatTime(utime)}: ${members.join(', ')}`);
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && value !== '' && value.length <= LONGEST);
+}
+
+function pageLine({ id, dataset, request, worker, committedAt, wrote }: LoggedPage): string {
+  const what = `page ${id} of ${dataset}, committed ${formatTime(committedAt)} by ${worker}: GET ${request}`;
+  return clueLine(wrote ? 'written by' : 'also read', what);
+}
+
+function selectLine({ table, column }: FoundRow, hash: string): string {
+  return clueLine(
+    'whole row',
+    `${programName} sql "select * from ${table} where ${column} = '${hash}'" --json`,
+  );
+}
+
+function quarantineLines(record: QuarantinedRecord): string[] {
+  const { id, dataset, utime, path, reason, attempts, firstAt } = record;
+  const where = path === '' ? 'the record as a whole' : path;
+  return [
+    clueLine('quarantine', `record ${id} of ${dataset} at ${formatTime(utime)}: ${where}: ${reason}`),
+    clueLine('since', `${formatTime(firstAt)}, received ${attempts} ${attempts === 1 ? 'time' : 'times'}`),
+    clueLine('see it', `${programName} quarantine show ${id}`),
+  ];
+}
+
+function askedLine(hash: string): string {
+  const questions = questionsOn(hash).map(
+    ({ path, params }) => `GET ${path}?${new URLSearchParams(params).toString()}`,
+  );
+  return clueLine('asked', questions.join(', then '));
+}
+
+function knownLines({ kind, utime, hash }: KnownThing, asked: string): string[] {
+  const known = clueLine('the API', `knows it as a ${kind} of ${formatTime(utime)}`);
+  return hash === asked ? [known] : [known, clueLine('', `it is the normalized hash of the message ${hash}`)];
+}
+
+function coverageLines({ dataset, covered, refused }: SecondCoverage, time: number): string[] {
+  if (!covered) {
+    const reason = refused === null ? '' : ` (${refused})`;
+    return [
+      clueLine('not read', `${dataset} has never covered ${formatTime(time)}${reason}`),
+      clueLine(
+        'read it',
+        `${programName} backfill --from ${formatTime(time)} --to ${formatTime(time + 1)} --only ${dataset}`,
+      ),
+    ];
+  }
+  return [
+    clueLine(
+      'a hole',
+      `${dataset} covers ${formatTime(time)}: if it is of that second, its row should be there`,
+    ),
+    repairLine(dataset, spanOfSecond(time)),
+  ];
+}

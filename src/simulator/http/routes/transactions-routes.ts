@@ -1,0 +1,234 @@
+import type { Ledger, MessageSource, TransactionSource } from '../../ledger.ts';
+import { listed, type OrderedRows, reverseTies, walk } from '../../simulator-rows.ts';
+import { cutPage, type Paging, parsePaging } from '../paging.ts';
+import {
+  addressBookMember,
+  type Body,
+  EVERYTHING,
+  joinBody,
+  ltRange,
+  type RouteRequest,
+  type Routes,
+  utimeRange,
+  within,
+} from '../route.ts';
+import { ServedError } from '../served-error.ts';
+import { matchesId, parseSeqno } from './blocks-routes.ts';
+
+/** Everything that answers with transactions. */
+export const transactionRoutes: Routes = {
+  '/api/v3/transactions': transactions,
+  '/api/v3/transactionsByMasterchainBlock': transactionsByMasterchainBlock,
+  '/api/v3/transactionsByMessage': transactionsByMessage,
+  '/api/v3/adjacentTransactions': adjacentTransactions,
+};
+
+function transactions(request: RouteRequest): Body {
+  const { query, build, ledger } = request;
+  const paging = parsePaging(query, build);
+  const source = ledger.transactions;
+  const hashes = query.hashes('hash');
+  const passes = transactionFilter(request);
+  if (hashes.length > 0) return answer(request, cutPage(byHash(source, hashes, paging, passes), paging));
+  const rows = candidates(request);
+  return answer(request, cutPage(ordered(request, rows, paging, passes), paging));
+}
+
+function transactionsByMasterchainBlock(request: RouteRequest): Body {
+  const paging = parsePaging(request.query, request.build);
+  const rows = ofMasterchainBlock(request, parseSeqno(request));
+  return answer(request, cutPage(ordered(request, rows, paging, visibleIn(request)), paging));
+}
+
+function ofMasterchainBlock({ ledger, view }: RouteRequest, seqno: number): OrderedRows {
+  if (!view.seesMasterchain(seqno)) throw new ServedError(404, `masterchain block ${seqno} not found`);
+  return ledger.transactions.ofMasterchainBlock(seqno);
+}
+
+function visibleIn({ ledger, view }: RouteRequest): (row: number) => boolean {
+  return (row) => ledger.transactions.visible(view, row);
+}
+
+/** The rows among which the filter chooses, ascending by the keys of the order. */
+function candidates(request: RouteRequest): OrderedRows {
+  const { query, ledger, build } = request;
+  const source = ledger.transactions;
+  const [lts, utimes] = [ltRange(query), utimeRange(query)];
+  const mcSeqno = query.int32('mc_seqno');
+  if (mcSeqno !== undefined) return ofMasterchainBlock(request, mcSeqno);
+  const matched = build === '1.3' ? matchMessages(request, false) : undefined;
+  const accounts = query.addresses('account');
+  const chosen = matched ?? (accounts.length > 0 ? source.ofAccounts(accounts) : undefined);
+  if (chosen !== undefined)
+    return utimes === undefined ? chosen : sortedBy(chosen, (row) => source.utime(row));
+  const lt = query.uint64('lt');
+  if (lt !== undefined) return source.byLt({ first: lt, last: lt });
+  return utimes === undefined ? source.byLt(lts ?? EVERYTHING) : source.byTime(utimes);
+}
+
+function sortedBy(rows: OrderedRows, key: (row: number) => number): OrderedRows {
+  const list = Array.from({ length: rows.length }, (_, index) => rows.at(index));
+  return listed(list.sort((a, b) => key(a) - key(b)));
+}
+
+/** exclude_account is parsed and has no effect, as on the real server. */
+function transactionFilter(request: RouteRequest): (row: number) => boolean {
+  const { query, ledger } = request;
+  const source = ledger.transactions;
+  query.addresses('exclude_account');
+  const accounts = new Set(query.addresses('account'));
+  const id = {
+    workchain: query.int32('workchain'),
+    shard: query.shard('shard'),
+    seqno: query.int32('seqno'),
+  };
+  const anyId = id.workchain !== undefined || id.shard !== undefined || id.seqno !== undefined;
+  const [lts, utimes, lt] = [ltRange(query), utimeRange(query), query.uint64('lt')];
+  const visible = visibleIn(request);
+  return (row) =>
+    visible(row) &&
+    within(utimes, source.utime(row)) &&
+    within(lts, source.lt(row)) &&
+    (lt === undefined || source.lt(row) === lt) &&
+    (!anyId || matchesId(source.block(row), id)) &&
+    (accounts.size === 0 || accounts.has(source.account(row)));
+}
+
+/** Desc on 1.2 turns the order around but for the account, which stays ascending. */
+function ordered(
+  request: RouteRequest,
+  rows: OrderedRows,
+  { sort }: Paging,
+  passes: (row: number) => boolean,
+): Iterable<number> {
+  const source = request.ledger.transactions;
+  if (sort === 'asc') return walk(rows, false, passes);
+  const down = walk(rows, true, passes);
+  if (request.build === '1.3' || request.query.has('lt')) return down;
+  const timed = utimeRange(request.query) !== undefined && !request.query.has('mc_seqno');
+  const sameTime = (a: number, b: number): boolean => !timed || source.utime(a) === source.utime(b);
+  return reverseTies(down, (a, b) => source.lt(a) === source.lt(b) && sameTime(a, b));
+}
+
+function byHash(
+  source: TransactionSource,
+  hashes: readonly string[],
+  { sort }: Paging,
+  passes: (row: number) => boolean,
+): Iterable<number> {
+  const found = source.ofHashes(hashes);
+  const rows = [...walk(found, false, passes)].map((row) => ({ row, hash: source.hash(row) }));
+  rows.sort((a, b) => (a.hash < b.hash ? -1 : 1));
+  return (sort === 'asc' ? rows : rows.reverse()).map(({ row }) => row);
+}
+
+interface MessageFilter {
+  readonly hashes: readonly string[];
+  readonly bodyHash: string | undefined;
+  readonly opcode: string | undefined;
+  readonly source: string | undefined;
+  readonly destination: string | undefined;
+}
+
+function messageFilter({ query }: RouteRequest): MessageFilter {
+  return {
+    hashes: query.hashes('msg_hash'),
+    bodyHash: query.hash('body_hash'),
+    opcode: query.opcode('opcode'),
+    source: query.address('source'),
+    destination: query.address('destination'),
+  };
+}
+
+/** in or out; anything else is refused. */
+export function parseDirection({ query }: RouteRequest): 'in' | 'out' | undefined {
+  const direction = query.text('direction');
+  if (direction === undefined || direction === 'in' || direction === 'out') return direction;
+  throw new ServedError(422, 'direction should be one of: in, out');
+}
+
+/**
+ * Transactions on either side of messages, once for each message that matches; undefined where no message is asked for.
+ * `opcodeIsReceived`: an opcode alone asks for receivers, as build 1.2 has it.
+ */
+function matchMessages(request: RouteRequest, opcodeIsReceived: boolean): OrderedRows | undefined {
+  const filter = messageFilter(request);
+  const asked = parseDirection(request);
+  const { hashes, ...others } = filter;
+  if (hashes.length === 0 && Object.values(others).every((value) => value === undefined)) {
+    if (asked !== undefined) throw new ServedError(422, 'direction is allowed only with message filters');
+    return undefined;
+  }
+  const direction = opcodeIsReceived && filter.opcode !== undefined ? 'in' : asked;
+  return sidesOf(request.ledger, filter, direction);
+}
+
+/** Transactions that sent or received the messages of a filter, ascending by (lt, account). */
+function sidesOf(
+  { messages, transactions: source }: Ledger,
+  filter: MessageFilter,
+  direction: 'in' | 'out' | undefined,
+): OrderedRows {
+  const rows: number[] = [];
+  const { hashes } = filter;
+  const found = hashes.length > 0 ? messages.ofHashes(hashes) : messages.nearLt(EVERYTHING);
+  for (const message of walk(found, false, (row) => matches(messages, row, filter))) {
+    const { sender, receiver } = messages.facts(message);
+    if (receiver !== undefined && direction !== 'out') rows.push(receiver);
+    if (sender !== undefined && direction !== 'in') rows.push(sender);
+  }
+  rows.sort((a, b) => source.lt(a) - source.lt(b) || (source.account(a) < source.account(b) ? -1 : 1));
+  return listed(rows);
+}
+
+function matches(messages: MessageSource, row: number, filter: MessageFilter): boolean {
+  const facts = messages.facts(row);
+  return (
+    (filter.bodyHash === undefined || messages.bodyHash(row) === filter.bodyHash) &&
+    (filter.opcode === undefined || messages.opcode(row) === filter.opcode) &&
+    (filter.source === undefined || facts.source === filter.source) &&
+    (filter.destination === undefined || facts.destination === filter.destination)
+  );
+}
+
+function transactionsByMessage(request: RouteRequest): Body {
+  const { query, build } = request;
+  const paging = parsePaging(query, build);
+  if (!['msg_hash', 'body_hash', 'opcode'].some((name) => query.has(name)))
+    throw new ServedError(422, 'at least one of msg_hash, body_hash, opcode should be specified');
+  const rows = matchMessages(request, build === '1.2') ?? listed([]);
+  return answer(request, cutPage(ordered(request, rows, paging, visibleIn(request)), paging));
+}
+
+function adjacentTransactions(request: RouteRequest): Body {
+  const { query, ledger } = request;
+  const direction = parseDirection(request);
+  const hash = query.hash('hash');
+  const rows = hash === undefined ? listed([]) : ledger.transactions.ofHashes([hash]);
+  const found = neighbours(ledger, rows, direction).filter(visibleIn(request));
+  if (found.length === 0) throw new ServedError(404, 'adjacent transactions not found');
+  return answer(
+    request,
+    found.sort((a, b) => ledger.transactions.lt(a) - ledger.transactions.lt(b)),
+  );
+}
+
+function neighbours(
+  { transactions: source, messages }: Ledger,
+  rows: OrderedRows,
+  direction: 'in' | 'out' | undefined,
+): number[] {
+  if (rows.length === 0) return [];
+  const row = rows.at(0);
+  const received = source.inMessage(row);
+  const parents = received === undefined || direction === 'out' ? [] : [messages.facts(received).sender];
+  const children =
+    direction === 'in' ? [] : source.outMessages(row).map((message) => messages.facts(message).receiver);
+  return [...parents, ...children].filter((neighbour) => neighbour !== undefined);
+}
+
+function answer(request: RouteRequest, page: readonly number[]): Body {
+  const source = request.ledger.transactions;
+  const book = addressBookMember(request, () => page.flatMap((row) => source.addresses(row)));
+  return joinBody('{"transactions":[', source.texts(page), `],${book}}`);
+}
