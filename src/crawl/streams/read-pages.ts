@@ -1,6 +1,4 @@
 import type { Flight } from '../../budget/flight.ts';
-import { freshBehind, type Fresh } from '../../dataset/fresh.ts';
-import { freshOf } from '../../db/coverage/fresh-range.ts';
 import { commitPage, type PageCommit } from '../../db/write/commit.ts';
 import { cutLease, type Lease } from '../../db/coordination/leases.ts';
 import { recordFailure } from '../../db/coverage/failures.ts';
@@ -58,8 +56,6 @@ interface LeaseProgress {
   readonly held: Lease;
   /** Where the next page begins; undefined where the lease is read. */
   readonly cursor: unknown;
-  /** Which of its records are new; undefined where none is known to be. */
-  readonly fresh: Fresh | undefined;
   /** Pages of a second that is written as a whole, and is not whole yet. */
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
@@ -81,7 +77,6 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
-    fresh: await freshOfLease(context, reading),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
     passed: { all: 0, inRow: 0 },
@@ -97,20 +92,6 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   const { scope } = lease.stream;
   const range = formatRange(lease.span);
   context.logger.debug({ dataset: dataset.name, scope, range, priority, ...progress.read, ms }, 'range read');
-}
-
-/**
- * Of history alone: pages of the tail are small. Nor of what is read again, or written as whole seconds, or read for one pool
- * beside the rows of others.
- */
-async function freshOfLease(
-  { database }: CrawlContext,
-  assignment: LeaseReading,
-): Promise<Fresh | undefined> {
-  const { dataset, lease, priority } = assignment;
-  const { stream, span } = lease;
-  if (priority !== 'backfill' || stream.scope !== '' || needsWholeSeconds(assignment)) return undefined;
-  return freshOf(database, { dataset: dataset.name, tables: dataset.job.tables, span });
 }
 
 /** Reads a page; one that the server does not serve, though it serves others, is asked for in smaller parts. */
@@ -162,8 +143,6 @@ function goOnIn(
   return {
     ...progress,
     cursor: from < to ? dataset.job.paginator.start(part, !isBehind) : undefined,
-    // What was written of the first second comes again.
-    fresh: undefined,
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(part),
     doubt: isBehind ? undefined : { until, to: end },
@@ -253,13 +232,13 @@ async function commitAndAdvance(
   progress: LeaseProgress,
   page: FetchedPage,
 ): Promise<LeaseProgress> {
-  const { held, fresh, waiting, read, passed } = progress;
+  const { held, waiting, read, passed } = progress;
   const { step } = page.value;
   const began = context.clock.monotonic();
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
-  const wereNew = isWritten && (await write(context, assignment.network, toCommit(assignment, held, pages)));
+  if (isWritten) await write(context, assignment.network, toCommit(assignment, held, pages));
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const records = page.value.reading.positions.length;
@@ -267,9 +246,6 @@ async function commitAndAdvance(
     ...progress,
     held: left,
     cursor: step.cursor,
-    fresh: wereNew
-      ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.brought)
-      : undefined,
     waiting: isWritten ? [] : pages,
     passed: records > 0 ? { ...passed, inRow: 0 } : passed,
     read: {
@@ -293,12 +269,11 @@ async function goOn(
   return cursor === undefined ? progress : await shorten(context, reading, progress);
 }
 
-function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit): Promise<boolean> {
+function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit): Promise<void> {
   return commitWithRetry(context, network, async (attempt) => {
-    const wereNew = await commitPage(context.database, context.partitions, commit);
+    await commitPage(context.database, context.partitions, commit);
     // What was sent in vain may still be on its way to a connection that was given up.
     if (attempt === 1) for (const { release } of commit.rows) release();
-    return wereNew;
   });
 }
 
@@ -331,7 +306,7 @@ async function shorten(
 async function fetchPage(
   { api, lts, threads, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: LeaseReading,
-  { held, cursor, fresh, trust, doubt, passed }: LeaseProgress,
+  { held, cursor, trust, doubt, passed }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
@@ -339,7 +314,6 @@ async function fetchPage(
   const { stream } = lease;
   const toWrite = {
     span: needsWholeSeconds({ dataset, stream }) ? undefined : held.span,
-    fresh,
     threads,
   };
   try {
@@ -359,9 +333,9 @@ async function fetchPage(
       },
     );
     pageSize.arrived();
-    const { reading, step, content, brought } = page.value;
+    const { reading, step, content } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
-    return { ...page, value: { reading, step, ...(content && { content }), ...(brought && { brought }) } };
+    return { ...page, value: { reading, step, ...(content && { content }) } };
   } catch (error) {
     const { limit } = dataset.job.paginator.request(cursor, size);
     if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;

@@ -3,7 +3,6 @@ import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, spanOfRow } from '../connection/sql.ts';
-import { endStrayCopies } from '../coordination/copying.ts';
 import { coverage, leases, refused, wanted } from '../schema/etl/coverage.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { quarantine } from '../schema/etl/quarantine.ts';
@@ -108,7 +107,7 @@ async function expire(session: Session, dataset: string, floor: number): Promise
 
 /**
  * Drops a partition with its receipts. Readers of the table wait for a moment; where one holds it for longer this gives
- * up, so that no queue forms behind it. A process that stands still while it copies would hold it for as long as it stands.
+ * up, so that no queue forms behind it.
  * @throws DatabaseConflictError where somebody reads the table just now, or has written since a lake was proved to have it
  */
 export async function dropPartition(
@@ -116,7 +115,6 @@ export async function dropPartition(
   { table, name, span }: Expired,
   proved: Pick<Kept, 'lastReceipt'>,
 ): Promise<void> {
-  await endStrayCopies(database);
   await writeTransaction(database, async (session) => {
     await session.run(sql`select set_config('lock_timeout', '2s', true)`);
     // What a person has detached is that person's.

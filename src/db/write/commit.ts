@@ -5,20 +5,17 @@ import { addCoverage } from '../coverage/coverage.ts';
 import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
-import { copyNew, leaveReceiptsOfNew, NotNewError } from './rows/copy-new.ts';
 import { insertStaged, stageRows, toStage } from './rows/insert.ts';
 import type { Staged } from './rows/target.ts';
-import { withNothingNew, type Lines } from './rows/line-bytes.ts';
+import type { Lines } from './rows/line-bytes.ts';
 import { logPage, type PageLog } from './log-page.ts';
-import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../coordination/leases.ts';
-import { DatabaseUnavailableError } from '../../errors.ts';
+import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse, refuseAnew, type Refusal } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/floors.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
-import { unverifySeconds } from './rows/unverify.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 /** Seconds that cannot be read whole are done with too: the lease goes past them, coverage does not. */
@@ -60,8 +57,7 @@ export interface PageCommit {
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
  * Writing a page twice changes nothing. The order:
  *
- * 1. New rows go into their tables, others into staging tables. It takes longest, and locks hardly
- *    anything that a page of other seconds needs: messages that were on their way for long.
+ * 1. Rows go into staging tables. It takes longest, and locks nothing that another process needs.
  * 2. The lease is held: is the range still ours? The page is logged.
  * 3. Staged rows go into their tables. Neighbouring pages may wait for them.
  * 4. The lease is shortened. Its time begins anew here.
@@ -72,14 +68,13 @@ export interface PageCommit {
  *
  * Its twins write rows in the same way: `commit-response.ts` for what is not a stream of time, with a cursor instead of a
  * lease and coverage; `release-from-quarantine.ts` for one record, with neither.
- * @returns false where rows that were to be new turned out to be stored: those of the next page may be, too
  * @throws LeaseLostError where the range is no longer ours: nothing was written
  */
 export async function commitPage(
   database: Database,
   partitions: Partitions,
   commit: PageCommit,
-): Promise<boolean> {
+): Promise<void> {
   const { tables } = await readFloors(database);
   // Pages bring rows along that are older than what is kept: those of a trace that lasted long.
   const byTable = inOrder(commit.rows).map((rows) => {
@@ -87,21 +82,7 @@ export async function commitPage(
     return floor === undefined ? rows : rows.from(formatTime(floor));
   });
   await ensurePartitions(partitions, byTable);
-  try {
-    await writePage(database, byTable, commit);
-    return true;
-  } catch (error) {
-    if (!(error instanceof NotNewError)) throw await explain(database, commit, error);
-    await writePage(database, inOrder(withNothingNew(byTable)), commit);
-    return false;
-  }
-}
-
-/** A session that is gone was ended by whoever has the lease now, if the database is there and says that it is not ours. */
-async function explain(database: Database, { lease, rows }: PageCommit, error: unknown): Promise<unknown> {
-  if (!(error instanceof DatabaseUnavailableError) || rows.every(({ isNew }) => !isNew)) return error;
-  const isOurs = await prolongLease(database, lease).catch(() => true);
-  return isOurs ? error : lost(lease, error);
+  await writePage(database, byTable, commit);
 }
 
 function writePage(database: Database, byTable: readonly Lines[], commit: PageCommit): Promise<void> {
@@ -110,16 +91,14 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = toStage(byTable, { isWhole });
     // What locks the lease is sent when all data is there: should this process freeze while it sends, it is not held.
-    await answersOf([copyNew(session, byTable, commit.lease), stageRows(session, staged)]);
-    const [, unverified, changed, , , isAnyQuarantined] = await answersOf([
+    await stageRows(session, staged);
+    const [, changed, , , isAnyQuarantined] = await answersOf([
       holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span)),
-      leaveReceiptsOfNew(session, byTable),
       changedSeconds(session, staged, byTable, commit),
       logPages(session, commit),
       insertStaged(session, staged, { overwrite: commit.overwrite, replaced }),
       hasQuarantined(session, commit.lease.stream),
     ]);
-    await unverifySeconds(session, unverified);
     await writeOddities(session, commit, isAnyQuarantined);
     await answersOf([
       shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from),

@@ -30,14 +30,14 @@ export function toStage(
   byTable: readonly Lines[],
   { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): Lines[] {
-  return byTable.filter(({ count, isNew }) => !isNew && (count > 0 || isWhole));
+  return byTable.filter(({ count }) => count > 0 || isWhole);
 }
 
 /**
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
  * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking; but for a page that was to be new, whose parts follow each other, and which is tried again.
+ * instead of deadlocking.
  */
 export async function stageRows(session: Session, staged: readonly Lines[]): Promise<void> {
   await answersOf(staged.map(({ target, pieces }) => fillStagingTable(session, target.staging, pieces())));

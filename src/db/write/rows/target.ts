@@ -1,7 +1,6 @@
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { factsOf, type TableFacts } from '../../schema/describe.ts';
-import { identifiers, workedOnce } from '../../connection/sql.ts';
 import { stagingTableOf, type StagingTable } from './staging-table.ts';
 
 /** What a statement needs to know of a table, worked out once. */
@@ -14,8 +13,6 @@ export interface Target {
   /** The table's name within a statement. */
   readonly into: SQL;
   readonly staging: StagingTable;
-  /** Fills the table itself: for rows that are not stored. */
-  readonly copy: SQL;
 }
 
 /** Rows of a table that wait in its staging table. */
@@ -45,18 +42,9 @@ export function targetOf(table: object): Target {
     facts,
     into,
     staging: stagingTableOf({ name, into, columns: written }),
-    copy: workedOnce(sql`copy ${into} (${identifiers(columns)}) from stdin`),
   };
   targets.set(table, target);
   return target;
-}
-
-/**
- * True of a table where a row of a new record is a new row: it takes the place of none that is stored under another key,
- * and leaves a receipt by its time.
- */
-export function canBeNew({ facts }: Pick<Target, 'facts'>): boolean {
-  return facts.partitioned && facts.supersedes === undefined;
 }
 
 /** Generated columns cannot be written; those with a default would become null, for rows lack them. */
