@@ -53,8 +53,7 @@ export async function sync(invocation: Invocation, { only, record }: SyncFlags):
           status: observation.url,
         };
         logger.info(started, 'daemon started');
-        const { onDeleted } = observation;
-        await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop, onDeleted });
+        await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
         logger.info('daemon stopped');
       } finally {
         await observation.close();

@@ -1,9 +1,11 @@
+import { endStrayCopies } from '../db/coordination/copying.ts';
 import { CONFLICT, retry } from '../retry.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import type { NetworkWatch } from './network-guard.ts';
 
 /**
- * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile.
+ * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and a frozen
+ * process may hold rows that it was copying.
  * @throws WrongNetworkError where another network has answered since the reading began
  */
 export function commitWithRetry<T>(
@@ -11,7 +13,8 @@ export function commitWithRetry<T>(
   network: Pick<NetworkWatch, 'require'>,
   commit: (attempt: number) => Promise<T>,
 ): Promise<T> {
-  return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, (attempt) => {
+  return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
+    if (attempt > 1) await endStrayCopies(context.database);
     network.require();
     return commit(attempt);
   });

@@ -40,7 +40,7 @@ export interface Imported {
 }
 
 /**
- * Brings what the database does not cover of a range from a lake: rows, their receipts and coverage, oldest first.
+ * Brings what the database does not cover of a range from a lake: rows and coverage, oldest first.
  * Nothing of it is verified, whatever the lake says. Stopped before the end, it keeps what it has brought.
  */
 export async function importLake(options: ImportOptions): Promise<Imported[]> {

@@ -4,18 +4,13 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     'a transaction is gone',
     'delete from ton.transactions where hash = (select hash from ton.transactions order by utime, lt, hash offset 300 limit 1)',
     'transactions',
-    ['receipts: vanished_rows_of_transactions', 'transactions: missing_transactions'],
+    ['seal: vanished_rows_of_transactions', 'transactions: missing_transactions'],
   ],
   [
     'a block is gone',
     'delete from ton.blocks where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
     'blocks',
-    [
-      'blocks: missing_block',
-      'blocks: not_closed',
-      'blocks: stray_link',
-      'receipts: vanished_rows_of_blocks',
-    ],
+    ['blocks: missing_block', 'blocks: not_closed', 'blocks: stray_link', 'seal: vanished_rows_of_blocks'],
   ],
   [
     'the links of a block are gone',
@@ -25,14 +20,14 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
       'blocks: missing_link',
       'blocks: not_closed',
       'blocks: unreached_block',
-      'receipts: vanished_rows_of_block_parents',
+      'seal: vanished_rows_of_block_parents',
     ],
   ],
   [
     'an out message is gone',
     'delete from ton.messages where hash = (select m.hash from ton.messages m where destination is null order by utime, m.hash offset 3 limit 1)',
     'transactions',
-    ['messages: missing_out_messages', 'receipts: vanished_rows_of_messages'],
+    ['messages: missing_out_messages', 'seal: vanished_rows_of_messages'],
   ],
   [
     'an amount was changed',
@@ -53,7 +48,7 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     [
       'messages: other_receiver',
       'messages: other_sender',
-      'receipts: vanished_rows_of_transactions',
+      'seal: vanished_rows_of_transactions',
       'state-chain: missing_predecessor',
     ],
   ],
@@ -63,12 +58,7 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
        select * from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1) b,
        jsonb_populate_record(null::ton.blocks, to_jsonb(b) || '{"workchain": 7}') r`,
     'blocks',
-    [
-      'blocks: missing_link',
-      'blocks: not_closed',
-      'blocks: unreached_block',
-      'receipts: unknown_rows_of_blocks',
-    ],
+    ['blocks: missing_link', 'blocks: not_closed', 'blocks: unreached_block', 'seal: unknown_rows_of_blocks'],
   ],
   [
     'a link leads to another stored block',
@@ -80,7 +70,7 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     'a link stands at another place among those of its block',
     'update ton.block_parents set position = 1 where (workchain, shard, seqno) = (select p.workchain, p.shard, p.seqno from ton.block_parents p join ton.blocks b using (utime, workchain, shard, seqno) where not b.after_merge order by p.utime, p.shard, p.seqno offset 200 limit 1)',
     'blocks',
-    ['receipts: vanished_rows_of_block_parents'],
+    ['seal: vanished_rows_of_block_parents'],
   ],
   [
     'a block was moved, with its links',
@@ -93,8 +83,8 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     [
       'block-seconds: other_second_than_block',
       'block-seconds: other_second_than_transactions',
-      'receipts: vanished_rows_of_block_parents',
-      'receipts: vanished_rows_of_blocks',
+      'seal: vanished_rows_of_block_parents',
+      'seal: vanished_rows_of_blocks',
     ],
   ],
   [
@@ -117,27 +107,27 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
       'messages: missing_in_message',
       'messages: missing_out_messages',
       'messages: stray_message',
-      'receipts: unknown_rows_of_messages',
-      'receipts: vanished_rows_of_messages',
+      'seal: unknown_rows_of_messages',
+      'seal: vanished_rows_of_messages',
     ],
   ],
   [
     'a message was made up',
     "insert into ton.messages (utime, hash, source, destination) select utime, '1', source, destination from ton.messages where source is not null order by utime, hash offset 40 limit 1",
     'transactions',
-    ['messages: stray_message', 'receipts: unknown_rows_of_messages'],
+    ['messages: stray_message', 'seal: unknown_rows_of_messages'],
   ],
   [
     'a node of a trace was made up',
     'insert into ton.trace_edges (utime, trace_id, tx_hash, position, children, end_lt) select utime, trace_id || trace_id, tx_hash, position, children, end_lt from ton.trace_edges order by utime, tx_hash offset 40 limit 1',
     'traces',
-    ['receipts: unknown_rows_of_trace_edges', 'traces: doubled_edge', 'traces: stray_edge'],
+    ['seal: unknown_rows_of_trace_edges', 'traces: doubled_edge', 'traces: stray_edge'],
   ],
   [
     'a trace is gone',
     'delete from ton.traces where trace_id = (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1)',
     'traces',
-    ['receipts: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
+    ['seal: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
   ],
   [
     'a trace was moved, with its nodes',
@@ -146,16 +136,12 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
        update ton.trace_edges set utime = utime + interval '1 second' where trace_id = (select * from one))
      update ton.traces set utime = utime + interval '1 second' where trace_id = (select * from one)`,
     'traces',
-    [
-      'receipts: vanished_rows_of_trace_edges',
-      'receipts: vanished_rows_of_traces',
-      'traces: misplaced_trace',
-    ],
+    ['seal: vanished_rows_of_trace_edges', 'seal: vanished_rows_of_traces', 'traces: misplaced_trace'],
   ],
   [
     'a node of a trace is gone',
     'delete from ton.trace_edges where tx_hash = (select tx_hash from ton.trace_edges order by utime, tx_hash offset 100 limit 1)',
     'traces',
-    ['receipts: vanished_rows_of_trace_edges', 'traces: missing_nodes'],
+    ['seal: vanished_rows_of_trace_edges', 'traces: missing_nodes'],
   ],
 ];

@@ -1,5 +1,6 @@
 import type { Flight } from '../../budget/flight.ts';
 import { commitPage, type PageCommit } from '../../db/write/commit.ts';
+import { isEmpty } from '../../db/write/rows/copy-direct.ts';
 import { cutLease, type Lease } from '../../db/coordination/leases.ts';
 import { recordFailure } from '../../db/coverage/failures.ts';
 import type { Refusal } from '../../db/coverage/refused.ts';
@@ -56,6 +57,8 @@ interface LeaseProgress {
   readonly held: Lease;
   /** Where the next page begins; undefined where the lease is read. */
   readonly cursor: unknown;
+  /** Rows of later seconds are new; undefined if none is known to be. */
+  readonly newAfter: number | undefined;
   /** Pages of a second that is written as a whole, and is not whole yet. */
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
@@ -77,6 +80,7 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
+    newAfter: await newAfterOf(context, reading),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
     passed: { all: 0, inRow: 0 },
@@ -92,6 +96,17 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   const { scope } = lease.stream;
   const range = formatRange(lease.span);
   context.logger.debug({ dataset: dataset.name, scope, range, priority, ...progress.read, ms }, 'range read');
+}
+
+/**
+ * Only for history: pages of the tail are small. Nor for what is read again, or written as whole seconds, or read for one
+ * pool beside the rows of others.
+ */
+async function newAfterOf({ database }: CrawlContext, assignment: LeaseReading): Promise<number | undefined> {
+  const { dataset, lease, priority } = assignment;
+  const { stream, span } = lease;
+  if (priority !== 'backfill' || stream.scope !== '' || needsWholeSeconds(assignment)) return undefined;
+  return (await isEmpty(database, Object.values(dataset.job.tables), span)) ? span.from : undefined;
 }
 
 /** Reads a page; one that the server does not serve, though it serves others, is asked for in smaller parts. */
@@ -143,6 +158,8 @@ function goOnIn(
   return {
     ...progress,
     cursor: from < to ? dataset.job.paginator.start(part, !isBehind) : undefined,
+    // What was written of the first second comes again.
+    newAfter: undefined,
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(part),
     doubt: isBehind ? undefined : { until, to: end },
@@ -232,13 +249,14 @@ async function commitAndAdvance(
   progress: LeaseProgress,
   page: FetchedPage,
 ): Promise<LeaseProgress> {
-  const { held, waiting, read, passed } = progress;
+  const { held, newAfter, waiting, read, passed } = progress;
   const { step } = page.value;
   const began = context.clock.monotonic();
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
-  if (isWritten) await write(context, assignment.network, toCommit(assignment, held, pages));
+  const commit = { ...toCommit(assignment, held, pages), newAfter };
+  const wereNew = isWritten && (await write(context, assignment.network, commit));
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const records = page.value.reading.positions.length;
@@ -246,6 +264,8 @@ async function commitAndAdvance(
     ...progress,
     held: left,
     cursor: step.cursor,
+    // The next page begins with the second in which this one ends.
+    newAfter: wereNew ? lastSecondOf(page, held.span) : undefined,
     waiting: isWritten ? [] : pages,
     passed: records > 0 ? { ...passed, inRow: 0 } : passed,
     read: {
@@ -255,6 +275,11 @@ async function commitAndAdvance(
     },
   };
   return done === undefined && step.cursor !== undefined ? next : await goOn(context, assignment, next);
+}
+
+/** The last second of a span of which a page has a row. */
+function lastSecondOf({ value }: FetchedPage, { from, to }: Range): number {
+  return value.reading.positions.reduce((last, { utime }) => Math.max(last, Math.min(utime, to)), from);
 }
 
 /** What comes behind seconds that are done. */
@@ -269,11 +294,12 @@ async function goOn(
   return cursor === undefined ? progress : await shorten(context, reading, progress);
 }
 
-function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit): Promise<void> {
+function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit): Promise<boolean> {
   return commitWithRetry(context, network, async (attempt) => {
-    await commitPage(context.database, context.partitions, commit);
+    const wereNew = await commitPage(context.database, context.partitions, commit);
     // What was sent in vain may still be on its way to a connection that was given up.
     if (attempt === 1) for (const { release } of commit.rows) release();
+    return wereNew;
   });
 }
 

@@ -121,6 +121,14 @@ export function isNotTried(error: unknown): boolean {
   return error instanceof DatabaseError && codeOf(error.cause) === SQLSTATE.inFailedSqlTransaction;
 }
 
+/** A row with that key is there, or COPY does not go together with the table, such as where it has row security. */
+const NOT_NEW = sqlstates(SQLSTATE.uniqueViolation, SQLSTATE.featureNotSupported);
+
+/** True if a table did not take rows as new ones: one is stored, or the table wants to look at each. */
+export function isNotTakenAsNew(error: unknown): boolean {
+  return error instanceof DatabaseError && NOT_NEW.test(codeOf(error.cause) ?? '');
+}
+
 /** Errors of the driver become errors of this program. */
 export function translate(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error;

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { stringify } from 'lossless-json';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { keyHash, secondOfRow } from '../write/receipts.ts';
+import { keyHash, secondOfRow } from '../write/seals.ts';
 import { mayLack } from '../write/rows/conflict.ts';
 import { targetOf, type Target } from '../write/rows/target.ts';
 import { spanOfRow } from '../connection/sql.ts';

@@ -1,15 +1,16 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { formatTime, type Range } from '../../range.ts';
+import { formatTime, union, type Range } from '../../range.ts';
 import type { CopyPieces } from '../connection/copy-in.ts';
 import type { Database, OpenTransaction, Session } from '../connection/database.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import { forgetRefusals } from '../coverage/refused.ts';
 import { logPage } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
-import { insertStaged } from './rows/insert.ts';
+import { insertStaged, type Staged } from './rows/insert.ts';
 import { byRank } from './rows/rows-by-table.ts';
-import { targetOf, type Staged, type Target } from './rows/target.ts';
+import { targetOf, type Target } from './rows/target.ts';
+import { secondOfRow } from './seals.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
@@ -45,8 +46,8 @@ export function columnsToImport(table: object): readonly string[] {
 }
 
 /**
- * Writes rows from elsewhere and what they cover in one transaction, with their receipts, as `commit.ts` writes a page.
- * Nothing of it is verified.
+ * Writes rows from elsewhere and what they cover in one transaction, as `commit.ts` writes a page. Nothing of it is
+ * verified.
  * @returns the number of rows that were new
  */
 export async function commitImport(
@@ -81,11 +82,19 @@ export async function coverImported(session: OpenTransaction, { covered, log }: 
   }
 }
 
+const Second = z.coerce.number().nullable();
+const Counted = z.object({ rows: z.coerce.number(), first: Second, last: Second });
+
 async function stage(session: Session, target: Target, pieces: CopyPieces): Promise<Staged> {
   await session.copyIn(target.staging.copy, pieces);
   const [row] = await session.rows(
-    sql`select count(*) as rows from ${target.staging.name}`,
-    z.object({ rows: z.coerce.number() }),
+    target.facts.partitioned
+      ? sql`select count(*) as rows, min(${secondOfRow(sql`n`)}) as first, max(${secondOfRow(sql`n`)}) as last
+          from ${target.staging.name} n`
+      : sql`select count(*) as rows, null as first, null as last from ${target.staging.name}`,
+    Counted,
   );
-  return { target, count: row?.rows ?? 0 };
+  const { rows: count = 0, first, last } = row ?? {};
+  const seconds = first == null || last == null ? [] : union([{ from: first, to: last + 1 }]);
+  return { target, count, seconds };
 }

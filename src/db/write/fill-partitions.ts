@@ -7,12 +7,11 @@ import type { Database, OpenTransaction, Session } from '../connection/database.
 import { identifiers } from '../connection/sql.ts';
 import { coverImported, type Import } from './commit-import.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed } from './partitions.ts';
-import { leaveReceiptOfNew } from './receipts.ts';
 import { lockTables } from './rows/lock-tables.ts';
 import { byRank } from './rows/rows-by-table.ts';
 import { isCurrent, makeWay } from './rows/supersede.ts';
 import { targetOf, type Target } from './rows/target.ts';
-import { unverify, unverifySeconds } from './rows/unverify.ts';
+import { noteWrites, Seconds, secondsOf, unverify } from './writes.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 interface Filling {
@@ -84,7 +83,7 @@ async function fill(
   );
   let rows = 0;
   for (const { target, name } of apart) {
-    rows += await take(session, target, tableNamed(name));
+    rows += await take(session, target, { table: tableNamed(name), period });
     await attachFilled(session, target.name, { period, name });
   }
   for (const one of brought) await coverImported(session, one);
@@ -114,18 +113,22 @@ async function buildIndexes(session: Session, { name }: Target, table: SQL): Pro
 }
 
 /** Does what a page's commit does with rows, `rows/insert.ts`; their number. */
-async function take(session: OpenTransaction, target: Target, table: SQL): Promise<number> {
+async function take(
+  session: OpenTransaction,
+  target: Target,
+  { table, period }: { readonly table: SQL; readonly period: Range },
+): Promise<number> {
   if (target.facts.supersedes !== undefined) {
     const gone = await makeWay(session, { ...target, staging: { ...target.staging, name: table } });
-    await unverifySeconds(session, [gone]);
+    await unverify(session, [gone]);
     await session.run(sql`delete from ${table} n where not (${isCurrent(target)})`);
   }
   const [left] = await session.rows(
-    sql`
-      with receipt as (${leaveReceiptOfNew(target, sql`from ${table} t`)}),
-        unverified as (${unverify(target, table)})
-      select coalesce(sum(rows), 0) as rows from receipt`,
-    z.object({ rows: z.coerce.number() }),
+    sql`select count(*) as rows, (${secondsOf(table)}) as seconds from ${table}`,
+    Seconds.extend({ rows: z.coerce.number() }),
   );
-  return left?.rows ?? 0;
+  if (left === undefined) return 0;
+  await noteWrites(session, [{ target, seconds: [period] }]);
+  await unverify(session, [{ target, seconds: left.seconds }]);
+  return left.rows;
 }

@@ -2,7 +2,7 @@ import type { Rows, Tables } from '../../dataset/rows.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { subtractCoverage, type Stream } from '../coverage/coverage.ts';
 import type { Database } from '../connection/database.ts';
-import { insertStaged, stageRows, toStage } from './rows/insert.ts';
+import { insertStaged, stageRows } from './rows/insert.ts';
 import { lockTables } from './rows/lock-tables.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, releaseRecords } from './quarantine.ts';
@@ -33,8 +33,7 @@ export async function release(
   const byTable = rowsByTable(tables, [rows]);
   await ensurePartitions(partitions, byTable);
   await writeTransaction(database, async (session) => {
-    const staged = toStage(byTable);
-    await stageRows(session, staged);
+    const staged = await stageRows(session, byTable);
     // A second reading that is about to be confirmed is waited for, and sees the rows otherwise.
     await lockTables(
       session,

@@ -143,7 +143,7 @@ async function withComparison(
   report: Verified,
   compared: ComparedSpans | undefined,
 ): Promise<Verified> {
-  const { dataset, stream, covered, lastReceipt } = report;
+  const { dataset, stream, covered, lastWrite } = report;
   const { checks, confirmed } = compared ?? { checks: [], confirmed: [] };
   const own = report.checks
     .flatMap(({ findings }) => findings)
@@ -155,7 +155,7 @@ async function withComparison(
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
   if (confirmed.length > 0)
-    await setVerified(database, certifiedOf(dataset, stream, jobs), { good, bad: [], lastReceipt });
+    await setVerified(database, certifiedOf(dataset, stream, jobs), { good, bad: [], lastWrite });
   const verified = common(good, await readVerified(database, stream));
   return { ...report, checks: [...report.checks, ...checks], findings, verified };
 }

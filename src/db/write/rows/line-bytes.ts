@@ -10,10 +10,10 @@ export interface Lines {
   readonly count: number;
   /** Their block times, ISO 8601; empty for a table that has none. */
   readonly times: ReadonlySet<string>;
-  /** Those from a time on. */
-  readonly from: (time: string) => Lines;
+  /** Those before a time, and those from then on. */
+  readonly split: (time: string) => readonly [before: Lines, after: Lines];
   readonly pieces: () => Iterable<string | Buffer>;
-  /** They are stored, and nobody sends them any more, nor those of `from`. */
+  /** They are stored, and nobody sends them any more, nor parts of them. */
   readonly release: () => void;
   /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
   readonly contradictions: () => Range[];
@@ -42,7 +42,10 @@ export function linesOfBytes(target: Target, written: RowBytes, copies: readonly
     target,
     count,
     times: new Set(times.map(({ time }) => time)),
-    from: (time) => linesOfBytes(target, bytesFrom(time, written), copies),
+    split: (time) => {
+      const [before, after] = splitBytes(time, written);
+      return [linesOfBytes(target, before, copies), linesOfBytes(target, after, copies)];
+    },
     pieces: () => piecesOf(bytes),
     release: () => {
       giveMemory(bytes.buffer);
@@ -51,16 +54,20 @@ export function linesOfBytes(target: Target, written: RowBytes, copies: readonly
   };
 }
 
-function bytesFrom(time: string, written: RowBytes): RowBytes {
+function splitBytes(time: string, written: RowBytes): readonly [RowBytes, RowBytes] {
   const { bytes, count, times } = written;
-  if (times.length === 0) return written;
-  const later = times.filter((mark) => mark.time >= time);
-  const { line, at } = later[0] ?? { line: count, at: bytes.length };
-  return {
-    bytes: bytes.subarray(at),
-    count: count - line,
-    times: later.map((mark) => ({ ...mark, line: mark.line - line, at: mark.at - at })),
-  };
+  if (times.length === 0) return [{ bytes: bytes.subarray(0, 0), count: 0, times }, written];
+  const index = times.findIndex((mark) => mark.time >= time);
+  const { line, at } = times[index] ?? { line: count, at: bytes.length };
+  const later = index < 0 ? [] : times.slice(index);
+  return [
+    { bytes: bytes.subarray(0, at), count: line, times: index < 0 ? times : times.slice(0, index) },
+    {
+      bytes: bytes.subarray(at),
+      count: count - line,
+      times: later.map((mark) => ({ time: mark.time, line: mark.line - line, at: mark.at - at })),
+    },
+  ];
 }
 
 /** Large enough to be sent at once, small enough that the driver's copy of it is. */

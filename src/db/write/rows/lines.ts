@@ -31,12 +31,11 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
     target,
     count: rows.length,
     times: new Set(rows.flatMap((row) => timeOf(row) ?? [])),
-    from: (time) =>
-      linesOf(
-        target,
-        rows.filter((row) => (timeOf(row) ?? time) >= time),
-        copies,
-      ),
+    split: (time) => {
+      const isLater = (row: DistinctRow) => (timeOf(row) ?? time) >= time;
+      const parts = [rows.filter((row) => !isLater(row)), rows.filter(isLater)] as const;
+      return [linesOf(target, parts[0], copies), linesOf(target, parts[1], copies)];
+    },
     pieces: () => toCopyText(target.staging.columns, rows),
     release: () => undefined,
     contradictions: () => contradictions(target.facts, copies),

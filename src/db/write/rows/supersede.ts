@@ -1,21 +1,20 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { formatTime, type Range } from '../../../range.ts';
 import type { Session } from '../../connection/database.ts';
-import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import type { Target } from './target.ts';
-import { Seconds, verifiedSeconds, type Unverified } from './unverify.ts';
+import { removeRows, type Changed } from '../writes.ts';
 import { identifiers } from '../../connection/sql.ts';
 import { LONGEST_TRACE } from '../../longest-trace.ts';
 
 /**
  * Deletes the stored rows that those in the staging table replace under another key, and the parts of such rows.
- * @returns what has to be unverified
+ * @returns which seconds it has changed
  */
-export async function makeWay(session: Session, target: Target): Promise<Unverified> {
+export async function makeWay(session: Session, target: Target): Promise<Changed> {
   const { supersedes } = target.facts;
   if (supersedes === undefined) return { target, seconds: null };
   const { columns, of } = supersedes;
-  return remove(
+  return removeRows(
     session,
     target,
     sql`
@@ -28,14 +27,10 @@ export async function makeWay(session: Session, target: Target): Promise<Unverif
 
 /**
  * Deletes the stored rows of a range of time that are not in the staging table: the source has them no longer.
- * @returns what has to be unverified
+ * @returns which seconds it has changed
  */
-export async function clearOthers(
-  session: Session,
-  target: Target,
-  { from, to }: Range,
-): Promise<Unverified> {
-  return remove(
+export async function clearOthers(session: Session, target: Target, { from, to }: Range): Promise<Changed> {
+  return removeRows(
     session,
     target,
     sql`
@@ -43,18 +38,6 @@ export async function clearOthers(
       where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}
         and not exists (select 1 from ${target.staging.name} n where ${same('t', 'n', target.facts.key)})`,
   );
-}
-
-/** Runs a statement that deletes rows `t`, and leaves their receipt. */
-async function remove(session: Session, target: Target, deletion: SQL): Promise<Unverified> {
-  const [seconds] = await session.rows(
-    sql`
-      with gone as (${deletion} returning ${receiptColumns(target, sql`t`)}),
-        receipt as (${leaveReceipt(target, sql`gone`, 'removed')})
-      ${verifiedSeconds(sql`gone`)}`,
-    Seconds,
-  );
-  return { target, seconds: seconds?.seconds ?? null };
 }
 
 /** True of a new row `n` that is not itself (a part of) the older copy of something stored. */

@@ -1,6 +1,7 @@
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { factsOf, type TableFacts } from '../../schema/describe.ts';
+import { identifiers, workedOnce } from '../../connection/sql.ts';
 import { stagingTableOf, type StagingTable } from './staging-table.ts';
 
 /** What a statement needs to know of a table, worked out once. */
@@ -13,14 +14,8 @@ export interface Target {
   /** The table's name within a statement. */
   readonly into: SQL;
   readonly staging: StagingTable;
-}
-
-/** Rows of a table that wait in its staging table. */
-export interface Staged {
-  readonly target: Target;
-  readonly count: number;
-  /** Their block times, ISO 8601, where they are known. */
-  readonly times?: ReadonlySet<string>;
+  /** Fills the table itself. */
+  readonly copy: SQL;
 }
 
 const targets = new WeakMap<object, Target>();
@@ -42,6 +37,7 @@ export function targetOf(table: object): Target {
     facts,
     into,
     staging: stagingTableOf({ name, into, columns: written }),
+    copy: workedOnce(sql`copy ${into} (${identifiers(columns)}) from stdin`),
   };
   targets.set(table, target);
   return target;
