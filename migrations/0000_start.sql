@@ -340,7 +340,8 @@ CREATE TABLE "etl"."holes" (
 --> statement-breakpoint
 CREATE TABLE "etl"."sealed" (
 	"table_name" text PRIMARY KEY NOT NULL,
-	"seconds" "int8multirange" NOT NULL
+	"seconds" "int8multirange" DEFAULT '{}' NOT NULL,
+	"counted" "int8multirange" DEFAULT '{}' NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."seals" (

@@ -51,7 +51,7 @@ const CHUNK = DAY;
 export async function countToSeal(session: Session, table: object, stretch: Stretch): Promise<void> {
   const target = targetOf(table);
   const key = bare(seals.table_name, seals.second);
-  for (const chunk of chunksOf(stretch))
+  for (const chunk of chunksOf(stretch)) {
     await session.run(sql`
       with open as materialized (select ${multirangeParam(partsOf(chunk))} - ${sealedOf(target)} as seconds),
       held as materialized (select h.* from (${heldRows(target, chunk)}) h, open o where o.seconds @> h.second),
@@ -62,6 +62,12 @@ export async function countToSeal(session: Session, table: object, stretch: Stre
       insert into ${seals} (${key}, ${bare(seals.rows, seals.keys)})
       select ${target.name}, second, rows, keys from held
       on conflict (${key}) do update set ${setExcluded(seals.rows, seals.keys)}`);
+    await session.run(sql`
+      insert into ${sealed} as s (${bare(sealed.table_name, sealed.counted)})
+      values (${target.name}, ${multirangeParam(partsOf(chunk))})
+      on conflict (${bare(sealed.table_name)}) do update set ${bare(sealed.counted)} = s.counted + excluded.counted
+      where not excluded.counted <@ s.counted`);
+  }
 }
 
 function chunksOf(stretch: Stretch): Stretch[] {
@@ -71,12 +77,12 @@ function chunksOf(stretch: Stretch): Stretch[] {
   return chunks;
 }
 
-/** Seals what was counted of these seconds (an expression). Within the transaction that certifies them. */
+/** Seals these seconds (an expression) as far as their rows were counted. Within the transaction that certifies them. */
 export async function seal(session: Session, { name }: Pick<Target, 'name'>, seconds: SQL): Promise<void> {
+  const certified = sql`(${seconds} * ${sealed.counted})`;
   await session.run(sql`
-    insert into ${sealed} as s (${bare(sealed.table_name, sealed.seconds)}) select ${name}, ${seconds}
-    on conflict (${bare(sealed.table_name)}) do update set ${bare(sealed.seconds)} = s.seconds + excluded.seconds
-    where not excluded.seconds <@ s.seconds`);
+    update ${sealed} set ${bare(sealed.seconds)} = ${sealed.seconds} + ${certified}
+    where ${sealed.table_name} = ${name} and not ${certified} <@ ${sealed.seconds}`);
 }
 
 /** Breaks the seal of a range: whatever is stored there counts until it is certified again. */

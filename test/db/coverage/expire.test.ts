@@ -13,13 +13,13 @@ import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
 import { ownTablesOf } from '../../../src/dataset/owners.ts';
 import { readVerified, setVerified } from '../../../src/db/coverage/verifications.ts';
-import { readLastWrite } from '../../../src/db/write/writes.ts';
+import { noteWrites, readLastWrite } from '../../../src/db/write/writes.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { keepFindings } from '../../../src/db/coverage/findings.ts';
 import type { WrongRow } from '../../../src/db/coverage/found-row.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
 import { jetton_transfers } from '../../../src/db/schema/ton/jetton-transfers.ts';
-import { unseal } from '../../../src/db/write/seals.ts';
+import { targetOf } from '../../../src/db/write/rows/target.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
@@ -384,7 +384,8 @@ describe('retention that a lake must allow', () => {
       const before = await oldest(TABLE);
       const table = jetton_transfers;
       // As a repair that writes a row anew does.
-      const write = () => unseal(store.database, table, { from: before, to: before + 1 });
+      const written = { target: targetOf(table), seconds: [{ from: before, to: before + 1 }] };
+      const write = () => noteWrites(store.database, [written]);
       if (when.startsWith('before')) await write();
       const transaction: Database['transaction'] = async (work, how) => {
         const result = await store.database.transaction(work, how);

@@ -51,7 +51,8 @@ describe(seals, {
 
 export const sealed = etl.table('sealed', {
   table_name: text().primaryKey(),
-  seconds: int8multirange().notNull(),
+  seconds: int8multirange().notNull().default('{}'),
+  counted: int8multirange().notNull().default('{}'),
 });
 
 describe(sealed, {
@@ -63,6 +64,7 @@ describe(sealed, {
   columns: {
     table_name: 'Stream table of schema ton whose rows were proved.',
     seconds: 'Half-open ranges of unix seconds whose rows must be those that seals has.',
+    counted: 'Half-open ranges of unix seconds whose rows a verification has counted, sealed or not.',
   },
 });
 
