@@ -83,6 +83,8 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     [
       'block-seconds: other_second_than_block',
       'block-seconds: other_second_than_transactions',
+      'seal: unknown_rows_of_block_parents',
+      'seal: unknown_rows_of_blocks',
       'seal: vanished_rows_of_block_parents',
       'seal: vanished_rows_of_blocks',
     ],
@@ -136,7 +138,13 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
        update ton.trace_edges set utime = utime + interval '1 second' where trace_id = (select * from one))
      update ton.traces set utime = utime + interval '1 second' where trace_id = (select * from one)`,
     'traces',
-    ['seal: vanished_rows_of_trace_edges', 'seal: vanished_rows_of_traces', 'traces: misplaced_trace'],
+    [
+      'seal: unknown_rows_of_trace_edges',
+      'seal: unknown_rows_of_traces',
+      'seal: vanished_rows_of_trace_edges',
+      'seal: vanished_rows_of_traces',
+      'traces: misplaced_trace',
+    ],
   ],
   [
     'a node of a trace is gone',

@@ -370,7 +370,7 @@ test('a row that may be wrong only because another is missing is not proved mean
   await expectProved(proof, chain, range);
 });
 
-test('a reading confirms no minute in which a record left quarantine meanwhile', async () => {
+test('a reading confirms no second in which a record left quarantine meanwhile', async () => {
   const { name, job } = transfers[0]!;
   const stream = { dataset: name, scope: '', pass: 0 };
   const tables = Object.values(job.tables);
@@ -402,10 +402,9 @@ test('a reading confirms no minute in which a record left quarantine meanwhile',
       tables,
       lastWrite: last,
     });
-  const minute = { from: second - (second % 60), to: second - (second % 60) + 60 };
   expect(position).toBeDefined();
-  expect(without([range], await confirm(lastWrite))).toEqual(common([range], [minute]));
-  expect(await confirm(await readLastWrite(store.database, tables))).toEqual(common([range], [minute]));
+  expect(without([range], await confirm(lastWrite))).toEqual([at(second)]);
+  expect(await confirm(await readLastWrite(store.database, tables))).toEqual([at(second)]);
   await proof.readAgain(transfers, range);
   await expectProved(proof, transfers, range);
 });

@@ -11,7 +11,7 @@ import { targetOf } from '../write/rows/target.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { unseal } from '../write/seals.ts';
-import { removeRows, unverify } from '../write/writes.ts';
+import { noteWrites, removeRows, unverify } from '../write/writes.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { traces } from '../schema/ton/traces.ts';
 import { coverage } from '../schema/etl/coverage.ts';
@@ -102,6 +102,7 @@ function isOfTransactions({ stream }: HolesToOpen): boolean {
 async function emptySeconds(session: Session, table: object, { from, to }: Range): Promise<void> {
   const target = targetOf(table);
   const deletion = sql`delete from ${target.into} t where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}`;
+  await noteWrites(session, [{ target, seconds: [{ from, to }] }]);
   await unverify(session, [await removeRows(session, target, deletion)]);
 }
 
