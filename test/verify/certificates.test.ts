@@ -16,7 +16,7 @@ import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { columnsToImport, commitImport } from '../../src/db/write/commit-import.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { unseal } from '../../src/db/write/seals.ts';
-import { release } from '../../src/db/write/release-from-quarantine.ts';
+import { release } from '../../src/db/write/quarantine.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
 import { common, type Range, without } from '../../src/range.ts';

@@ -4,7 +4,7 @@ import { type Range, without } from '../../range.ts';
 import type { Database } from '../connection/database.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { writtenSince } from '../write/writes.ts';
-import { lockTables } from '../write/rows/lock-tables.ts';
+import { lockTables } from '../write/rows/target.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { addCoverage, readDue, type Stream } from './coverage.ts';
 import { writeTransaction } from '../write/write-transaction.ts';

@@ -6,7 +6,7 @@ import { outliveSeal } from './findings.ts';
 import { DEEP } from './found-row.ts';
 import { withdrawTraces } from './held-by-traces.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { lockTables } from '../write/rows/lock-tables.ts';
+import { lockTables } from '../write/rows/target.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
@@ -17,7 +17,7 @@ import { traces } from '../schema/ton/traces.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { during } from '../connection/seconds.ts';
 import { identifiers, multirangeParam } from '../connection/sql.ts';
-import { same } from '../write/rows/supersede.ts';
+import { same } from '../write/rows/insert.ts';
 import { expiredOf, holdFloors } from './floors.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 

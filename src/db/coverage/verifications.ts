@@ -21,7 +21,7 @@ import { coverage } from '../schema/etl/coverage.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
 import { seal } from '../write/seals.ts';
 import { writtenSince } from '../write/writes.ts';
-import { lockTables } from '../write/rows/lock-tables.ts';
+import { lockTables } from '../write/rows/target.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 

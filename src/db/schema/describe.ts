@@ -34,6 +34,8 @@ interface Facts<Column extends string> {
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
+  /** Other columns that some copies of a row lack, because servers fill them later: a null there contradicts no value. */
+  readonly lacking?: readonly Column[];
   readonly supersedes?: Supersedes<Column>;
   /** Set where several records bring the same row, also those of neighbouring pages: one for each of these that is not null. */
   readonly shared?: { readonly ends: readonly Column[] };

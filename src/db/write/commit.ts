@@ -16,7 +16,7 @@ import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from '.
 import { forgetRefusals, refuse, refuseAnew, type Refusal } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/floors.ts';
-import { lockTables } from './rows/lock-tables.ts';
+import { lockTables } from './rows/target.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
 import { toMultirangeText } from '../../range.ts';
 import { checkedAmong, noteWrites, unverify } from './writes.ts';
@@ -74,7 +74,7 @@ export interface PageCommit {
  * before it comes back to this one.
  *
  * Its twins write rows in the same way: `commit-response.ts` for what is not a stream of time, with a cursor instead of a
- * lease and coverage; `release-from-quarantine.ts` for one record, with neither.
+ * lease and coverage; `release` in `quarantine.ts` for one record, with neither.
  * @returns false if rows that were to be new turned out to be stored: those of the next page may be, too
  * @throws LeaseLostError if the range is no longer ours: nothing was written
  */

@@ -1,8 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
 import { common, DAY, partsOf, type Range, type Stretch, stretchesOf } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { during } from '../connection/seconds.ts';
-import { bare, multirangeParam, setExcluded } from '../connection/sql.ts';
+import { bare, multirangeParam, setExcluded, spansOfRow } from '../connection/sql.ts';
 import { sealed, seals } from '../schema/etl/verification.ts';
 import { targetOf, type Target } from './rows/target.ts';
 
@@ -50,24 +51,33 @@ const CHUNK = DAY;
  */
 export async function countToSeal(session: Session, table: object, stretch: Stretch): Promise<void> {
   const target = targetOf(table);
-  const key = bare(seals.table_name, seals.second);
   for (const chunk of chunksOf(stretch)) {
-    await session.run(sql`
-      with open as materialized (select ${multirangeParam(partsOf(chunk))} - ${sealedOf(target)} as seconds),
-      held as materialized (select h.* from (${heldRows(target, chunk)}) h, open o where o.seconds @> h.second),
-      gone as (
-        delete from ${seals} s using open o
-        where s.table_name = ${target.name} and s.second >= ${chunk.from}::int8 and s.second < ${chunk.to}::int8
-          and o.seconds @> s.second and not exists (select from held h where h.second = s.second))
-      insert into ${seals} (${key}, ${bare(seals.rows, seals.keys)})
-      select ${target.name}, second, rows, keys from held
-      on conflict (${key}) do update set ${setExcluded(seals.rows, seals.keys)}`);
-    await session.run(sql`
-      insert into ${sealed} as s (${bare(sealed.table_name, sealed.counted)})
-      values (${target.name}, ${multirangeParam(partsOf(chunk))})
-      on conflict (${bare(sealed.table_name)}) do update set ${bare(sealed.counted)} = s.counted + excluded.counted
-      where not excluded.counted <@ s.counted`);
+    const [row] = await session.rows(
+      sql`select (${multirangeParam(partsOf(chunk))} - ${sealedOf(target)})::text as spans`,
+      Spans,
+    );
+    for (const open of stretchesOf(row?.spans ?? [], Infinity)) await count(session, target, open);
   }
+}
+
+const Spans = z.object({ spans: spansOfRow });
+
+async function count(session: Session, target: Target, open: Stretch): Promise<void> {
+  const spans = multirangeParam(partsOf(open));
+  const key = bare(seals.table_name, seals.second);
+  await session.run(sql`
+    with held as materialized (${heldRows(target, open)}),
+    gone as (
+      delete from ${seals} s
+      where s.table_name = ${target.name} and s.second >= ${open.from}::int8 and s.second < ${open.to}::int8
+        and ${spans} @> s.second and not exists (select from held h where h.second = s.second))
+    insert into ${seals} (${key}, ${bare(seals.rows, seals.keys)})
+    select ${target.name}, second, rows, keys from held
+    on conflict (${key}) do update set ${setExcluded(seals.rows, seals.keys)}`);
+  await session.run(sql`
+    insert into ${sealed} as s (${bare(sealed.table_name, sealed.counted)}) values (${target.name}, ${spans})
+    on conflict (${bare(sealed.table_name)}) do update set ${bare(sealed.counted)} = s.counted + excluded.counted
+    where not excluded.counted <@ s.counted`);
 }
 
 function chunksOf(stretch: Stretch): Stretch[] {

@@ -86,6 +86,7 @@ describe(actions, {
   },
   key: ['utime', 'trace_id', 'action_id'],
   conflict: { kind: 'replace' },
+  lacking: ['trace_external_hash'],
   partitioned: true,
 });
 

@@ -143,5 +143,6 @@ describe(transactions, {
       'extra',
     ],
   },
+  lacking: ['trace_external_hash'],
   partitioned: true,
 });

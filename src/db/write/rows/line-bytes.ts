@@ -1,7 +1,7 @@
 import type { Range } from '../../../range.ts';
 import { giveMemory } from '../../../spare-memory.ts';
-import { contradictions } from './contradictions.ts';
-import type { DistinctRow } from './distinct-rows.ts';
+import { contradictions } from './conflict.ts';
+import type { DistinctRow } from './conflict.ts';
 import type { Target } from './target.ts';
 
 /** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */
