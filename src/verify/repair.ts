@@ -1,7 +1,7 @@
 import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownersOf } from '../dataset/owners.ts';
+import { ownersOf } from '../db/schema/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { SEAL } from '../db/coverage/found-row.ts';
 import { keepGap } from '../db/coverage/gaps.ts';

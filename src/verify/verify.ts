@@ -1,6 +1,6 @@
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../dataset/owners.ts';
+import { ownTablesOf } from '../db/schema/owners.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';

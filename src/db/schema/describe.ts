@@ -33,6 +33,8 @@ interface Facts<Column extends string> {
   readonly columns: Readonly<Record<Column, string>>;
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
+  /** The dataset for which the table is; left out if only one fills it. */
+  readonly owner?: string;
   readonly conflict: Conflict<Column>;
   /** Other columns that some copies of a row lack, because servers fill them later: a null there contradicts no value. */
   readonly lacking?: readonly Column[];

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { ownTablesOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../../db/schema/owners.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { SEAL } from '../../db/coverage/found-row.ts';
 import { factsOf } from '../../db/schema/describe.ts';

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { ownTablesOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../../db/schema/owners.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../../range.ts';

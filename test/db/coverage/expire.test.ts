@@ -11,7 +11,7 @@ import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { floorsOf, prune } from '../../../src/db/coverage/expire.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
-import { ownTablesOf } from '../../../src/dataset/owners.ts';
+import { ownTablesOf } from '../../../src/db/schema/owners.ts';
 import { readVerified, setVerified } from '../../../src/db/coverage/verifications.ts';
 import { noteWrites, readLastWrite } from '../../../src/db/write/writes.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
