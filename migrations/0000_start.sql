@@ -1117,6 +1117,7 @@ CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk
 CREATE INDEX "pages_span_index" ON "etl"."pages" USING gist ("span");--> statement-breakpoint
 CREATE INDEX "pages_dataset_committed_index" ON "etl"."pages" USING btree ("dataset","committed_at");--> statement-breakpoint
 CREATE INDEX "verifications_dataset_id_index" ON "etl"."verifications" USING btree ("dataset","id");--> statement-breakpoint
+CREATE INDEX "writes_written_at_index" ON "etl"."writes" USING btree ("written_at");--> statement-breakpoint
 CREATE INDEX "account_states_code_index" ON "ton"."account_states" USING btree ("code_hash");--> statement-breakpoint
 CREATE INDEX "account_transactions_hash_index" ON "ton"."account_transactions" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "action_accounts_account" ON "ton"."action_accounts" USING btree ("account","utime");--> statement-breakpoint

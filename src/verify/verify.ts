@@ -52,6 +52,7 @@ export async function verifyRange(
     }
   }
   await withdrawFallen(context, [range]);
+  await forgetWrites(context.database);
   const chosen = new Set(datasets.map(({ name }) => name));
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
@@ -101,5 +102,4 @@ async function remember(
   await setVerified(database, certifiedOf(dataset, stream, jobs), { good: verified, bad, lastWrite });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
-  await forgetWrites(database);
 }

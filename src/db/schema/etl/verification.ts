@@ -3,12 +3,16 @@ import { count8, int8multirange, int8range, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
 
-export const writes = etl.table('writes', {
-  id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-  table_name: text().notNull(),
-  seconds: int8multirange().notNull(),
-  written_at: moment().notNull().defaultNow(),
-});
+export const writes = etl.table(
+  'writes',
+  {
+    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    table_name: text().notNull(),
+    seconds: int8multirange().notNull(),
+    written_at: moment().notNull().defaultNow(),
+  },
+  (t) => [index('writes_written_at_index').on(t.written_at)],
+);
 
 describe(writes, {
   comment:
