@@ -338,13 +338,18 @@ CREATE TABLE "etl"."holes" (
 	CONSTRAINT "holes_dataset_scope_pass_span_pk" PRIMARY KEY("dataset","scope","pass","span")
 );
 --> statement-breakpoint
-CREATE TABLE "etl"."receipts" (
+CREATE TABLE "etl"."sealed" (
+	"table_name" text PRIMARY KEY NOT NULL,
+	"seconds" "int8multirange" DEFAULT '{}' NOT NULL,
+	"counted" "int8multirange" DEFAULT '{}' NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "etl"."seals" (
 	"table_name" text NOT NULL,
-	"minute" bigint NOT NULL,
-	"id" bigint GENERATED ALWAYS AS IDENTITY (sequence name "etl"."receipts_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"second" bigint NOT NULL,
 	"rows" integer NOT NULL,
 	"keys" numeric NOT NULL,
-	CONSTRAINT "receipts_table_name_minute_id_pk" PRIMARY KEY("table_name","minute","id")
+	CONSTRAINT "seals_table_name_second_pk" PRIMARY KEY("table_name","second")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."verifications" (
@@ -366,6 +371,13 @@ CREATE TABLE "etl"."watch" (
 	"address" text PRIMARY KEY NOT NULL,
 	"note" text DEFAULT '' NOT NULL,
 	"added_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "etl"."writes" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "etl"."writes_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"table_name" text NOT NULL,
+	"seconds" "int8multirange" NOT NULL,
+	"written_at" timestamp with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "ton"."account_state_changes" (
@@ -1105,6 +1117,7 @@ CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk
 CREATE INDEX "pages_span_index" ON "etl"."pages" USING gist ("span");--> statement-breakpoint
 CREATE INDEX "pages_dataset_committed_index" ON "etl"."pages" USING btree ("dataset","committed_at");--> statement-breakpoint
 CREATE INDEX "verifications_dataset_id_index" ON "etl"."verifications" USING btree ("dataset","id");--> statement-breakpoint
+CREATE INDEX "writes_written_at_index" ON "etl"."writes" USING btree ("written_at");--> statement-breakpoint
 CREATE INDEX "account_states_code_index" ON "ton"."account_states" USING btree ("code_hash");--> statement-breakpoint
 CREATE INDEX "account_transactions_hash_index" ON "ton"."account_transactions" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "action_accounts_account" ON "ton"."action_accounts" USING btree ("account","utime");--> statement-breakpoint

@@ -114,6 +114,11 @@ export function formatTime(time: number): string {
   return text;
 }
 
+/** The unix second of a time as `formatTime` prints it, or with a fraction. */
+export function secondOfTime(text: string): number {
+  return Math.floor(Date.parse(text) / 1000);
+}
+
 /** `2026-11-01T00:00:00Z .. 2026-11-02T00:00:00Z` */
 export function formatRange(range: Range): string {
   return `${formatTime(range.from)} .. ${formatTime(range.to)}`;

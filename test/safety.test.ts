@@ -29,8 +29,6 @@ describe('SQL', () => {
     // Times that were formatted from numbers, and words that the code itself chooses.
     const own = [
       /^`from \('\$\{formatTime/,
-      /^String\(RECEIPT_SECONDS\)/,
-      /^change === 'written'/,
       /^mode\)/,
       /^order\)/,
       /^`fetch \$\{BATCH\}/,

@@ -73,8 +73,7 @@ async function sync(invocation: Invocation, { only, record }: SyncFlags): Promis
             status: observation.url,
           };
           logger.info(started, 'daemon started');
-          const { onDeleted } = observation;
-          await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop, onDeleted });
+          await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
           logger.info('daemon stopped');
         }),
       );

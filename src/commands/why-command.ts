@@ -109,7 +109,7 @@ function findingLines({ dataset, table, key, differs, check, span, found_at }: O
   ];
 }
 
-/** Reads a range again, holds it against what is stored, and writes what differs: receipts stay true. */
+/** Reads a range again, holds it against what is stored, and writes what differs. */
 function repairLine(dataset: string, { from, to }: Range): string {
   return clueLine(
     'repair',

@@ -4,8 +4,8 @@ import type { CrawlContext } from './crawl-context.ts';
 import type { NetworkWatch } from './network-guard.ts';
 
 /**
- * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and a process in
- * the way may have been standing still for a long time.
+ * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and a frozen
+ * process may hold rows that it was copying.
  * @throws WrongNetworkError where another network has answered since the reading began
  */
 export function commitWithRetry<T>(

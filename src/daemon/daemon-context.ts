@@ -21,8 +21,6 @@ export interface DaemonContext {
   /** Collections whose records come with the responses of others, chosen or not. */
   readonly piggybacked?: readonly Collection[];
   readonly config: Config;
-  /** Called with seconds of a dataset whose rows somebody deleted. */
-  readonly onDeleted?: (dataset: string, seconds: number) => void;
   readonly stop: Stop;
   /** What the loops together say of an API or a database that is away; without it each speaks for itself. */
   readonly outage?: OutageLog | undefined;

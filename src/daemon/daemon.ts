@@ -5,7 +5,6 @@ import { createOutageLog } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { collectionLoops } from './collections-loop.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
-import { runDeletionWatch } from './deletion-watch.ts';
 import { runHistoryLoop } from './stream-loops.ts';
 import { runLakeLoop } from './lake-loop.ts';
 import { runRetentionLoop } from './retention-loop.ts';
@@ -37,7 +36,6 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
     loops.run((own) => runHistoryLoop({ ...own, datasets: followed }, position)),
     loops.run((own) => runSchedules(own, position)),
     loops.run((own) => runVerifyLoop(own, position)),
-    loops.run((own) => runDeletionWatch(own)),
     loops.run((own) => runLakeLoop(own)),
     loops.run((own) => runRetentionLoop(own, position)),
     ...collectionLoops(loops.own, position).map((loop) => loops.run(loop)),

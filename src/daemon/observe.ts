@@ -24,8 +24,6 @@ interface ObserveOptions {
 export interface Observation {
   /** Address of the status page; undefined where none is served. */
   readonly url: string | undefined;
-  /** Counts seconds of a dataset whose rows somebody deleted. */
-  readonly onDeleted: (dataset: string, seconds: number) => void;
   close(): Promise<void>;
 }
 
@@ -34,7 +32,7 @@ export async function observe(options: ObserveOptions): Promise<Observation> {
   const { clock, logger, api } = context;
   const datasets = followedDatasets(options.datasets, config.schedules);
   const snapshot = createSnapshots({ context, jobs, datasets, collections, config });
-  const metrics = createMetrics(api.stats, options.datasets);
+  const metrics = createMetrics(api.stats);
   const summary = createSummaryLoop({ clock, logger, stats: api.stats, snapshot, rps: config.rps });
   subscribe((event) => {
     metrics.onPage(event);
@@ -51,7 +49,6 @@ export async function observe(options: ObserveOptions): Promise<Observation> {
   const telling = summary.run(closing.signal);
   return {
     url: server?.url,
-    onDeleted: metrics.onDeleted,
     close: async () => {
       closing.abort();
       await telling;

@@ -1,6 +1,6 @@
 /**
  * What the rows of a dataset are held against, by the names of the checks in `src/verify/checks/`. Every dataset is
- * also held against its receipts and its quarantine. A dataset without any check here is never verified.
+ * also held against its seal and its quarantine. A dataset without any check here is never verified.
  */
 export interface Checks {
   /** The links between blocks close the range. */

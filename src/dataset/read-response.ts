@@ -4,7 +4,7 @@ import type { Rejected } from './job.ts';
 import type { Rows } from './rows.ts';
 import { canonicalRecord, hashOf, readRecord, type Extra } from './record.ts';
 import type { ResponseReading, Asked } from './walk.ts';
-import { spanOfSecond } from '../range.ts';
+import { spanOfSecond, secondOfTime } from '../range.ts';
 
 /** What a walk says of its records. */
 export interface RecordSpec<Rec> {
@@ -33,7 +33,7 @@ export function readResponse<Rec>(
       const written = rows(reading.record, extra, { ...asked, rank: first + index });
       fitting.push({ id: name, rows: written, extra, canonical });
     } else {
-      const utime = Math.floor(Date.parse(asked.at) / 1000);
+      const utime = secondOfTime(asked.at);
       const position = { utime, lt: '0', id: name };
       rejected.push({
         position,

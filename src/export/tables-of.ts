@@ -1,5 +1,5 @@
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../dataset/owners.ts';
+import { ownTablesOf } from '../db/schema/owners.ts';
 import { describeTable, type TableDescription } from '../db/read/table-description.ts';
 
 /** A table of the database, and the dataset that it is for. */

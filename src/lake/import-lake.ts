@@ -4,7 +4,7 @@ import type { Database } from '../db/connection/database.ts';
 import { nameOfProcess } from '../db/coordination/worker-name.ts';
 import { coveredBy } from '../db/read/grade-of.ts';
 import { commitImport, type Import } from '../db/write/commit-import.ts';
-import { fillPartitions } from '../db/write/fill-partitions.ts';
+import { fillPartitions } from '../db/write/commit-import.ts';
 import { periodOf, type Partitions } from '../db/write/partitions.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { common, lengthOf, union, without, type Range } from '../range.ts';
@@ -40,7 +40,7 @@ export interface Imported {
 }
 
 /**
- * Brings what the database does not cover of a range from a lake: rows, their receipts and coverage, oldest first.
+ * Brings what the database does not cover of a range from a lake: rows and coverage, oldest first.
  * Nothing of it is verified, whatever the lake says. Stopped before the end, it keeps what it has brought.
  */
 export async function importLake(options: ImportOptions): Promise<Imported[]> {

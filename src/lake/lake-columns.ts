@@ -8,8 +8,9 @@ export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {
   return [...columns, { name: EXACT, type: 'string' }, { name: 'day', type: 'date' }];
 }
 
-/** An expression of DuckDB: the text of a row's key, whose hash receipts sum up. */
-export function keyText({ key }: TableDescription): string {
+/** An expression of DuckDB: the hash of a row's key, as `keyHash` in `src/db/write/seals.ts` has it. */
+export function keyHash({ key }: TableDescription): string {
   const rest = key.filter((name) => name !== 'utime').map((name) => `"${name}"`);
-  return `concat_ws('|', epoch_us("utime") // 1000000, ${rest.join(', ')})`;
+  const text = `concat_ws('|', epoch_us("utime") // 1000000, ${rest.join(', ')})`;
+  return `('0x' || left(md5(${text}), 15))::bigint`;
 }

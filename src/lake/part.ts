@@ -9,7 +9,7 @@ export interface Part {
   /** The seconds of block time of which the part holds every row; of a snapshot, the second when it was taken. */
   readonly span: Range;
   readonly rows: number;
-  /** The sum of the hashes of the rows' keys, as the receipts of the database have it; null for a snapshot. */
+  /** The sum of the hashes of the rows' keys, as the seals of the database have them; null for a snapshot. */
   readonly keys: string | null;
   readonly bytes: number;
   /** Of the file. */

@@ -1,8 +1,8 @@
 import type { Database } from '../db/connection/database.ts';
 import { findExpired, type Expired, type Kept } from '../db/coverage/retention.ts';
-import { readLastReceipt } from '../db/coverage/verifications.ts';
+import { readLastWrite } from '../db/write/writes.ts';
 import { coveredBy } from '../db/read/grade-of.ts';
-import { isSameState, receiptsOf, stateOf } from '../db/read/table-rows.ts';
+import { countBrokenSeals, isSameState, stateOf } from '../db/read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { common, formatRange, without, type Range } from '../range.ts';
 import { readLog } from './delta/table-log.ts';
@@ -26,7 +26,7 @@ interface Unproved {
 
 /**
  * How far each floor may rise so that only what the lake was proved to have lies below it: every covered second stands in
- * a part, each part is whole, and holds the rows of the database, which are those of its receipts.
+ * a part, each part is whole, and holds the rows of the database, which are those of its seals.
  */
 export async function provedFloors(
   options: ProvedFloorsOptions,
@@ -35,7 +35,7 @@ export async function provedFloors(
   const unproved: Unproved[] = [];
   for (const wanted of options.kept) {
     const held = options.tables.filter(({ facts }) => wanted.tables.includes(facts.name));
-    const lastReceipt = await readLastReceipt(
+    const lastWrite = await readLastWrite(
       options.database,
       held.map(({ table }) => table),
     );
@@ -46,7 +46,7 @@ export async function provedFloors(
       floor = Math.min(floor, partition.span.from);
       unproved.push({ name: partition.name, why });
     }
-    kept.push({ ...wanted, floor, lake: options.lake.store.label, lastReceipt });
+    kept.push({ ...wanted, floor, lake: options.lake.store.label, lastWrite });
   }
   return { kept, unproved };
 }
@@ -60,9 +60,9 @@ async function faultOf(
   const source = tables.find(({ facts }) => facts.name === name);
   if (source === undefined) return 'no dataset fills its table';
   const { table, dataset, facts } = source;
-  const [rows, owed] = [await stateOf(database, { table, span }), await receiptsOf(database, { name, span })];
-  if (rows.rows !== owed.rows || rows.keys !== owed.keys)
-    return `it has ${rows.rows} rows, and its receipts speak of ${owed.rows}, or of others`;
+  const broken = facts.partitioned ? await countBrokenSeals(database, table, span) : 0;
+  if (broken > 0)
+    return `in ${broken} of its seconds it has other rows than were verified: run verify --repair`;
   const log = await readLog(lake, name);
   const parts = log.parts.filter((part) => common([part.span], [span]).length > 0);
   const covered = await coveredBy(database, dataset, span);

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
+import * as z from 'zod';
 import type { TableDescription } from '../db/read/table-description.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { formatRange, intersect, isInside } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { readLog, tablesIn, type TableLog } from './delta/table-log.ts';
-import { KeySum } from './key-hash.ts';
-import { keyText } from './lake-columns.ts';
+import { keyHash } from './lake-columns.ts';
 import { digestOf, withFiles, type Lake } from './lake.ts';
 import type { Part } from './part.ts';
 
@@ -92,7 +92,7 @@ export function faultsOf(
 
 interface Counted {
   readonly rows: number;
-  /** Null where the table has no keys that receipts know. */
+  /** Null if the table has no keys that seals know. */
   readonly keys: string | null;
   readonly first: number | null;
   readonly last: number | null;
@@ -100,27 +100,18 @@ interface Counted {
 
 async function recount(lake: Lake, path: string, facts: TableDescription | undefined): Promise<Counted> {
   const isStream = facts?.partitioned === true;
-  const sum = new KeySum();
-  const bounds = { first: Infinity, last: -Infinity };
-  let rows = 0;
-  await lake.engine.texts(path, isStream ? keyText(facts) : `''`, (texts) => {
-    rows += texts.length;
-    if (!isStream) return;
-    sum.add(texts);
-    for (const text of texts) {
-      const second = Number.parseInt(text, 10);
-      bounds.first = Math.min(bounds.first, second);
-      bounds.last = Math.max(bounds.last, second);
-    }
-  });
-  const isTimed = isStream && rows > 0;
-  return {
-    rows,
-    keys: isStream ? sum.total : null,
-    first: isTimed ? bounds.first : null,
-    last: isTimed ? bounds.last : null,
-  };
+  const second = 'epoch_us("utime") // 1000000';
+  const counted = isStream
+    ? `json_array(count(*), coalesce(sum(${keyHash(facts)}), 0)::varchar, min(${second}), max(${second}))`
+    : 'json_array(count(*), null, null, null)';
+  const texts: string[] = [];
+  await lake.engine.texts(path, counted, (found) => texts.push(...found));
+  const [rows, keys, first, last] = Totals.parse(JSON.parse(texts.join('')));
+  return { rows, keys, first, last };
 }
+
+const Second = z.number().nullable();
+const Totals = z.tuple([z.number(), z.string().nullable(), Second, Second]);
 
 function differences(part: Part, counted: Counted): string[] {
   const faults: string[] = [];

@@ -40,7 +40,7 @@ async function readSecondsAgain(
     splitAtArchive(span, context.chain.last.utime).filter((part) => part !== undefined),
   );
   const began = await databaseTime(database);
-  await fillHoles(context, dataset, { stream, holes, surplus: [], receipts: [], owner: context.owner });
+  await fillHoles(context, dataset, { stream, holes, surplus: [], unsealed: [], owner: context.owner });
   const read = common(holes, await readCoverage(database, stream));
   const everywhere = records.filter(({ span }) => without(common([span], covered), read).length === 0);
   const ids = everywhere.map(({ id }) => id);

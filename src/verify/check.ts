@@ -6,7 +6,6 @@ import { partsOf, type Range, type Stretch } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import type { BlocksOfSource } from './closure/block-source.ts';
 import type { Finding } from './finding.ts';
-import type { HeldRows } from './run/held.ts';
 
 export interface VerifyContext {
   readonly database: Database;
@@ -31,22 +30,16 @@ export interface CheckInput {
 }
 
 /** What one check of one stretch came to: what it found, and how many rows it held against each other. */
-export interface Result extends Seen {
+export interface Result {
   readonly findings: readonly Finding[];
   readonly rows: number;
 }
 
-interface Seen {
-  /** The rows that were counted in the stretch, on which a check rests: they must be as many as the receipts say. */
-  readonly held?: readonly HeldRows[];
-}
-
 /**
- * Runs queries on one snapshot, and holds the rows on which they rest against the receipts there. A check looks once; one
- * that asks the source does so before and after, because a transaction that waits would be ended by the server. Where it
- * looks again the last look counts.
+ * Runs queries on one snapshot. A check looks once; one that asks the source does so before and after, because a
+ * transaction that waits would be ended by the server.
  */
-export type CheckLook = <T extends Seen>(work: (session: Session) => Promise<T>) => Promise<T>;
+export type CheckLook = <T>(work: (session: Session) => Promise<T>) => Promise<T>;
 
 /** A check of one stretch of seconds, of which it holds every row: of seconds in no step the check has held none. */
 export interface CheckStep {

@@ -7,7 +7,7 @@ import { blocks } from './checks/blocks.ts';
 import { crossChecks } from './checks/cross-checks.ts';
 import { messages } from './checks/messages.ts';
 import { quarantine } from './checks/quarantine.ts';
-import { receipts } from './checks/receipts.ts';
+import { sealCheck } from './checks/seal.ts';
 import { secondReading } from './checks/second-reading.ts';
 import { stateChain } from './checks/state-chain.ts';
 import { traces } from './checks/traces.ts';
@@ -30,5 +30,5 @@ const DECLARED: Readonly<Record<keyof Checks, Check>> = {
 /** The checks of a dataset: those of every dataset, then those that it declares. */
 export function checksOf({ checks }: Job): readonly Check[] {
   const declared = Object.values(DECLARED).filter(({ name }) => Object.hasOwn(checks, name));
-  return [quarantine, receipts, ...(declared.length > 0 ? declared : [unchecked])];
+  return [quarantine, sealCheck, ...(declared.length > 0 ? declared : [unchecked])];
 }

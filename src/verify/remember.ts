@@ -1,5 +1,5 @@
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownersOf } from '../dataset/owners.ts';
+import { ownersOf } from '../db/schema/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import { keepFindings, readFindings, rememberedChecks, type FindingKind } from '../db/coverage/findings.ts';
 import { DEEP, type WrongRow } from '../db/coverage/found-row.ts';

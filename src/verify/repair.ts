@@ -1,9 +1,9 @@
 import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownersOf } from '../dataset/owners.ts';
+import { ownersOf } from '../db/schema/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
-import { RECEIPTS } from '../db/coverage/found-row.ts';
+import { SEAL } from '../db/coverage/found-row.ts';
 import { keepGap } from '../db/coverage/stored-gaps.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
@@ -191,7 +191,7 @@ function reopeningOf(
       table,
       owner: ownersOf(name, jobs)[0]?.name ?? dataset.name,
     })),
-    receipts: places(findings.filter(({ check, outcome }) => check === RECEIPTS && outcome === 'hole')),
+    unsealed: places(findings.filter(({ check, outcome }) => check === SEAL && outcome === 'hole')),
   };
 }
 
@@ -209,7 +209,7 @@ function surplusOf(
   return findings
     .filter(
       ({ check, outcome, table }) =>
-        outcome === 'surplus' || (outcome === 'doubt' && table !== undefined && check !== RECEIPTS),
+        outcome === 'surplus' || (outcome === 'doubt' && table !== undefined && check !== SEAL),
     )
     .flatMap(({ table, spans }) =>
       (table === undefined ? whole : [table]).flatMap((of) =>

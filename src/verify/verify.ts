@@ -1,17 +1,11 @@
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../dataset/owners.ts';
+import { ownTablesOf } from '../db/schema/owners.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
-import { foldReceipts } from '../db/write/receipt-ledger.ts';
-import {
-  readLastReceipt,
-  readVerified,
-  saveGrade,
-  setVerified,
-  type Certified,
-} from '../db/coverage/verifications.ts';
+import { forgetWrites, readLastWrite } from '../db/write/writes.ts';
+import { readVerified, saveGrade, setVerified, type Certified } from '../db/coverage/verifications.ts';
 import { common, type Range, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
 import type { Checked, Finding } from './finding.ts';
@@ -30,8 +24,8 @@ export interface Verified {
   readonly grade: GradeFacts;
   readonly covered: readonly Range[];
   readonly missing: readonly Range[];
-  /** Number of the last receipt before the checks: what a later one counts they have not seen. */
-  readonly lastReceipt: number;
+  /** Number of the last write before the checks: they have not seen later ones. */
+  readonly lastWrite: number;
   /** Seconds that have the dataset's grade now. */
   readonly verified: readonly Range[];
   readonly checks: readonly Checked[];
@@ -58,6 +52,7 @@ export async function verifyRange(
     }
   }
   await withdrawFallen(context, [range]);
+  await forgetWrites(context.database);
   const chosen = new Set(datasets.map(({ name }) => name));
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
@@ -75,7 +70,7 @@ async function verifyStream(
 ): Promise<Verified> {
   const { database, jobs } = context;
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
-  const lastReceipt = await readLastReceipt(database, tables);
+  const lastWrite = await readLastWrite(database, tables);
   const began = await databaseTime(database);
   const coverage = await readCoverage(database, stream);
   const covered = common(coverage, [range]);
@@ -85,11 +80,11 @@ async function verifyStream(
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
   const good = without(covered, spansOf(findings));
   const { grade } = dataset.job;
-  await remember(context, { dataset, stream, lastReceipt, checks, findings, verified: good });
+  await remember(context, { dataset, stream, lastWrite, checks, findings, verified: good });
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
   const missing = without([range], covered);
-  return { dataset, stream, grade, covered, missing, lastReceipt, verified, checks, findings };
+  return { dataset, stream, grade, covered, missing, lastWrite, verified, checks, findings };
 }
 
 /** What is certified of a stream, of the moment when it is. */
@@ -100,15 +95,11 @@ export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dat
 
 async function remember(
   { database, jobs }: VerifyContext,
-  report: Pick<Verified, 'dataset' | 'stream' | 'lastReceipt' | 'checks' | 'findings' | 'verified'>,
+  report: Pick<Verified, 'dataset' | 'stream' | 'lastWrite' | 'checks' | 'findings' | 'verified'>,
 ): Promise<void> {
-  const { dataset, stream, lastReceipt, checks, findings, verified } = report;
+  const { dataset, stream, lastWrite, checks, findings, verified } = report;
   const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'expired'));
-  await setVerified(database, certifiedOf(dataset, stream, jobs), { good: verified, bad, lastReceipt });
+  await setVerified(database, certifiedOf(dataset, stream, jobs), { good: verified, bad, lastWrite });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
-  const [first, last] = [verified[0], verified.at(-1)];
-  if (first === undefined || last === undefined) return;
-  for (const table of Object.values(dataset.job.tables))
-    await foldReceipts(database, table, { from: first.from, to: last.to });
 }

@@ -8,7 +8,6 @@ import { openEngine } from '../../src/lake/engine.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
 import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
 import { DatabaseError, LakeBusyError, messageOf } from '../../src/errors.ts';
-import { KeySum } from '../../src/lake/key-hash.ts';
 import { directoryStore } from '../../src/lake/store/directory-store.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openCli } from '../support/program/cli.ts';
@@ -387,17 +386,6 @@ test('a file that was written anew is read anew', async () => {
   }
   await engine.close();
   expect(read).toEqual(['first', 'other']);
-});
-
-test('keys are summed up as Postgres does', async () => {
-  const texts = ['', 'a', 'twelve bytes', 'thirteen byte', `${'x'.repeat(99)}ü`, '1769903999|46|p4a+/=|-1'];
-  const list = texts.map((text) => `'${text}'`).join(', ');
-  const [row] = await store.ask(
-    `select sum(hashtextextended(text, 0)) as sum from unnest(array[${list}]) as text`,
-  );
-  const sum = new KeySum();
-  sum.add(texts);
-  expect(sum.total).toBe(row?.['sum']);
 });
 
 describe('export to csv', () => {

@@ -9,7 +9,7 @@ import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { prolongLeases, releaseLease } from '../../src/db/coordination/leases.ts';
 import { reopen } from '../../src/db/coverage/reopen.ts';
 import { transactions as transactionsTable } from '../../src/db/schema/ton/transactions.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { common } from '../../src/range.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
 
@@ -90,7 +90,7 @@ test('where transactions are not to be had nothing that rests on them is proved 
   gone.add(hash).add(trace_id);
   await store.database.script(`delete from ton.transactions where hash = '${hash}';
     delete from ton.traces where trace_id = '${trace_id}'; delete from ton.trace_edges where trace_id = '${trace_id}'`);
-  for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range!);
+  for (const table of [traces, trace_edges]) await unseal(store.database, table, range!);
   const only = datasets.filter(({ name }) => name !== 'traces');
   const second = { from: now, to: now + 1 };
   const certified = async (dataset: string) =>
@@ -119,7 +119,7 @@ test('of many small holes each masterchain block is asked for once, and no lease
   for (const hash of hashes) hidden.add(hash);
   const names = hashes.map((hash) => `'${hash}'`).join();
   await store.database.script(`delete from ton.transactions where hash in (${names})`);
-  await resetReceipts(store.database, transactionsTable, range!);
+  await unseal(store.database, transactionsTable, range!);
   asked.length = 0;
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified, findings }) => [verified, findings])).toEqual(
@@ -142,7 +142,7 @@ test('a block that is not served costs its own hole: the others are read, and it
     await store.database.script(
       `delete from ton.transactions where hash in ('${bad!.hash}', '${good!.hash}')`,
     );
-    await resetReceipts(store.database, transactionsTable, range!);
+    await unseal(store.database, transactionsTable, range!);
   };
   const certifiedOf = async ({ now }: { readonly now: number }) =>
     common(await readVerified(store.database, { dataset: 'transactions', scope: '', pass: 0 }), [
@@ -176,7 +176,7 @@ test('leases that wait for a reader are kept until one is free', async () => {
     to: from + 1,
   }));
   const { owner } = proof.context;
-  const leases = await reopen(store.database, { stream, owner, holes, surplus: [], receipts: [] });
+  const leases = await reopen(store.database, { stream, owner, holes, surplus: [], unsealed: [] });
   await store.database.run(sql`update etl.leases set expires_at = clock_timestamp() + interval '1 second'`);
   expect(await prolongLeases(store.database, leases)).toEqual(leases);
   await store.database.run(

@@ -6,7 +6,8 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { confirmDue } from '../../src/db/coverage/confirm.ts';
 import { readFindings } from '../../src/db/coverage/findings.ts';
 import { openHoles } from '../../src/db/coverage/reopen.ts';
-import { readLastReceipt, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
+import { readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
+import { readLastWrite } from '../../src/db/write/writes.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
@@ -14,8 +15,8 @@ import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { columnsToImport, commitImport } from '../../src/db/write/commit-import.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { release } from '../../src/db/write/release-from-quarantine.ts';
+import { unseal } from '../../src/db/write/seals.ts';
+import { release } from '../../src/db/write/quarantine.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
 import { common, type Range, without } from '../../src/range.ts';
@@ -88,7 +89,7 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
       await run(`insert into ton.${table} select c.* from ton.${table} t, jsonb_populate_record(t,
           jsonb_build_object('utime', to_timestamp(${block!.copied}))) c
         where t.utime = to_timestamp(${block!.own}) and concat_ws(' ', t.workchain, t.shard, t.seqno) = '${block!.name}'`);
-    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    for (const table of [blocks, block_parents]) await unseal(store.database, table, range);
     await run(`update etl.coverage set verified = '{}'`);
     await expectFound(
       'blocks',
@@ -110,7 +111,7 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
     await run(`update ton.trace_edges set tx_hash = '${edge!.name}' where (utime, trace_id, tx_hash) = (
       select utime, trace_id, tx_hash from ton.trace_edges where utime = to_timestamp(${edge!.copied})
         and parent_tx_hash is not null order by tx_hash limit 1)`);
-    await resetReceipts(store.database, trace_edges, range);
+    await unseal(store.database, trace_edges, range);
     await run(`update etl.coverage set verified = '{}'`);
     await expectFound('traces', chain, edge!, 'traces: doubled_edge');
   });
@@ -128,7 +129,7 @@ test('an out message that is gone is missed also where retention has dropped the
   await run(`delete from ton.messages where out_msg_tx_hash = '${hash}'`);
   await run(`insert into etl.settings (name, value)
     values ('floors', '{"datasets": {}, "tables": {"messages": ${second}}}')`);
-  await resetReceipts(store.database, messages, range);
+  await unseal(store.database, messages, range);
   const found = await proof.verify(chain, { from: second, to: range.to });
   await run(`delete from etl.settings where name = 'floors'`);
   expect(kindsOf(found, 'transactions')).toEqual(
@@ -149,7 +150,7 @@ test('two surplus copies of a row are two findings: each is remembered until its
     select c.* from ton.jetton_transfers t, json_array_elements_text(${JSON.stringify(seconds)}::json) as s (second),
       jsonb_populate_record(t, jsonb_build_object('utime', to_timestamp(s.second::int8))) c
     where t.transaction_hash = ${hash}`);
-  await resetReceipts(store.database, jetton_transfers, range);
+  await unseal(store.database, jetton_transfers, range);
   const compare = (span: Range, repair: boolean) =>
     proveRange(proof.context, { datasets: transfers, range: span, share: 1, repair, random: Math.random });
   const known = async () =>
@@ -174,16 +175,16 @@ test('what was taken out and read anew since the checks began is not verified by
   const tables = [blocks];
   const anew = { from: range.from + 100, to: range.from + 110 };
   await proof.verify(only, range);
-  const lastReceipt = await readLastReceipt(store.database, tables);
+  const lastWrite = await readLastWrite(store.database, tables);
   const surplus = [{ table: blocks, span: anew }];
-  await openHoles(store.database, { stream, holes: [anew], surplus, receipts: [] });
+  await openHoles(store.database, { stream, holes: [anew], surplus, unsealed: [] });
   await proof.cover(only, await proof.reach());
-  const verdict = { good: [range], bad: [], lastReceipt };
+  const verdict = { good: [range], bad: [], lastWrite };
   await setVerified(store.database, { stream, tables }, verdict);
   const verified = () => readVerified(store.database, stream);
   expect(without([range], await verified())).toEqual([anew]);
-  const later = await readLastReceipt(store.database, tables);
-  await setVerified(store.database, { stream, tables }, { ...verdict, lastReceipt: later });
+  const later = await readLastWrite(store.database, tables);
+  await setVerified(store.database, { stream, tables }, { ...verdict, lastWrite: later });
   expect(await verified()).toEqual([range]);
 });
 
@@ -193,16 +194,16 @@ test('what was emptied and read anew since the checks began is not verified by t
   const minute = { from: START + 120, to: START + 180 };
   await proof.readAgain(transfers, range);
   await proof.verify(transfers, range);
-  const lastReceipt = await readLastReceipt(store.database, tables);
+  const lastWrite = await readLastWrite(store.database, tables);
   const surplus = [{ table: jetton_transfers, span: minute }];
-  await openHoles(store.database, { stream, holes: [minute], surplus, receipts: [] });
+  await openHoles(store.database, { stream, holes: [minute], surplus, unsealed: [] });
   // The source says that nothing was there.
   await run(
     `update etl.coverage set covered = covered + '{[${minute.from},${minute.to})}' where dataset = 'jetton_transfers'`,
   );
-  await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastReceipt });
+  await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastWrite });
   expect(common(await readVerified(store.database, stream), [minute])).toEqual([]);
-  await openHoles(store.database, { stream, holes: [minute], surplus, receipts: [] });
+  await openHoles(store.database, { stream, holes: [minute], surplus, unsealed: [] });
   await proof.cover(transfers, await proof.reach());
   await proof.readAgain(transfers, range);
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
@@ -220,7 +221,7 @@ test('what was taken out since the checks began and read once since is not cross
     const isCheck = how?.isSnapshot === true;
     if (isChecked && !isCheck) {
       isChecked = false;
-      await openHoles(store.database, { stream, holes: [anew], surplus: [], receipts: [] });
+      await openHoles(store.database, { stream, holes: [anew], surplus: [], unsealed: [] });
       await proof.cover(transfers, await proof.reach());
     }
     isChecked = isCheck;
@@ -243,17 +244,17 @@ test('a trace is not proved whose transactions were taken out since the checks b
   );
   await proof.verify(chain, range);
   const tables = [traces, trace_edges];
-  const lastReceipt = await readLastReceipt(store.database, tables);
+  const lastWrite = await readLastWrite(store.database, tables);
   const holes = [{ from: trace!.began, to: trace!.began + 1 }];
   const own = { from: trace!.own, to: trace!.own + 1 };
   const stream = (dataset: string) => ({ dataset, scope: '', pass: 0 });
-  const opening = { stream: stream('transactions'), holes, surplus: [], receipts: [] };
+  const opening = { stream: stream('transactions'), holes, surplus: [], unsealed: [] };
   await openHoles(store.database, opening);
   expect(common(await certified('traces'), [own])).toEqual([]);
   await setVerified(
     store.database,
     { stream: stream('traces'), tables },
-    { good: [range], bad: [], lastReceipt },
+    { good: [range], bad: [], lastWrite },
   );
   expect(common(await certified('traces'), [own])).toEqual([]);
   await proof.cover(chain, await proof.reach());
@@ -264,11 +265,11 @@ test('an older program certifies nothing where a newer one has migrated the data
   const stream = streamOf(transfers[0]!);
   const tables = [jetton_transfers];
   await run(`update etl.coverage set verified = '{}' where dataset = 'jetton_transfers'`);
-  const lastReceipt = await readLastReceipt(store.database, tables);
+  const lastWrite = await readLastWrite(store.database, tables);
   await run(`insert into etl.migrations (hash, created_at) values ('newer', 0)`);
-  const certifying = setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastReceipt });
+  const certifying = setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastWrite });
   await expect(certifying).rejects.toThrow(WrongDatabaseError);
-  const reading = { first: stream, ranges: [range], ageSeconds: 0, tables, lastReceipt };
+  const reading = { first: stream, ranges: [range], ageSeconds: 0, tables, lastWrite };
   await expect(confirmDue(store.database, reading)).rejects.toThrow(WrongDatabaseError);
   await run(`delete from etl.migrations where hash = 'newer'`);
   expect(await certified('jetton_transfers')).toEqual([]);
@@ -340,7 +341,7 @@ describe('what comes into a verified second later', () => {
     expect(common(await certified('jetton_transfers'), [at(second)])).toEqual([]);
     expect(kindsOf(found, 'jetton_transfers')).toEqual(['second-reading: read_once']);
     await run(`delete from ton.jetton_transfers where transaction_hash = '${other!.hash}'`);
-    await resetReceipts(store.database, jetton_transfers, range);
+    await unseal(store.database, jetton_transfers, range);
     await proof.readAgain(transfers, range);
     await expectProved(proof, transfers, range);
   });
@@ -359,7 +360,7 @@ test('a row that may be wrong only because another is missing is not proved mean
   const { hash, second, between } = linked!;
   await expectProved(proof, chain, range);
   await run(`delete from ton.transactions where hash = '${between}'`);
-  await resetReceipts(store.database, transactions, range);
+  await unseal(store.database, transactions, range);
   await run(`update ton.transactions set prev_trans_lt = lt - 1, prev_trans_hash = hash, before_hash = hash
     where hash = '${hash}'`);
   const found = await proof.verify(chain, range);
@@ -369,7 +370,7 @@ test('a row that may be wrong only because another is missing is not proved mean
   await expectProved(proof, chain, range);
 });
 
-test('a reading confirms no minute in which a record left quarantine meanwhile', async () => {
+test('a reading confirms no second in which a record left quarantine meanwhile', async () => {
   const { name, job } = transfers[0]!;
   const stream = { dataset: name, scope: '', pass: 0 };
   const tables = Object.values(job.tables);
@@ -380,10 +381,10 @@ test('a reading confirms no minute in which a record left quarantine meanwhile',
   );
   const { hash, second } = gone!;
   await run(`delete from ton.jetton_transfers where transaction_hash = '${hash}'`);
-  await resetReceipts(store.database, jetton_transfers, range);
+  await unseal(store.database, jetton_transfers, range);
   await run(`update etl.coverage set covered = '{}' where pass = 1`);
   await run(`update etl.pages set committed_at = now() - interval '2 hours'`);
-  const lastReceipt = await readLastReceipt(store.database, tables);
+  const lastWrite = await readLastWrite(store.database, tables);
   const page = await fetch(
     `${simulator.url}/api/v3/jetton/transfers?start_utime=${second}&end_utime=${second}&limit=100`,
   );
@@ -399,12 +400,11 @@ test('a reading confirms no minute in which a record left quarantine meanwhile',
       ranges: [range],
       ageSeconds: 3600,
       tables,
-      lastReceipt: last,
+      lastWrite: last,
     });
-  const minute = { from: second - (second % 60), to: second - (second % 60) + 60 };
   expect(position).toBeDefined();
-  expect(without([range], await confirm(lastReceipt))).toEqual(common([range], [minute]));
-  expect(await confirm(await readLastReceipt(store.database, tables))).toEqual(common([range], [minute]));
+  expect(without([range], await confirm(lastWrite))).toEqual([at(second)]);
+  expect(await confirm(await readLastWrite(store.database, tables))).toEqual([at(second)]);
   await proof.readAgain(transfers, range);
   await expectProved(proof, transfers, range);
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { HOUR } from '../../src/range.ts';
 import { runChecks } from '../../src/verify/run/run-checks.ts';
 import { openNetworkProof } from '../support/verify.ts';
@@ -58,6 +58,6 @@ test('a row that is gone is missed also where the message that made it was sent 
   );
   expect(await lacking()).toEqual([]);
   await run(`delete from ton.jetton_transfers where transaction_hash = '${hash}'`);
-  await resetReceipts(store.database, jetton_transfers, range);
+  await unseal(store.database, jetton_transfers, range);
   expect(await lacking()).toEqual([hash]);
 });

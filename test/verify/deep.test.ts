@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { openHoles } from '../../src/db/coverage/reopen.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { compareRows, type RowSum } from '../../src/db/read/compare.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { addRows, isSameSum } from '../../src/verify/deep/added-rows.ts';
@@ -209,7 +209,7 @@ describe('a dataset without a checksum', () => {
     await run(`delete from ton.jetton_transfers where transaction_hash =
       (select transaction_hash from ton.jetton_transfers t where exists (select 1 from ton.jetton_transfers o
          where o.source_wallet = t.source_wallet and o.transaction_hash <> t.transaction_hash) limit 1)`);
-    await resetReceipts(store.database, jetton_transfers, range);
+    await unseal(store.database, jetton_transfers, range);
     const found = await proof.verify(datasets, range);
     expect(kinds(found)).toEqual(['cross-checks: 1 missing_row']);
     const { reports } = await proof.repair(datasets, range, found);
@@ -283,7 +283,7 @@ describe('a dataset without a checksum', () => {
     );
     const { hash, second } = transfer!;
     await run(`delete from ton.jetton_transfers where transaction_hash = '${hash}'`);
-    await resetReceipts(store.database, jetton_transfers, range);
+    await unseal(store.database, jetton_transfers, range);
     await run(`update etl.coverage set covered = '{}' where pass = 1`);
     await run(`update etl.pages set committed_at = now() - interval '2 hours'`);
     misfit = hash;
@@ -326,7 +326,7 @@ test('a quarantined record is known to be missing: no certificate, and no readin
   await run(`insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
     values ('transactions', '${gone!.hash}', to_timestamp(${gone!.now}), '[${gone!.now},${gone!.now + 1})', 'lt', 'is no number', '{}', '/x')`);
   const only = datasets.filter(({ name }) => name === 'transactions');
-  for (const table of Object.values(only[0]!.job.tables)) await resetReceipts(store.database, table, range);
+  for (const table of Object.values(only[0]!.job.tables)) await unseal(store.database, table, range);
   const found = (await proof.verify(only, range)).filter(({ dataset }) => dataset.name === 'transactions');
   expect(found[0]!.verified).toEqual([
     { from: range.from, to: gone!.now },
@@ -389,7 +389,7 @@ test('what a trace has shown to be wrong is known until that trace has been look
     stream: { dataset: 'traces', scope: '', pass: 0 },
     holes: [at(end)],
     surplus: [],
-    receipts: [],
+    unsealed: [],
   });
   // Other traces end in the transaction's own second.
   await compare(['traces'], at(own), false);

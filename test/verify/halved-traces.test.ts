@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { common } from '../../src/range.ts';
 import { expectProved, openNetworkProof } from '../support/verify.ts';
 
@@ -34,7 +34,7 @@ test('a trace that began before what is kept of transactions keeps its certifica
   await run(`delete from ton.transactions where utime < to_timestamp(${own})`);
   await run(`update etl.coverage set covered = covered - '{[0,${own})}', verified = verified - '{[0,${own})}'
     where dataset = 'transactions'`);
-  await resetReceipts(store.database, transactions, range);
+  await unseal(store.database, transactions, range);
   const found = await proof.verify(chain, { from: own, to: range.to });
   const outcomes = found
     .flatMap(({ findings }) => findings)

@@ -10,7 +10,7 @@ import type { Database, Session } from '../../src/db/connection/database.ts';
 import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
 import { block_parents } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { isAbort } from '../../src/errors.ts';
 import { common, type Range, without } from '../../src/range.ts';
 import type { Result } from '../../src/verify/check.ts';
@@ -110,7 +110,7 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
       select utime, workchain, shard, seqno, position from ton.block_parents
       where utime >= to_timestamp(${second + by}) and workchain = 0 order by 1, 2, 3, 4, 5 limit 1)`);
     for (const of of [actions, action_transactions, action_accounts, jetton_transfers, block_parents])
-      await resetReceipts(store.database, of, range);
+      await unseal(store.database, of, range);
     await proof.verify(
       all.filter(({ name }) => name === dataset),
       range,
@@ -126,7 +126,7 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
     await run(`insert into ton.${table} select * from public.kept_rows`);
     await run(`drop table public.kept_links, public.kept_rows`);
     for (const of of [actions, action_transactions, action_accounts, jetton_transfers, block_parents])
-      await resetReceipts(store.database, of, range);
+      await unseal(store.database, of, range);
     await proof.readAgain(all, range);
     await expectProved(proof, all, range);
   });
@@ -135,7 +135,7 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
 test('where what a check needs is read no more, nothing is certified without it', async () => {
   const second = await secondIn('actions');
   const holes = [{ from: second - 5, to: second + 5 }];
-  const opening = { stream: { dataset: 'traces', scope: '', pass: 0 }, holes, surplus: [], receipts: [] };
+  const opening = { stream: { dataset: 'traces', scope: '', pass: 0 }, holes, surplus: [], unsealed: [] };
   await openHoles(store.database, opening);
   const found = await proof.verify(
     all.filter(({ name }) => name === 'actions'),
@@ -198,7 +198,7 @@ describe('where hundreds of seconds are missing', () => {
   async function statementsOf(holes: readonly Range[], dataset: string): Promise<[number, Range[]]> {
     await run(`create table public.kept as select * from etl.coverage`);
     const stream = streamOf(all.find(({ name }) => name === dataset)!);
-    await openHoles(store.database, { stream, holes, surplus: [], receipts: [] });
+    await openHoles(store.database, { stream, holes, surplus: [], unsealed: [] });
     const { database, statements } = counting(store.database);
     const reports = await verifyRange({ ...proof.context, database }, all, range);
     const wrong = reports
@@ -230,7 +230,7 @@ describe('where hundreds of seconds are missing', () => {
     await run(`create table public.kept as select * from etl.coverage`);
     const holes = oddSeconds();
     const stream = { dataset: 'transactions', scope: '', pass: 0 };
-    await openHoles(store.database, { stream, holes, surplus: [], receipts: [] });
+    await openHoles(store.database, { stream, holes, surplus: [], unsealed: [] });
     const [hit] = await store.database.rows(
       sql.raw(`select hash, extract(epoch from utime)::int8 as second from ton.transactions
         where utime > to_timestamp(${range.from + 150}) and (extract(epoch from utime)::int8 - ${range.from}) % 2 = 0

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { common, spanOfSecond } from '../../src/range.ts';
@@ -67,8 +67,7 @@ const certified = () => readVerified(network.store.database, STREAM);
 /** Takes blocks away as if no answer had ever had them. */
 async function neverHad(condition: string): Promise<void> {
   for (const table of ['block_parents', 'blocks']) await run(`delete from ton.${table} t where ${condition}`);
-  for (const table of [blocks, block_parents])
-    await resetReceipts(network.store.database, table, network.range);
+  for (const table of [blocks, block_parents]) await unseal(network.store.database, table, network.range);
   await run(`update etl.coverage set verified = '{}'`);
 }
 

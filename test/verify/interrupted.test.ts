@@ -4,9 +4,6 @@ import * as z from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { common, type Range, spanOfSecond } from '../../src/range.ts';
-import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { openVanished } from '../../src/verify/vanished.ts';
-import { never } from '../support/crawl.ts';
 import { addWatch } from '../../src/db/cursors/watch-list.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
@@ -37,11 +34,10 @@ beforeAll(async () => {
   }));
   // A pool is found in what another one brings.
   for (let round = 0; round < 2; round += 1) await proof.readAgain(pools, range);
+  await expectProved(proof, pools, range);
 });
 afterAll(() => close());
 afterEach(() => expectProved(proof, pools, range));
-
-const run = (text: string) => store.database.run(sql.raw(text));
 
 const Event = z.object({ pool: z.string(), second: z.coerce.number() });
 
@@ -74,22 +70,6 @@ describe('an event of one pool that has vanished', () => {
     await proof.verify(pools, range);
     expect(await certified(lost)).toEqual([]);
     await proof.repair(pools, range, await proof.verify(pools, range));
-    await proof.readAgain(pools, range);
-  });
-
-  test('is missed also where the search for what has vanished has come to its end after another pool', async () => {
-    const lost = await loseEvent();
-    const { database } = store;
-    await run(`
-      create function public.fail() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
-      create trigger fail before update on etl.coverage for each row
-        when (new.dataset = 'nominator_pool_events' and new.scope = '${lost.pool}') execute function public.fail()`);
-    const context = { database, jobs: await loadJobs(), signal: never.finishing };
-    await expect(openVanished(context, 'nominator_pool_events', range)).rejects.toThrow();
-    await run('drop trigger fail on etl.coverage; drop function public.fail');
-    const found = await proof.verify(pools, range);
-    expect(await certified(lost)).toEqual([]);
-    await proof.repair(pools, range, found);
     await proof.readAgain(pools, range);
   });
 });

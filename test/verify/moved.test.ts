@@ -6,7 +6,7 @@ import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { common, formatTime, type Range } from '../../src/range.ts';
 import type { TestStore } from '../support/database/database.ts';
@@ -50,7 +50,7 @@ async function expectSeen(second: number, kind: string): Promise<void> {
   await expectProved(proof, chain, range);
 }
 
-// What came wrong from the source has receipts that agree with it.
+// What came wrong from the source was proved by nothing.
 test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes', async (by) => {
   const [moved] = await store.database.rows(
     sql`select trace_id as name, extract(epoch from utime)::int8 as own,
@@ -63,7 +63,7 @@ test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes
     await run(
       `update ton.${table} set utime = utime + interval '${by} seconds' where trace_id = '${moved!.name}'`,
     );
-  for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range);
+  for (const table of [traces, trace_edges]) await unseal(store.database, table, range);
   await run(`update etl.coverage set verified = '{}'`);
   const middle = Math.max(moved!.own, moved!.copied);
   await proof.verify(chain, { from: range.from, to: middle });
@@ -103,7 +103,7 @@ describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s
       await run(`update ton.${table} set utime = to_timestamp(${copied}) where trace_id = '${name}'`);
     for (const table of [traces, trace_edges])
       for (const second of [own, copied])
-        await resetReceipts(store.database, table, { from: second, to: second + 1 });
+        await unseal(store.database, table, { from: second, to: second + 1 });
     const found = await proof.verify(chain, range);
     expect(common(await certified('traces'), [{ from: own, to: own + 1 }])).toEqual([]);
     await proof.repair(chain, range, found);
@@ -120,7 +120,7 @@ test('a repair of the second to which a trace was moved brings it back where it 
   );
   const { name, own } = moved!;
   await run(`update ton.traces set utime = utime + interval '90 seconds' where trace_id = '${name}'`);
-  for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range);
+  for (const table of [traces, trace_edges]) await unseal(store.database, table, range);
   const later = { from: own + 60, to: range.to };
   await proof.repair(chain, later, await proof.verify(chain, later));
   await expectProved(proof, chain, range);
@@ -134,7 +134,7 @@ test('a tick of the chain is found under another account, though it is the only 
   );
   const { hash, second } = tick!;
   await run(`update ton.transactions set account = '-1:${'1'.repeat(64)}' where hash = '${hash}'`);
-  await resetReceipts(store.database, transactions, range);
+  await unseal(store.database, transactions, range);
   await expectSeen(second, 'state-chain: other_account');
 });
 
@@ -148,6 +148,6 @@ test("a message from outside the chain is found where it is said to be what anot
   );
   const { hash, second, sender } = message!;
   await run(`update ton.messages set out_msg_tx_hash = '${sender}' where hash = '${hash}'`);
-  await resetReceipts(store.database, messages, range);
+  await unseal(store.database, messages, range);
   await expectSeen(second, 'messages: unsent_message');
 });

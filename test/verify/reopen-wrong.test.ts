@@ -36,7 +36,7 @@ test('a wrong row goes only with the coverage of its second', async () => {
       stream: STREAM,
       holes: [{ from: end, to: end + 1 }],
       surplus: [],
-      receipts: [],
+      unsealed: [],
       wrong: [{ name: 'transactions', table: transactions, owner: 'transactions' }],
     });
   const isStored = () => store.database.run(sql`select from ton.transactions where hash = ${hash}`);

@@ -5,15 +5,15 @@ import { printReports } from '../../src/commands/verify-command.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 
 import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { common, lengthOf, type Range, union, without } from '../../src/range.ts';
+import { common, lengthOf, type Range, union, without, spanOfSecond } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { messages } from '../../src/db/schema/ton/messages.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import type { Result, CheckStep } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
-import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
-import { piecesOf } from '../../src/verify/run/pieces.ts';
+import { countRows } from '../../src/db/read/table-rows.ts';
+import { piecesOf } from '../../src/verify/checks/messages.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
@@ -128,19 +128,19 @@ function rowsByTable(): Promise<{ name: string; rows: number }[]> {
 
 test('many rows are checked in pieces that fit into memory, cut at whole minutes', async () => {
   const most = 300;
-  const pieces = await piecesOf(store.database, transactions, range, most);
+  const pieces = await piecesOf(store.database, range, most);
   expect(union(...pieces.map((piece) => [piece]))).toEqual([range]);
   expect(lengthOf(pieces)).toBe(lengthOf([range]));
   for (const piece of pieces) {
-    const rows = rowsOf(await holdRows(store.database, transactions, piece));
+    const rows = await countRows(store.database, messages, piece);
     expect(rows <= most || lengthOf([piece]) <= 60).toBe(true);
     expect(piece.from === range.from || piece.from % 60 === 0).toBe(true);
   }
   expect(pieces.length).toBeGreaterThan(3);
-  expect(await piecesOf(store.database, transactions, range)).toEqual([range]);
+  expect(await piecesOf(store.database, range)).toEqual([range]);
 });
 
-describe('what a bad answer left, so that the receipts agree', () => {
+describe('what a bad answer left, that nothing has proved', () => {
   const Block = z.object({ shard: z.string(), seqno: z.number(), second: z.coerce.number() });
   const certified = () => readVerified(store.database, { dataset: 'blocks', scope: '', pass: 0 });
 
@@ -157,7 +157,7 @@ describe('what a bad answer left, so that the receipts agree', () => {
     await store.database.run(sql`insert into ton.block_parents
         (utime, workchain, shard, seqno, position, parent_workchain, parent_shard, parent_seqno)
       select to_timestamp(m.second), m.workchain, m.shard, m.seqno, 0, m.workchain, m.parent, m.seqno - 1 from ${given}`);
-    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    for (const table of [blocks, block_parents]) await unseal(store.database, table, range);
     await run(`update etl.coverage set verified = '{}'`);
   }
 
@@ -198,7 +198,7 @@ describe('what a bad answer left, so that the receipts agree', () => {
       expect(
         await run(`delete from ton.${table} where (workchain, shard, seqno) = (0, '${shard}', ${seqno})`),
       ).toBeGreaterThan(0);
-    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    for (const table of [blocks, block_parents]) await unseal(store.database, table, range);
     await run(`update etl.coverage set verified = '{}'`);
     const found = await proof.verify(datasets, range);
     expect(kinds(of(found, 'blocks'))).toContain('blocks: missing_block');
@@ -250,25 +250,6 @@ test('a missing transaction is no reason to believe a wrong link elsewhere', asy
 
 describe('what a check did not see', () => {
   const transactionsCheck = { dataset: 'transactions', scope: '' };
-
-  test('it does not prove: it says how many rows it held, and of how many', async () => {
-    const stored = rowsOf(await holdRows(store.database, transactions, range));
-    const half = { from: range.from, to: range.from + 300 };
-    const { findings } = await runStep({ database: store.database, stop: never }, transactionsCheck, {
-      check: 'half',
-      stretch: range,
-      run: (look) =>
-        look(async (session) => {
-          const held = await holdRows(session, transactions, half);
-          return { findings: [], rows: rowsOf(held), held: [held] };
-        }),
-    });
-    expect(findings).toMatchObject([{ check: 'half', kind: 'rows_not_held', outcome: 'doubt' }]);
-    const [, held, owed] = /^held (\d+) of (\d+) rows of transactions, from 20/.exec(findings[0]!.example)!;
-    expect(Number(held)).toBeLessThan(Number(owed));
-    expect(Number(owed)).toBeLessThan(stored);
-    expect(findings[0]!.spans.at(-1)?.to).toBe(range.to);
-  });
 
   test('a warning of the database fails it, with its text', async () => {
     await run(`create function etl.warn() returns int language plpgsql as
@@ -323,9 +304,14 @@ describe('what a check did not see', () => {
     );
     await run(`alter table ton.transactions detach partition ${part!.name}`);
     const found = await proof.verify(datasets, range);
-    expect(of(found, 'transactions').verified).toEqual([]);
-    expect(kinds(of(found, 'transactions'))).toContain('receipts: vanished_rows_of_transactions');
+    expect(kinds(of(found, 'transactions'))).toContain('seal: vanished_rows_of_transactions');
     await run(`alter table ton.transactions attach partition ${part!.name} ${part!.bounds}`);
+    const held = await store.database.rows(
+      sql`select distinct extract(epoch from utime)::int8 as second from ton.transactions`,
+      z.object({ second: z.coerce.number().transform(spanOfSecond) }),
+    );
+    const seconds = union(held.map(({ second }) => second));
+    expect(common(of(found, 'transactions').verified, seconds)).toEqual([]);
     for (const { verified } of await proof.verify(datasets, range)) expect(verified).toEqual([range]);
   });
 });

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { common, type Range } from '../../src/range.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
@@ -50,7 +50,7 @@ describe('a source that answers something else than it was asked, where verifica
     const { name, second } = block!;
     for (const table of ['blocks', 'block_parents'])
       await run(`delete from ton.${table} where concat_ws(' ', workchain, shard, seqno) = '${name}'`);
-    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    for (const table of [blocks, block_parents]) await unseal(store.database, table, range);
     await run(`update etl.coverage set verified = '{}' where dataset = 'blocks'`);
     return second;
   }

@@ -22,10 +22,12 @@ import { measureWriting } from './measures/writing.ts';
  * database, as at-scale/main.ts says, `year` how soon a year of each report by day is there, `indexes` what other indexes
  * would cost and bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a
  * crawl, `latency` how much of the allowed rate is used where the source is slow, `short` a short range beside a script,
- * `stages` the client's work on a page.
+ * `stages` the client's work on a page, `writing` the commits alone, `crawl` a crawl alone.
  */
 
 const PAGES = 100;
+/** Of a measure that is made alone: others use the machine, too. */
+const ROUNDS = 3;
 const CORES = 2;
 const million = process.argv.includes('--million');
 const network = million ? 1_000_000 : 120_000;
@@ -44,9 +46,9 @@ function spanOf({ start, duration }: ReturnType<typeof busyNetworkOf>): Range {
 async function measureCrawl(
   api: string,
   server: BenchServer,
-  { limit, span }: { readonly limit: number; readonly span: Range },
+  { limit, span, name = 'crawl' }: { readonly limit: number; readonly span: Range; readonly name?: string },
 ): Promise<void> {
-  const store = await server.create('crawl', SPAN);
+  const store = await server.create(name, SPAN);
   const order: CrawlOrder = { database: store.url, api, range: span };
   const before = await server.cpuSeconds();
   const report = await crawlApart(order);
@@ -153,6 +155,21 @@ async function withServer(work: (server: BenchServer) => Promise<void>): Promise
   }
 }
 
+/** With a served network and a server of Postgres. */
+async function withNetwork(
+  work: (api: string, server: BenchServer, span: Range) => Promise<unknown>,
+): Promise<void> {
+  const options = busyNetworkOf(network);
+  const api = await serveNetwork(options);
+  try {
+    await withServer(async (server) => {
+      await work(api.url, server, spanOf(options));
+    });
+  } finally {
+    await api.stop();
+  }
+}
+
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
 else if (process.argv[2] === 'network') await import('./at-scale/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
@@ -161,5 +178,11 @@ else if (process.argv[2] === 'lake') await measureLake(tell, network);
 else if (process.argv[2] === 'year') await measureYear(tell);
 else if (process.argv[2] === 'stages') await measureStages(tell);
 else if (process.argv[2] === 'verify') await withServer(measureVerification);
+else if (process.argv[2] === 'writing') await withNetwork((api, server) => measureWriting(tell, api, server));
+else if (process.argv[2] === 'crawl')
+  await withNetwork(async (api, server, span) => {
+    for (let round = 1; round <= ROUNDS; round += 1)
+      await measureCrawl(api, server, { limit: 1, span, name: `crawl${round}` });
+  });
 else if (process.argv[2] === 'short') await withServer((server) => measureShortRange(tell, server));
 else await measureAll();

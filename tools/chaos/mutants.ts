@@ -174,8 +174,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/write/rows/insert',
-        find: 'replaced === undefined ? nothing(target) : clearOthers(session, target, replaced),',
-        instead: 'nothing(target),',
+        find: 'clearOthers(session, target, replaced)',
+        instead: 'Promise.resolve({ target, seconds: null })',
       },
     ],
     faults: { reclassify: { probability: 0.6, seconds: 60 } },

@@ -14,7 +14,7 @@ export interface Injection {
   tamper(endpoint: Endpoint, records: Json[]): Json[];
   /**
    * Blocks that are to be lost: the crawl itself notices most that a response lacks, so that what a page does not join is
-   * read again; taken out behind its back, without a trace in the receipts, only verification can miss them.
+   * read again; taken out behind its back, without a note of it, only verification can miss them.
    */
   readonly lost?: (block: Block) => boolean;
 }

@@ -151,18 +151,13 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: kind('/api/v3/transactions: hash of one character'),
   },
   {
-    name: 'receipts not asked',
-    what: 'what the commits counted is not held against what is stored',
+    name: 'seal not asked',
+    what: 'what was proved is not held against what is stored',
     edits: [
       {
         module: 'verify/every-check',
-        find: 'return [quarantine, receipts, ',
+        find: 'return [quarantine, sealCheck, ',
         instead: 'return [quarantine, ',
-      },
-      {
-        module: 'verify/run/run-step',
-        find: 'if (found === undefined)',
-        instead: 'if (stretch !== undefined)',
       },
     ],
     caughtBy: cells('validator_events row deleted'),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/rows/target.ts';
-import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { unseal } from '../../src/db/write/seals.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { formatRange, type Range } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
@@ -157,7 +157,7 @@ async function loseBlocks({ store, simulator }: Run, range: Range, lost: NonNull
       await store.database.run(sql`delete from ${targetOf(table).into}
         where workchain = ${workchain} and shard = ${shard} and seqno = ${seqno}`);
     }
-    await resetReceipts(store.database, table, range);
+    await unseal(store.database, table, range);
   }
 }
 

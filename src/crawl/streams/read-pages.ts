@@ -1,7 +1,6 @@
 import type { Flight } from '../../budget/flight.ts';
-import { freshBehind, type Fresh } from '../../dataset/fresh.ts';
-import { freshOf } from '../../db/coverage/fresh-range.ts';
 import { commitPage, type PageCommit } from '../../db/write/commit.ts';
+import { isEmpty } from '../../db/write/rows/copy-direct.ts';
 import { cutLease, type Lease } from '../../db/coordination/leases.ts';
 import { recordFailure } from '../../db/coverage/failures.ts';
 import type { Refusal } from '../../db/coverage/refused.ts';
@@ -58,8 +57,8 @@ interface LeaseProgress {
   readonly held: Lease;
   /** Where the next page begins; undefined where the lease is read. */
   readonly cursor: unknown;
-  /** Which of its records are new; undefined where none is known to be. */
-  readonly fresh: Fresh | undefined;
+  /** Rows of later seconds are new; undefined if none is known to be. */
+  readonly newAfter: number | undefined;
   /** Pages of a second that is written as a whole, and is not whole yet. */
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
@@ -81,7 +80,7 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
-    fresh: await freshOfLease(context, reading),
+    newAfter: await newAfterOf(context, reading),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
     passed: { all: 0, inRow: 0 },
@@ -100,17 +99,14 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
 }
 
 /**
- * Of history alone: pages of the tail are small. Nor of what is read again, or written as whole seconds, or read for one pool
- * beside the rows of others.
+ * Only for history: pages of the tail are small. Nor for what is read again, or written as whole seconds, or read for one
+ * pool beside the rows of others.
  */
-async function freshOfLease(
-  { database }: CrawlContext,
-  assignment: LeaseReading,
-): Promise<Fresh | undefined> {
+async function newAfterOf({ database }: CrawlContext, assignment: LeaseReading): Promise<number | undefined> {
   const { dataset, lease, priority } = assignment;
   const { stream, span } = lease;
   if (priority !== 'backfill' || stream.scope !== '' || needsWholeSeconds(assignment)) return undefined;
-  return freshOf(database, { dataset: dataset.name, tables: dataset.job.tables, span });
+  return (await isEmpty(database, Object.values(dataset.job.tables), span)) ? span.from : undefined;
 }
 
 /** Reads a page; one that the server does not serve, though it serves others, is asked for in smaller parts. */
@@ -163,7 +159,7 @@ function goOnIn(
     ...progress,
     cursor: from < to ? dataset.job.paginator.start(part, !isBehind) : undefined,
     // What was written of the first second comes again.
-    fresh: undefined,
+    newAfter: undefined,
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(part),
     doubt: isBehind ? undefined : { until, to: end },
@@ -255,13 +251,14 @@ async function commitAndAdvance(
   progress: LeaseProgress,
   page: FetchedPage,
 ): Promise<LeaseProgress> {
-  const { held, fresh, waiting, read, passed } = progress;
+  const { held, newAfter, waiting, read, passed } = progress;
   const { step } = page.value;
   const began = context.clock.monotonic();
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
-  const wereNew = isWritten && (await write(context, assignment.network, toCommit(assignment, held, pages)));
+  const commit = { ...toCommit(assignment, held, pages), newAfter };
+  const wereNew = isWritten && (await write(context, assignment.network, commit));
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const records = page.value.reading.positions.length;
@@ -269,9 +266,8 @@ async function commitAndAdvance(
     ...progress,
     held: left,
     cursor: step.cursor,
-    fresh: wereNew
-      ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.brought)
-      : undefined,
+    // The next page begins with the second in which this one ends.
+    newAfter: wereNew ? lastSecondOf(page, held.span) : undefined,
     waiting: isWritten ? [] : pages,
     passed: records > 0 ? { ...passed, inRow: 0 } : passed,
     read: {
@@ -281,6 +277,11 @@ async function commitAndAdvance(
     },
   };
   return done === undefined && step.cursor !== undefined ? next : await goOn(context, assignment, next);
+}
+
+/** The last second of a span of which a page has a row. */
+function lastSecondOf({ value }: FetchedPage, { from, to }: Range): number {
+  return value.reading.positions.reduce((last, { utime }) => Math.max(last, Math.min(utime, to)), from);
 }
 
 /** What comes behind seconds that are done. */
@@ -333,7 +334,7 @@ async function shorten(
 async function fetchPage(
   { api, lts, threads, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: LeaseReading,
-  { held, cursor, fresh, trust, doubt, passed }: LeaseProgress,
+  { held, cursor, trust, doubt, passed }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
@@ -341,7 +342,6 @@ async function fetchPage(
   const { stream } = lease;
   const toWrite = {
     span: needsWholeSeconds({ dataset, stream }) ? undefined : held.span,
-    fresh,
     threads,
   };
   try {
@@ -361,9 +361,9 @@ async function fetchPage(
       },
     );
     pageSize.arrived();
-    const { reading, step, content, brought } = page.value;
+    const { reading, step, content } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
-    return { ...page, value: { reading, step, ...(content && { content }), ...(brought && { brought }) } };
+    return { ...page, value: { reading, step, ...(content && { content }) } };
   } catch (error) {
     const { limit } = dataset.job.paginator.request(cursor, size);
     if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;

@@ -1,6 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Stats } from '../../api/stats.ts';
-import type { Dataset } from '../../dataset/dataset.ts';
 import type { PageEvent } from '../../crawl/crawl-context.ts';
 import { version } from '../../package.ts';
 import { PRIORITIES } from '../../budget/priority.ts';
@@ -19,31 +18,20 @@ const MISNAMED = ['handles', 'requests', 'resources'] as const;
 export interface Metrics {
   /** Counts a page that was committed. */
   onPage(event: PageEvent): void;
-  /** Counts seconds of a dataset whose rows somebody deleted. */
-  readonly onDeleted: (dataset: string, seconds: number) => void;
   /** The text that Prometheus reads. Undefined: the database is away, and what only it knows is left out. */
   render(snapshot: Snapshot | undefined): Promise<string>;
   readonly contentType: string;
 }
 
 /** Each help text says what a high value means and where to look next. */
-export function createMetrics(stats: Stats, datasets: readonly Pick<Dataset, 'name'>[] = []): Metrics {
+export function createMetrics(stats: Stats): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'toncenter_etl_' });
   for (const name of MISNAMED) registry.removeSingleMetric(`toncenter_etl_nodejs_active_${name}_total`);
   const pages = pageMetrics(registry);
   countRequests(registry, stats);
   const state = stateMetrics(registry);
-  const deleted = new Counter({
-    name: 'toncenter_etl_deleted_seconds_total',
-    registers: [registry],
-    labelNames: ['dataset'] as const,
-    help: 'Seconds of chain time whose rows somebody deleted while this process ran; what retention drops is not counted. High means that somebody else writes to the tables: look at the log for "rows were deleted".',
-  });
-  // A rate needs a value from before the first deletion.
-  for (const { name } of datasets) deleted.inc({ dataset: name }, 0);
   return {
-    onDeleted: (dataset, seconds) => deleted.inc({ dataset }, seconds),
     contentType: registry.contentType,
     onPage: ({ dataset, records, bytes, ms }) => {
       pages.rows.inc({ dataset }, records);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { ZodType } from 'zod';
 import { giveMemory, takeMemory } from '../../spare-memory.ts';
 import { asText, type Strings } from '../strings.ts';
@@ -132,13 +131,6 @@ export function scalarAt(page: Page, start: number, end: number): unknown {
 /** True of a view of what a schema takes as it is. */
 export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is Rec {
   return record instanceof View && record.$schema === schema;
-}
-
-/** A digest of a record as it came; undefined for one that was parsed. */
-export function digestOf(record: unknown): string | undefined {
-  if (!(record instanceof View)) return undefined;
-  const { start, end } = placeOf(record);
-  return createHash('sha256').update(record.$page.bytes.subarray(start, end)).digest('base64');
 }
 
 /** A record as it came, with strings that are text. */

@@ -124,7 +124,7 @@ export function isNotTried(error: unknown): boolean {
 /** A row with that key is there, or COPY does not go together with the table, such as where it has row security. */
 const NOT_NEW = sqlstates(SQLSTATE.uniqueViolation, SQLSTATE.featureNotSupported);
 
-/** True where a table did not take rows as new ones: one is stored, or the table wants to look at each. */
+/** True if a table did not take rows as new ones: one is stored, or the table wants to look at each. */
 export function isNotTakenAsNew(error: unknown): boolean {
   return error instanceof DatabaseError && NOT_NEW.test(codeOf(error.cause) ?? '');
 }

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { type Range, without } from '../../range.ts';
 import type { Database } from '../connection/database.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { writtenSince } from '../write/receipt-ledger.ts';
-import { lockTables } from '../write/rows/lock-tables.ts';
+import { writtenSince } from '../write/writes.ts';
+import { lockTables } from '../write/rows/target.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { addCoverage, readDue, type Stream } from './coverage.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
@@ -19,20 +19,20 @@ interface SecondReading {
   readonly ageSeconds: number;
   /** Tables whose rows were compared. */
   readonly tables: readonly object[];
-  /** The last receipt before the reading began, by `readLastReceipt`. */
-  readonly lastReceipt: number;
+  /** The last write before the reading began, by `readLastWrite`. */
+  readonly lastWrite: number;
 }
 
 const Written = z.object({ spans: spansOfRow });
 
 /**
- * Counts ranges as read a second time: those that are due. Not the minutes in which anybody has written a row since the
+ * Counts ranges as read a second time: those that are due. Not the seconds in which anybody has written a row since the
  * reading began, such as a record out of quarantine: it has not seen that row.
  * @returns what is confirmed by it
  * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
-  const { first, ranges, ageSeconds, lastReceipt } = reading;
+  const { first, ranges, ageSeconds, lastWrite } = reading;
   const targets = reading.tables.map(targetOf);
   return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
@@ -42,7 +42,7 @@ export function confirmDue(database: Database, reading: SecondReading): Promise<
       select 1 from ${coverage} where ${coverage.dataset} = ${first.dataset} and ${coverage.scope} = ${first.scope}
       order by ${coverage.pass} desc for update`);
     const [written] = await session.rows(
-      sql`select ${writtenSince(targets, ranges, lastReceipt)}::text as spans`,
+      sql`select ${writtenSince(targets, lastWrite)}::text as spans`,
       Written,
     );
     const confirmed: Range[] = [];

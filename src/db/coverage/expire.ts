@@ -1,5 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { ownTablesOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../schema/owners.ts';
 import type { Database } from '../connection/database.ts';
 import { periodOf, type PartitionSize } from '../write/partitions.ts';
 import { dropPartition, findExpired, raiseFloor, type Expired, type Kept } from './retention.ts';

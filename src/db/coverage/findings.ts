@@ -8,7 +8,7 @@ import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../con
 import { coverage } from '../schema/etl/coverage.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
-import { columnsIn, DEEP, RECEIPTS, type WrongRow } from './found-row.ts';
+import { columnsIn, DEEP, SEAL, type WrongRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
 import { ofStream } from './of-stream.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
@@ -172,17 +172,17 @@ export async function expireFindings(session: Session, dataset: string, floor: n
 }
 
 /**
- * Keeps what receipts have shown of minutes in which they are about to be set anew, where not all of it is read again at
- * once: another pool's seconds, or others of the minute. No check of stored rows would find it any more. From now on it
+ * Keeps what a seal has shown of seconds in which it is about to be broken, if they are not read again at once: those of
+ * another pool. No check of stored rows would find it any more. From now on it
  * is the comparison with the source that settles it.
  */
-export async function outliveReceipts(session: Session, table: string, minutes: Range): Promise<void> {
+export async function outliveSeal(session: Session, table: string, range: Range): Promise<void> {
   const { dataset, scope, span, found_in, found_at, check_name, table_name } = findings;
   const place = sql`${bare(dataset, scope, found_in, found_at)}, ${NAME}`;
   await session.run(sql`
     with known as (
       delete from ${findings} using ${coverage}
-      where ${check_name} = ${RECEIPTS} and ${table_name} = ${table} and ${span} && ${rangeParam(minutes)}
+      where ${check_name} = ${SEAL} and ${table_name} = ${table} and ${span} && ${rangeParam(range)}
         and ${ofStream(coverage, { dataset: sql`${found_in}`, scope: sql`${scope}`, pass: 0 })} and ${coverage.covered} && ${span}
       returning ${findings}.*, int8multirange(${span}) * ${coverage.covered} as spans)
     insert into ${findings} (${place}, ${bare(span, check_name)})

@@ -3,8 +3,8 @@ import type { Range } from '../../range.ts';
 /** Name of the check that compares stored rows with the source. */
 export const DEEP = 'deep';
 
-/** Name of the check that holds what is stored against the receipts. */
-export const RECEIPTS = 'receipts';
+/** Name of the check that holds what is stored against what was proved. */
+export const SEAL = 'seal';
 
 const COLUMNS = ': ';
 

@@ -5,9 +5,8 @@ import type { WrongRow } from './found-row.ts';
 import { spanOfSecond, type Range } from '../../range.ts';
 import { bare, multirangeParam } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { receipts } from '../schema/etl/verification.ts';
+import { writes } from '../schema/etl/verification.ts';
 import { LONGEST_TRACE } from '../longest-trace.ts';
-import { RECEIPT_SECONDS } from '../write/receipts.ts';
 
 const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.number() });
 
@@ -73,16 +72,17 @@ export async function withdrawTraces(session: Session, seconds: readonly Range[]
     );
 }
 
-/** `found`: what stands behind `from`, with the ends of traces as `e`. A receipt of no row tells checks under way. */
+/** `found`: what stands behind `from`, with the ends of traces as `e`. A note tells checks under way. */
 async function withdraw(session: Session, found: SQL): Promise<void> {
   const { dataset, pass, verified, updated_at } = coverage;
   await session.run(sql`
     with ends as materialized (select distinct extract(epoch from e.utime)::int8 as second from ${found}),
-    marked as (
-      insert into ${receipts} (${bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys)})
-      select distinct 'traces', second / ${sql.raw(String(RECEIPT_SECONDS))}, 0, 0 from ends)
+    spans as materialized (
+      select range_agg(int8range(second, second + 1)) as spans from ends having count(*) > 0),
+    noted as (
+      insert into ${writes} (${bare(writes.table_name, writes.seconds)}) select 'traces', spans from spans)
     update ${coverage} set ${bare(verified)} = ${verified} - n.spans, ${bare(updated_at)} = default
-    from (select range_agg(int8range(second, second + 1)) as spans from ends) n
+    from spans n
     where ${dataset} = 'traces' and ${pass} = 0 and ${verified} && n.spans`);
 }
 

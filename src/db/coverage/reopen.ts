@@ -2,23 +2,22 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { formatTime, stretchesOf, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
-import { outliveReceipts } from './findings.ts';
+import { outliveSeal } from './findings.ts';
 import { DEEP } from './found-row.ts';
 import { withdrawTraces } from './held-by-traces.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { lockTables } from '../write/rows/lock-tables.ts';
+import { lockTables } from '../write/rows/target.ts';
 import { targetOf } from '../write/rows/target.ts';
-import { unverify } from '../write/rows/unverify.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
-import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
-import { isAsReceipts, resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
+import { unseal } from '../write/seals.ts';
+import { noteWrites, removeRows, unverify } from '../write/writes.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { traces } from '../schema/ton/traces.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { during } from '../connection/seconds.ts';
 import { identifiers, multirangeParam } from '../connection/sql.ts';
-import { same } from '../write/rows/supersede.ts';
+import { same } from '../write/rows/insert.ts';
 import { expiredOf, holdFloors } from './floors.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
@@ -28,8 +27,8 @@ interface HolesToOpen {
   readonly holes: readonly Range[];
   /** Seconds of a table that hold rows which the source does not know: they are removed. */
   readonly surplus: readonly Doubtful[];
-  /** Seconds of a table whose receipts do not agree with it: what is there now is taken for what must be there. */
-  readonly receipts: readonly Doubtful[];
+  /** Seconds of a table whose rows are not those of the seal, which is broken: what is read again counts. */
+  readonly unsealed: readonly Doubtful[];
   /** Tables whose rows with a finding are removed: another reading brings them back as the source has them. */
   readonly wrong?: readonly WrongTable[];
 }
@@ -86,12 +85,12 @@ async function takeOut(session: Session, openings: readonly HolesToOpen[]): Prom
     await subtractCoverage(session, { ...stream, pass: 0 }, holes);
     if (isOfTransactions(opening)) await withdrawTraces(session, holes);
   }
-  for (const { table, span } of surplus) await removeRows(session, table, span);
+  for (const { table, span } of surplus) await emptySeconds(session, table, span);
   for (const opening of openings)
     for (const table of opening.wrong ?? []) await removeWrong(session, opening, table);
-  for (const { table, span } of [...openings.flatMap(({ receipts }) => receipts), ...surplus]) {
-    await outliveReceipts(session, targetOf(table).name, wholeMinutes(span));
-    await resetReceipts(session, table, span);
+  for (const { table, span } of [...openings.flatMap(({ unsealed }) => unsealed), ...surplus]) {
+    await outliveSeal(session, targetOf(table).name, span);
+    await unseal(session, table, span);
   }
 }
 
@@ -100,12 +99,11 @@ function isOfTransactions({ stream }: HolesToOpen): boolean {
   return stream.dataset === 'transactions';
 }
 
-async function removeRows(session: Session, table: object, { from, to }: Range): Promise<void> {
+async function emptySeconds(session: Session, table: object, { from, to }: Range): Promise<void> {
   const target = targetOf(table);
-  await session.run(sql`
-    with gone as (
-      delete from ${target.into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)} returning utime)
-    ${unverify(target, sql`gone`)}`);
+  const deletion = sql`delete from ${target.into} t where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}`;
+  await noteWrites(session, [{ target, seconds: [{ from, to }] }]);
+  await unverify(session, [await removeRows(session, target, deletion)]);
 }
 
 /**
@@ -126,18 +124,15 @@ async function removeWrong(
       : sql`${findings.found_in} = ${stream.dataset} and not exists (
           select from ${coverage} where ${coverage.dataset} = ${owner} and ${coverage.pass} = 0
             and ${coverage.covered} @> lower(${findings.row_span}))`;
-  await session.run(sql`
-    with named as (
-      select distinct ${findings.row_key} as key, lower(${findings.row_span}) as second from ${findings}
-      where ${findings.dataset} = ${stream.dataset} and ${findings.scope} = ${stream.scope}
-        and ${findings.check_name} = ${DEEP} and ${findings.table_name} = ${name} and ${findings.row_key} <> ''
-        and ${findings.span} && ${multirangeParam(holes)} and ${isBroughtBack}),
-    gone as (
-      delete from ${target.into} t using named n
-      where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.key
-      returning ${receiptColumns(target, sql`t`)}),
-    unverified as (${unverify(target, sql`gone`)})
-    ${leaveReceipt(target, sql`gone`, 'removed')}`);
+  const named = sql`
+    select distinct ${findings.row_key} as key, lower(${findings.row_span}) as second from ${findings}
+    where ${findings.dataset} = ${stream.dataset} and ${findings.scope} = ${stream.scope}
+      and ${findings.check_name} = ${DEEP} and ${findings.table_name} = ${name} and ${findings.row_key} <> ''
+      and ${findings.span} && ${multirangeParam(holes)} and ${isBroughtBack}`;
+  const deletion = sql`
+    delete from ${target.into} t using (${named}) n
+    where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.key`;
+  await unverify(session, [await removeRows(session, target, deletion)]);
 }
 
 const Copy = z.object({ id: z.string(), second: z.coerce.number() });
@@ -183,7 +178,7 @@ export function findCopies(
   );
 }
 
-/** Removes rows that the source does not have. They are taken off the receipts only where these count them. */
+/** Removes rows that the source does not have. */
 export function dropCopies(
   database: Database,
   table: object,
@@ -194,17 +189,9 @@ export function dropCopies(
   return writeTransaction(database, async (session) => {
     await lockTables(session, [target], 'shared');
     for (const { id, second } of copies) {
-      const minute = wholeMinutes({ from: second, to: second + 1 });
-      const receipt = (await isAsReceipts(session, table, minute))
-        ? leaveReceipt(target, sql`gone`, 'removed')
-        : sql`select 1`;
-      await session.run(sql`
-        with gone as (
-          delete from ${target.into} t
-          where t.utime = to_timestamp(${second}::float8) and ${nameOf('t')} = ${id}
-          returning ${receiptColumns(target, sql`t`)}),
-        unverified as (${unverify(target, sql`gone`)})
-        ${receipt}`);
+      const deletion = sql`
+        delete from ${target.into} t where t.utime = to_timestamp(${second}::float8) and ${nameOf('t')} = ${id}`;
+      await unverify(session, [await removeRows(session, target, deletion)]);
     }
   });
 }

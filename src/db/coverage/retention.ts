@@ -7,11 +7,12 @@ import { endStrayCopies } from '../coordination/copying.ts';
 import { coverage, leases, refused, wanted } from '../schema/etl/coverage.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { quarantine } from '../schema/etl/quarantine.ts';
-import { holes, receipts } from '../schema/etl/verification.ts';
+import { holes } from '../schema/etl/verification.ts';
 import { keepSetting } from '../settings.ts';
 import { holdFloors, readFloors } from './floors.ts';
 import { isAttached } from '../write/partitions.ts';
-import { isWithin, wholeMinutes } from '../write/receipt-ledger.ts';
+import { dropSeals } from '../write/seals.ts';
+import { isWrittenSince } from '../write/writes.ts';
 import type { Range } from '../../range.ts';
 import { DatabaseConflictError } from '../../errors.ts';
 import { takeOutOfCoverage } from './coverage.ts';
@@ -25,8 +26,8 @@ export interface Kept {
   readonly floor: number;
   /** The lake that was proved to have what lies below the floor. */
   readonly lake?: string;
-  /** The last receipt before that was proved: rows that were written later, the lake has not. */
-  readonly lastReceipt?: number;
+  /** The last write before that was proved: rows that were written later, the lake has not. */
+  readonly lastWrite?: number;
 }
 
 const Partition = z.object({
@@ -84,12 +85,10 @@ async function requireProved(
   session: Session,
   table: string,
   span: Range,
-  { lastReceipt }: Pick<Kept, 'lastReceipt'>,
+  { lastWrite }: Pick<Kept, 'lastWrite'>,
 ): Promise<void> {
-  if (lastReceipt === undefined) return;
-  const isLater = sql`${isWithin(table, wholeMinutes(span))} and ${receipts.id} > ${lastReceipt}`;
-  const written = await session.run(sql`select 1 from ${receipts} where ${isLater} limit 1`);
-  if (written > 0)
+  if (lastWrite === undefined) return;
+  if (await isWrittenSince(session, table, span, lastWrite))
     throw new DatabaseConflictError(`rows of ${table} were written since the lake was proved to have them`);
 }
 
@@ -107,14 +106,14 @@ async function expire(session: Session, dataset: string, floor: number): Promise
 }
 
 /**
- * Drops a partition with its receipts. Readers of the table wait for a moment; where one holds it for longer this gives
- * up, so that no queue forms behind it. A process that stands still while it copies would hold it for as long as it stands.
+ * Drops a partition with its seals. Readers of the table wait for a moment; where one holds it for longer this gives
+ * up, so that no queue forms behind it.
  * @throws DatabaseConflictError where somebody reads the table just now, or has written since a lake was proved to have it
  */
 export async function dropPartition(
   database: Database,
   { table, name, span }: Expired,
-  proved: Pick<Kept, 'lastReceipt'>,
+  proved: Pick<Kept, 'lastWrite'>,
 ): Promise<void> {
   await endStrayCopies(database);
   await writeTransaction(database, async (session) => {
@@ -129,7 +128,6 @@ export async function dropPartition(
     if (isOurs) await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
     await session.run(sql`
       delete from ${partitions} where ${partitions.parent} = ${table} and ${partitions.name} = ${name}`);
-    // Not those of older partitions: one that was left is held against them.
-    await session.run(sql`delete from ${receipts} where ${isWithin(table, wholeMinutes(span))}`);
+    await dropSeals(session, table, span);
   });
 }

@@ -19,8 +19,9 @@ import {
 } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
-import { writtenSince } from '../write/receipt-ledger.ts';
-import { lockTables } from '../write/rows/lock-tables.ts';
+import { seal } from '../write/seals.ts';
+import { writtenSince } from '../write/writes.ts';
+import { lockTables } from '../write/rows/target.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
@@ -68,37 +69,23 @@ interface CheckVerdict {
   readonly good: readonly Range[];
   /** Seconds of which one has not, whatever certificate they had. */
   readonly bad: readonly Range[];
-  /** The last receipt before the checks began, by `readLastReceipt`. */
-  readonly lastReceipt: number;
-}
-
-/**
- * Number of the last receipt at a moment when no commit writes these tables: what is written there later leaves a
- * greater one, and what was written before is seen by every check that begins now.
- */
-export function readLastReceipt(database: Database, tables: readonly object[]): Promise<number> {
-  return database.transaction(async (session) => {
-    await lockTables(session, tables.map(targetOf), 'alone');
-    const [row] = await session.rows(
-      sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('etl.receipts', 'id')::regclass), 0) as last`,
-      z.object({ last: z.coerce.number() }),
-    );
-    return row?.last ?? 0;
-  });
+  /** The last write before the checks began, by `readLastWrite`. */
+  readonly lastWrite: number;
 }
 
 /**
  * Sets what was verified and takes back what was not: of the seconds that were looked at, those have a certificate of which
- * every check has held every row, now. Only what is still covered counts, and no minute in which
+ * every check has held every row, now. Only what is still covered counts, and no second in which
  * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. Nobody
  * writes the tables meanwhile, so that a commit under way either shows here or sees what it takes the certificate from.
- * A second with a finding is never verified. Nor is any by an older program, whose checks see less.
+ * A second with a finding is never verified. Nor is any by an older program, whose checks see less. What is verified now is
+ * sealed: the checks have counted its rows.
  * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export function setVerified(
   database: Database,
   { stream, tables, isReadTwice = false, grounds = [] }: Certified,
-  { good, bad, lastReceipt }: CheckVerdict,
+  { good, bad, lastWrite }: CheckVerdict,
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
@@ -112,10 +99,14 @@ export function setVerified(
     await session.run(sql`
       update ${coverage}
       set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
-          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, good, lastReceipt)}${sql.join(fallen)})
+          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, lastWrite)}${sql.join(fallen)})
           - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
+    const certified = sql`coalesce((select ${verified} * ${multirangeParam(good)} from ${coverage}
+      where ${ofStream(coverage, { ...stream, pass: 0 })}), '{}')`;
+    for (const target of targets.filter(({ facts }) => facts.partitioned))
+      await seal(session, target, certified);
   });
 }
 

@@ -11,7 +11,7 @@ import { createPartitions, type PartitionSize } from '../write/partitions.ts';
 import { coverage, leases } from '../schema/etl/coverage.ts';
 import { factsOf } from '../schema/describe.ts';
 import { pages, partitions as made } from '../schema/etl/pages.ts';
-import { receipts } from '../schema/etl/verification.ts';
+import { writes } from '../schema/etl/verification.ts';
 import { identifiers, spansOfRow } from '../connection/sql.ts';
 import { dropSetting, keepSetting, readSetting } from '../settings.ts';
 
@@ -95,7 +95,7 @@ async function requireQuiet(from: Session): Promise<void> {
 async function fingerprint(from: Session): Promise<string> {
   const [row] = await from.rows(
     sql`select concat_ws('/', (select max(${pages.id}) from ${pages}), (select string_agg(c::text, ';' order by c::text)
-          from ${coverage} c), (select count(*) from ${receipts})) as state`,
+          from ${coverage} c), (select count(*) from ${writes})) as state`,
     z.object({ state: z.string() }),
   );
   return createHash('sha256')

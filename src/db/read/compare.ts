@@ -1,14 +1,14 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { stringify } from 'lossless-json';
-import type { Range } from '../../range.ts';
+import { secondOfTime, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { keyHash, secondOfRow } from '../write/receipts.ts';
+import { keyHash, secondOfRow } from '../write/seals.ts';
 import { mayLack } from '../write/rows/conflict.ts';
 import { targetOf, type Target } from '../write/rows/target.ts';
 import { spanOfRow } from '../connection/sql.ts';
 import { during, secondOf } from '../connection/seconds.ts';
-import { same } from '../write/rows/supersede.ts';
+import { same } from '../write/rows/insert.ts';
 import type { Scope } from '../../dataset/scope.ts';
 
 /** A row that the source and the table do not agree on. */
@@ -137,7 +137,7 @@ function keyColumns({ facts }: Target, row: object): Readonly<Record<string, unk
 
 /** The second in which a row itself lies; undefined where it has no time. */
 export function ownSecondOf(row: object): number | undefined {
-  return 'utime' in row && typeof row.utime === 'string' ? Date.parse(row.utime) / 1000 : undefined;
+  return 'utime' in row && typeof row.utime === 'string' ? secondOfTime(row.utime) : undefined;
 }
 
 /** What names a row among those of its second, as `keyText` makes it in SQL. */

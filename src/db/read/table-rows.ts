@@ -1,14 +1,13 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Range } from '../../range.ts';
+import type { Range, Stretch } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
+import { during } from '../connection/seconds.ts';
 import { identifiers } from '../connection/sql.ts';
 import { factsOf } from '../schema/describe.ts';
-import { receipts } from '../schema/etl/verification.ts';
-import { keyHash } from '../write/receipts.ts';
+import { keyHash, otherThanSealed, secondOfRow } from '../write/seals.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { describeTable } from './table-description.ts';
-import { isWithin, wholeMinutes } from '../write/receipt-ledger.ts';
 
 /** Rows of a table: those of a range of block time, or all that a table without partitions has. */
 export interface TableRows {
@@ -20,7 +19,7 @@ export interface TableRows {
 /** What tells whether rows have changed since they were read: rows that come, change or go change one of them. */
 export interface RowsState {
   readonly rows: number;
-  /** The sum of the hashes of their keys, as receipts have it; null for a table that has none. */
+  /** The sum of the hashes of their keys, as seals have it; null for a table that has none. */
   readonly keys: string | null;
   /** The newest `loaded_at`, as Postgres prints it in UTC; null where there are no rows. */
   readonly changedAt: string | null;
@@ -66,18 +65,29 @@ export async function stateOf(session: Session, rows: TableRows): Promise<RowsSt
   return state ?? { rows: 0, keys: null, changedAt: null, loaded: null };
 }
 
-/** The rows, and the sum of the hashes of their keys, that the receipts of whole minutes speak of. */
-export async function receiptsOf(
+/** How many rows a table has in a stretch. */
+export async function countRows(session: Session, table: object, stretch: Stretch): Promise<number> {
+  const counted = await countByMinute(session, table, stretch);
+  return counted.reduce((sum, [, rows]) => sum + rows, 0);
+}
+
+/** How many rows a table has in each minute of a stretch, by the first second of the minute, in order. */
+export async function countByMinute(
   session: Session,
-  { name, span }: { readonly name: string; readonly span: Range },
-): Promise<Pick<RowsState, 'rows' | 'keys'>> {
-  const [owed] = await session.rows(
-    sql`
-      select coalesce(sum(${receipts.rows}), 0) as rows, coalesce(sum(${receipts.keys}), 0)::text as keys, null as "changedAt", null as loaded
-      from ${receipts} where ${isWithin(name, wholeMinutes(span))}`,
-    State,
+  table: object,
+  stretch: Stretch,
+): Promise<[start: number, rows: number][]> {
+  const counted = await session.rows(
+    sql`select ${secondOfRow(sql`t`)} / 60 * 60 as start, count(*) as rows from ${targetOf(table).into} t
+        where ${during('t', stretch)} group by 1 order by 1`,
+    z.object({ start: z.coerce.number(), rows: z.coerce.number() }),
   );
-  return { rows: owed?.rows ?? 0, keys: owed?.keys ?? '0' };
+  return counted.map(({ start, rows }) => [start, rows]);
+}
+
+/** The number of sealed seconds in which a table has other rows than its seal says. */
+export function countBrokenSeals(session: Session, table: object, span: Range): Promise<number> {
+  return session.run(otherThanSealed(targetOf(table), span));
 }
 
 /** CSV (RFC 4180) with a header, null as nothing and the empty string in quotes; or the text format of COPY. */

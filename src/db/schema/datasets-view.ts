@@ -1,5 +1,5 @@
 import type { AnyJob, Dataset } from '../../dataset/dataset.ts';
-import { ownTablesOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from './owners.ts';
 import type { LookupWalk } from '../../dataset/walk.ts';
 import { literal } from '../migrate/literal.ts';
 

@@ -33,7 +33,11 @@ interface Facts<Column extends string> {
   readonly columns: Readonly<Record<Column, string>>;
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
+  /** The dataset for which the table is; left out if only one fills it. */
+  readonly owner?: string;
   readonly conflict: Conflict<Column>;
+  /** Other columns that some copies of a row lack, because servers fill them later: a null there contradicts no value. */
+  readonly lacking?: readonly Column[];
   readonly supersedes?: Supersedes<Column>;
   /** Set where several records bring the same row, also those of neighbouring pages: one for each of these that is not null. */
   readonly shared?: { readonly ends: readonly Column[] };

@@ -4,7 +4,7 @@ import type { Extra } from '../../dataset/record.ts';
 import { holdCursor, moveCursor, type CursorClaim } from '../cursors/cursors.ts';
 import { answersOf } from '../connection/answers-of.ts';
 import type { Database } from '../connection/database.ts';
-import { insertStaged, stageRows, toStage } from './rows/insert.ts';
+import { insertStaged, stageRows } from './rows/insert.ts';
 import { noteSpared, rememberOutcomes, setAside, type Outcomes, type Unserved } from '../cursors/subjects.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
@@ -44,8 +44,7 @@ export async function commitResponse(
   const { claim, rejected, extras, ids, log } = commit;
   const stream = { dataset: claim.dataset, scope: '', pass: 0 };
   await writeTransaction(database, async (session) => {
-    const staged = toStage(byTable);
-    await stageRows(session, staged);
+    const staged = await stageRows(session, byTable);
     await answersOf([holdCursor(session, claim), insertStaged(session, staged)]);
     if (rejected.length > 0) await quarantineRecords(session, stream, log.request, rejected);
     if (await hasQuarantined(session, stream)) await releaseRecords(session, stream, ids);

@@ -5,10 +5,9 @@ import { addCoverage } from '../coverage/coverage.ts';
 import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
-import { copyNew, leaveReceiptsOfNew, NotNewError } from './rows/copy-new.ts';
-import { insertStaged, stageRows, toStage } from './rows/insert.ts';
-import type { Staged } from './rows/target.ts';
-import { withNothingNew, type Lines } from './rows/line-bytes.ts';
+import { copyDirect, divide, NotNewError } from './rows/copy-direct.ts';
+import { insertStaged, secondsOfLines, stageRows, type Staged } from './rows/insert.ts';
+import type { Lines } from './rows/line-bytes.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import { DatabaseUnavailableError } from '../../errors.ts';
@@ -17,8 +16,10 @@ import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from '.
 import { forgetRefusals, refuse, refuseAnew, type Refusal } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/floors.ts';
+import { lockTables } from './rows/target.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
-import { unverifySeconds } from './rows/unverify.ts';
+import { toMultirangeText } from '../../range.ts';
+import { checkedAmong, noteWrites, unverify } from './writes.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 /** Seconds that cannot be read whole are done with too: the lease goes past them, coverage does not. */
@@ -52,6 +53,8 @@ export interface PageCommit {
   readonly overwrite: boolean;
   /** Set for a second reading: its rows are all of the seconds that are done, and are held against those stored. */
   readonly again?: Again;
+  /** Rows of later seconds are new, as far as is known: they are copied straight into their tables. */
+  readonly newAfter?: number | undefined;
   /** The pages, in the order in which they were read; the last one completes. */
   readonly pages: readonly PageLog[];
 }
@@ -60,8 +63,8 @@ export interface PageCommit {
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
  * Writing a page twice changes nothing. The order:
  *
- * 1. New rows go into their tables, others into staging tables. It takes longest, and locks hardly
- *    anything that a page of other seconds needs: messages that were on their way for long.
+ * 1. New rows go into their tables, others into staging tables. It takes longest, and locks hardly anything that a page of
+ *    other seconds needs.
  * 2. The lease is held: is the range still ours? The page is logged.
  * 3. Staged rows go into their tables. Neighbouring pages may wait for them.
  * 4. The lease is shortened. Its time begins anew here.
@@ -71,9 +74,9 @@ export interface PageCommit {
  * before it comes back to this one.
  *
  * Its twins write rows in the same way: `commit-response.ts` for what is not a stream of time, with a cursor instead of a
- * lease and coverage; `release-from-quarantine.ts` for one record, with neither.
- * @returns false where rows that were to be new turned out to be stored: those of the next page may be, too
- * @throws LeaseLostError where the range is no longer ours: nothing was written
+ * lease and coverage; `release` in `quarantine.ts` for one record, with neither.
+ * @returns false if rows that were to be new turned out to be stored: those of the next page may be, too
+ * @throws LeaseLostError if the range is no longer ours: nothing was written
  */
 export async function commitPage(
   database: Database,
@@ -84,22 +87,26 @@ export async function commitPage(
   // Pages bring rows along that are older than what is kept: those of a trace that lasted long.
   const byTable = inOrder(commit.rows).map((rows) => {
     const floor = tables.get(rows.target.name);
-    return floor === undefined ? rows : rows.from(formatTime(floor));
+    return floor === undefined ? rows : rows.split(formatTime(floor))[1];
   });
   await ensurePartitions(partitions, byTable);
   try {
     await writePage(database, byTable, commit);
-    return true;
+    return commit.newAfter !== undefined;
   } catch (error) {
     if (!(error instanceof NotNewError)) throw await explain(database, commit, error);
-    await writePage(database, inOrder(withNothingNew(byTable)), commit);
+    await writePage(database, byTable, { ...commit, newAfter: undefined });
     return false;
   }
 }
 
-/** A session that is gone was ended by whoever has the lease now, if the database is there and says that it is not ours. */
-async function explain(database: Database, { lease, rows }: PageCommit, error: unknown): Promise<unknown> {
-  if (!(error instanceof DatabaseUnavailableError) || rows.every(({ isNew }) => !isNew)) return error;
+/** Another process may have ended the session, which was copying for a lease that is no longer ours. */
+async function explain(
+  database: Database,
+  { lease, newAfter }: PageCommit,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof DatabaseUnavailableError) || newAfter === undefined) return error;
   const isOurs = await prolongLease(database, lease).catch(() => true);
   return isOurs ? error : lost(lease, error);
 }
@@ -108,24 +115,47 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   return writeTransaction(database, async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
-    const staged = toStage(byTable, { isWhole });
+    const { direct, others } = divide(byTable, commit.newAfter);
     // What locks the lease is sent when all data is there: should this process freeze while it sends, it is not held.
-    await answersOf([copyNew(session, byTable, commit.lease), stageRows(session, staged)]);
-    const [, unverified, changed, , , isAnyQuarantined] = await answersOf([
+    const [, staged] = await answersOf([
+      writeDirect(session, byTable, { direct, lease: commit.lease }),
+      stageRows(session, others, { isWhole }),
+    ]);
+    const [, changed, , , isAnyQuarantined] = await answersOf([
       holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span)),
-      leaveReceiptsOfNew(session, byTable),
       changedSeconds(session, staged, byTable, commit),
       logPages(session, commit),
       insertStaged(session, staged, { overwrite: commit.overwrite, replaced }),
       hasQuarantined(session, commit.lease.stream),
     ]);
-    await unverifySeconds(session, unverified);
     await writeOddities(session, commit, isAnyQuarantined);
     await answersOf([
       shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from),
       commit.done === undefined ? Promise.resolve() : finish(session, commit, commit.done, changed),
     ]);
   });
+}
+
+/** Copies new rows into their tables, all of which are locked first, in the one order. */
+async function writeDirect(
+  session: Session,
+  byTable: readonly Lines[],
+  { direct, lease }: { readonly direct: readonly Lines[]; readonly lease: Lease },
+): Promise<void> {
+  if (direct.length === 0) return;
+  const written = direct.map((lines) => ({ target: lines.target, seconds: secondsOfLines(lines) }));
+  const targets = byTable.map(({ target }) => target);
+  const [, , checked] = await answersOf([
+    lockTables(session, targets, 'shared'),
+    noteWrites(session, written),
+    checkedAmong(session, written),
+    copyDirect(session, direct, lease),
+  ]);
+  const changed = written.filter(({ target }) => checked.has(target.name));
+  await unverify(
+    session,
+    changed.map(({ target, seconds }) => ({ target, seconds: toMultirangeText(seconds) })),
+  );
 }
 
 function lastSecond({ to }: Range): Range {

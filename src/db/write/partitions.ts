@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseConflictError, WrongDatabaseError } from '../../errors.ts';
-import { DAY, formatRange, formatTime, type Range } from '../../range.ts';
+import { DAY, formatRange, formatTime, type Range, secondOfTime } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { insertInto, rangeParam, spanOfRow } from '../connection/sql.ts';
 import { partitions } from '../schema/etl/pages.ts';
@@ -31,7 +31,7 @@ export function createPartitions(database: Database, size: PartitionSize): Parti
     async ensure(tables, times) {
       const periods = new Map<number, Range>();
       for (const time of times) {
-        const period = periodOf(Date.parse(time) / 1000, size);
+        const period = periodOf(secondOfTime(time), size);
         periods.set(period.from, period);
       }
       for (const { name } of tables.map(targetOf).filter(({ facts }) => facts.partitioned)) {

@@ -5,7 +5,7 @@ import type { Stretch } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { holdRows, rowsOf } from '../run/held.ts';
+import { countRows } from '../../db/read/table-rows.ts';
 import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -54,8 +54,8 @@ async function checkSeconds(session: Session, stretch: Stretch): Promise<Result>
       where ${during('p', near)} and ${during('b', near)} and (${during('p', stretch)} or ${during('b', stretch)})
         and b.utime > p.utime`,
   });
-  const held = await holdRows(session, blocks, stretch);
-  return { findings: findings.map(withTable), rows: rowsOf(held), held: [held] };
+  const held = await countRows(session, blocks, stretch);
+  return { findings: findings.map(withTable), rows: held };
 }
 
 function withTable(finding: Finding): Finding {

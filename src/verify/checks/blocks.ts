@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { block_parents, blocks as blocksTable } from '../../db/schema/ton/blocks.ts';
+import { block_parents } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, formatTime, spanOfSecond, without, type Range } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
@@ -16,7 +16,7 @@ import {
 } from '../closure/surroundings.ts';
 import { findingsOf, spansOf, type Finding } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { holdRows, rowsOf } from '../run/held.ts';
+import { countRows } from '../../db/read/table-rows.ts';
 import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -85,13 +85,12 @@ async function lookAt(
 ): Promise<SeenBlocks> {
   const { stretch } = place;
   await joinByHash(session);
-  const links = await holdRows(session, block_parents, stretch);
+  const links = await countRows(session, block_parents, stretch);
   return {
     missing: around === undefined ? [] : await missingParents(session, place, around),
     unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
     findings: [...(await findMiscounted(session, stretch)), ...(await unfitLinks(session, stretch))],
-    rows: rowsOf(links),
-    held: [links, await holdRows(session, blocksTable, stretch)],
+    rows: links,
   };
 }
 

@@ -7,7 +7,7 @@ import type { Check, Result, CheckInput } from '../check.ts';
 import { findingsOf, type Finding } from '../finding.ts';
 import { NEAR } from '../near.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { holdRows, rowsOf } from '../run/held.ts';
+import { countRows } from '../../db/read/table-rows.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'cross-checks';
@@ -45,8 +45,8 @@ async function checkAgainstTransactions(
   const findings: Finding[] = [];
   for (const query of doubts)
     findings.push(...(await findingsOf(session, { check: NAME, dataset: name, scope, query })));
-  const held = await holdRows(session, own, stretch);
-  return { findings, rows: rowsOf(held), held: [held] };
+  const held = await countRows(session, own, stretch);
+  return { findings, rows: held };
 }
 
 /** A row that is not of this scope alone cannot be removed with the scope's second. */

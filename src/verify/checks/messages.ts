@@ -1,14 +1,13 @@
 import { sql } from 'drizzle-orm';
 import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { HOUR, partsOf, type Stretch, stretchesOf, without } from '../../range.ts';
+import { common, HOUR, partsOf, type Range, type Stretch, stretchesOf, without } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { messageLists, transactionsWithMessages } from '../books/with-messages.ts';
-import type { Check, Result } from '../check.ts';
+import type { Check, CheckStep, Result } from '../check.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { holdRows, rowsOf } from '../run/held.ts';
-import { piecesOf } from '../run/pieces.ts';
+import { countByMinute, countRows } from '../../db/read/table-rows.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { floorOfTable } from '../../db/coverage/floors.ts';
@@ -92,8 +91,8 @@ export const messages: Check = {
   name: 'messages',
   needs: [],
   async steps({ database }, { stretches }) {
-    const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, messagesTable, stretch)));
-    return pieces.flat().map((stretch) => ({
+    const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, stretch)));
+    return pieces.flat().map((stretch): CheckStep => ({
       check: 'messages',
       also: 'books',
       stretch,
@@ -104,6 +103,30 @@ export const messages: Check = {
   unexplained: (finding, others) =>
     finding.kind === UNSENT ? letFollow(finding, missingTransactions(others)) : [finding],
 };
+
+/** Rows of one side that a join by hash keeps in memory with the settings of `atSpeed`. */
+const MOST_ROWS = 250_000;
+
+/**
+ * Cuts a stretch at whole minutes into pieces of at most so many messages, or of one minute. A join of more rows than
+ * memory holds goes over the disk, and takes twice as long.
+ */
+export async function piecesOf(session: Session, stretch: Stretch, mostRows = MOST_ROWS): Promise<Stretch[]> {
+  const pieces: Range[] = [];
+  let { from } = stretch;
+  let inPiece = 0;
+  for (const [start, rows] of await countByMinute(session, messagesTable, stretch)) {
+    if (inPiece + rows > mostRows && start > from) {
+      pieces.push({ from, to: start });
+      from = start;
+      inPiece = 0;
+    }
+    inPiece += rows;
+  }
+  return [...pieces, { from, to: stretch.to }].flatMap((piece) =>
+    stretchesOf(common([piece], partsOf(stretch)), Infinity),
+  );
+}
 
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
 async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promise<Result> {
@@ -117,8 +140,8 @@ async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promis
         ${strays(stretch)}
       ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });
-  const held = await holdRows(session, messagesTable, stretch);
-  return { findings: findings.map(withTable), rows: rowsOf(held), held: [held] };
+  const held = await countRows(session, messagesTable, stretch);
+  return { findings: findings.map(withTable), rows: held };
 }
 
 /** Strays are messages. Of a transaction with more messages than it sent, its messages are doubtful: one of them may be under another's hash. */

@@ -7,7 +7,7 @@ import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { holdRows, rowsOf } from '../run/held.ts';
+import { countRows } from '../../db/read/table-rows.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { during, partOf, secondAt, secondOf } from '../../db/connection/seconds.ts';
 
@@ -84,6 +84,6 @@ async function checkStateChain(session: Session, stretch: Stretch): Promise<Resu
       select 'other_account', 'doubt', hash, span
       from strangers s cross join lateral (values (${secondOf('s')}), (${secondAt(sql`last_utime`)})) d (span)`,
   });
-  const held = await holdRows(session, transactions, stretch);
-  return { findings, rows: rowsOf(held), held: [held] };
+  const held = await countRows(session, transactions, stretch);
+  return { findings, rows: held };
 }

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.ts';
+import { trace_edges } from '../../db/schema/ton/traces.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { floorOfTable } from '../../db/coverage/floors.ts';
@@ -8,7 +8,7 @@ import type { Check, Result, CheckStep } from '../check.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { NEAR } from '../near.ts';
-import { holdRows, rowsOf } from '../run/held.ts';
+import { countRows } from '../../db/read/table-rows.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -52,9 +52,8 @@ async function checkTraces(session: Session, stretch: Stretch, transactionsUntil
     })),
     ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
   ];
-  const edges = await holdRows(session, trace_edges, stretch);
-  const whole = await holdRows(session, tracesTable, stretch);
-  return { findings, rows: rowsOf(edges), held: [edges, whole] };
+  const edges = await countRows(session, trace_edges, stretch);
+  return { findings, rows: edges };
 }
 
 /**

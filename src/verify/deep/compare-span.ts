@@ -2,7 +2,7 @@ import type { Priority } from '../../budget/priority.ts';
 import { askPage } from '../../crawl/streams/page/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { RecordsReading, Rejected } from '../../dataset/job.ts';
-import { ownersOf } from '../../dataset/owners.ts';
+import { ownersOf } from '../../db/schema/owners.ts';
 import { quarantinedAmong } from '../../db/read/quarantined.ts';
 import {
   compareRows,

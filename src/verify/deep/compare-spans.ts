@@ -2,7 +2,7 @@ import { allInFlight } from '../../budget/all-in-flight.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { confirmDue } from '../../db/coverage/confirm.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
-import { readLastReceipt } from '../../db/coverage/verifications.ts';
+import { readLastWrite } from '../../db/write/writes.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { spanOfSecond, union, without, type Range } from '../../range.ts';
 import { addRows } from './added-rows.ts';
@@ -38,7 +38,7 @@ export async function compareSpans(
 ): Promise<ComparedSpans> {
   const { dataset, stream } = place;
   const tables = Object.values(dataset.job.tables);
-  const lastReceipt = await readLastReceipt(context.database, tables);
+  const lastWrite = await readLastWrite(context.database, tables);
   const began = await databaseTime(context.database);
   const checks: Checked[] = [];
   const completed: Range[] = [];
@@ -71,7 +71,7 @@ export async function compareSpans(
   await logChecks(context.database, checks);
   const wrong = spansOf(checks.flatMap((check) => check.findings));
   const { maturitySeconds: ageSeconds } = dataset.job;
-  const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastReceipt };
+  const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastWrite };
   const confirmed =
     ageSeconds === undefined ? [] : await confirmDue(context.database, { ...reading, ageSeconds });
   return { checks, completed: union(completed), confirmed, unsaid, brought };

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { ownTablesOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../../db/schema/owners.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../../range.ts';
@@ -143,7 +143,7 @@ async function withComparison(
   report: Verified,
   compared: ComparedSpans | undefined,
 ): Promise<Verified> {
-  const { dataset, stream, covered, lastReceipt } = report;
+  const { dataset, stream, covered, lastWrite } = report;
   const { checks, confirmed } = compared ?? { checks: [], confirmed: [] };
   const own = report.checks
     .flatMap(({ findings }) => findings)
@@ -155,7 +155,7 @@ async function withComparison(
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
   if (confirmed.length > 0)
-    await setVerified(database, certifiedOf(dataset, stream, jobs), { good, bad: [], lastReceipt });
+    await setVerified(database, certifiedOf(dataset, stream, jobs), { good, bad: [], lastWrite });
   const verified = common(good, await readVerified(database, stream));
   return { ...report, checks: [...report.checks, ...checks], findings, verified };
 }

@@ -4,7 +4,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import type { RowSum } from '../../db/read/compare.ts';
-import { keyHash } from '../../db/write/receipts.ts';
+import { keyHash } from '../../db/write/seals.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { isInside, type Range, type Stretch, stretchesOf } from '../../range.ts';
 import { during } from '../../db/connection/seconds.ts';

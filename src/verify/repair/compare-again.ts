@@ -1,15 +1,14 @@
 import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
 import type { RowSum } from '../../db/read/compare.ts';
-import { resetReceipts, wholeMinutes } from '../../db/write/receipt-ledger.ts';
+import { unseal } from '../../db/write/seals.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { common, type Range, without } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows, isSameSum } from '../deep/added-rows.ts';
 import type { CompareContext } from '../deep/compare-span.ts';
 import { compareSpans } from '../deep/compare-spans.ts';
-import { DEEP } from '../../db/coverage/found-row.ts';
+import { DEEP, SEAL } from '../../db/coverage/found-row.ts';
 import { rowsBySecond, secondsWithin } from '../deep/sample.ts';
-import { receipts } from '../checks/receipts.ts';
 import type { Verified } from '../verify.ts';
 import { spansOf, type Finding } from '../finding.ts';
 import { writeTransaction } from '../../db/write/write-transaction.ts';
@@ -25,8 +24,7 @@ interface SourceRows {
 
 /**
  * Holds what was read again against the source once more, where a comparison with the source had found it, or where
- * rows were stored that no receipt counts: also as many as had vanished, so that only the sum of their keys showed it. Of minutes in which every stored row is the source's, the receipts are set to
- * what is stored: what was removed need not have been counted when it came.
+ * rows were stored that the seal does not count. The seal of seconds in which every stored row is the source's is broken.
  */
 export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
   const sources = new Map<string, SourceRows>();
@@ -34,21 +32,21 @@ export async function compareAgain(context: CompareContext, reports: readonly Ve
     const { stream, findings } = report;
     const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
     sources.set(stream.dataset, source);
-    const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === receipts.name);
+    const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === SEAL);
     await compareStream(context, report, spansOf(chosen), source);
   }
   for (const { stream, findings } of reports) {
     const source = sources.get(stream.dataset);
     for (const { table, spans } of findings.filter(isUncounted)) {
       if (table === undefined || source === undefined) continue;
-      for (const minutes of spans.map(wholeMinutes)) await recount(context, table, minutes, source);
+      for (const span of spans) await unsealIfSame(context, table, span, source);
     }
   }
 }
 
-/** True where rows are stored that no receipt counts, or were, when they were removed. */
+/** True if rows are stored that the seal does not count, or were, when they were removed. */
 function isUncounted({ check, outcome }: Finding): boolean {
-  return check === receipts.name && outcome === 'doubt';
+  return check === SEAL && outcome === 'doubt';
 }
 
 async function compareStream(
@@ -70,17 +68,17 @@ async function compareStream(
   source.doubtful.push(...wrong, ...without(coverage, completed));
 }
 
-/** Sets the receipts of minutes anew where every covered second holds exactly the rows that the source has. */
-async function recount(
+/** Breaks the seal of a range if every covered second holds exactly the rows that the source has. */
+async function unsealIfSame(
   { crawl, database }: CompareContext,
   table: object,
-  minutes: Range,
+  range: Range,
   { brought, covered, doubtful }: SourceRows,
 ): Promise<void> {
-  if (common([minutes], doubtful).length > 0) return;
+  if (common([range], doubtful).length > 0) return;
   const had = brought.get(targetOf(table).name);
-  const seconds = common([minutes], covered);
-  // One snapshot: what is counted is what the receipts are set to.
+  const seconds = common([range], covered);
+  // One snapshot: what is counted is what counts from now on.
   await retry({ ...crawl, ...CONFLICT }, () =>
     writeTransaction(
       database,
@@ -90,7 +88,7 @@ async function recount(
           // Also a second that holds no row any more: somebody may have emptied it since the comparison.
           if (!isSameBySecond(stored, secondsWithin(had ?? new Map<number, RowSum>(), span))) return;
         }
-        await resetReceipts(session, table, minutes);
+        await unseal(session, table, range);
       },
       { isSnapshot: true },
     ),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { listOf } from '../../api/response/v3-envelope.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import { ownTablesOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../../db/schema/owners.ts';
 import { streamsOf } from '../../crawl/streams/streams.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { dropCopies, findCopies } from '../../db/coverage/reopen.ts';

@@ -1,12 +1,10 @@
 import { partsOf, type Range, stretchesOf, union, without } from '../../range.ts';
 import { openStep, type Check, type CheckInput, type CheckStep, type VerifyContext } from '../check.ts';
-import { receipts } from '../checks/receipts.ts';
 import { checksOf } from '../every-check.ts';
-import type { Checked, Finding } from '../finding.ts';
+import type { Checked } from '../finding.ts';
 import { reachOf } from '../ground.ts';
 import { JOINED } from '../near.ts';
-import { NOT_HELD, runStep } from './run-step.ts';
-import { spansOf } from '../finding.ts';
+import { runStep } from './run-step.ts';
 
 /** What is checked of one stream, and on what that rests. */
 interface StreamToCheck extends Pick<CheckInput, 'dataset' | 'stream' | 'covered' | 'coverage'> {
@@ -24,11 +22,10 @@ export async function runChecks(context: VerifyContext, input: StreamToCheck): P
     for (const step of await stepsOf(context, check, input))
       made.push(...(await timed(context, input, step)).map((checked) => ({ check, checked })));
   }
-  const counted = countedAnew(made.flatMap(({ checked }) => checked.findings));
-  const all = made.flatMap(({ checked }) => withoutCounted(checked.findings, counted));
+  const all = made.flatMap(({ checked }) => checked.findings);
   return made.map(({ check, checked }) => ({
     ...checked,
-    findings: withoutCounted(checked.findings, counted).flatMap((finding) => {
+    findings: checked.findings.flatMap((finding) => {
       const others = all.filter((other) => other.check !== finding.check);
       return check.unexplained?.(finding, others) ?? [finding];
     }),
@@ -80,18 +77,4 @@ async function timed(
     requests: index === 0 ? source.requests() - asked : 0,
     ms: index === 0 ? clock.monotonic() - start : 0,
   }));
-}
-
-/** Minutes whose rows do not agree with their receipts. */
-function countedAnew(findings: readonly Finding[]): Range[] {
-  return spansOf(findings.filter(({ check }) => check === receipts.name));
-}
-
-/** What the check of the receipts has found, the others need not say again. */
-function withoutCounted(findings: readonly Finding[], counted: readonly Range[]): Finding[] {
-  return findings
-    .map((finding) =>
-      finding.kind === NOT_HELD ? { ...finding, spans: without(finding.spans, counted) } : finding,
-    )
-    .filter(({ kind, spans }) => kind !== NOT_HELD || spans.length > 0);
 }

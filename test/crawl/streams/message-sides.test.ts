@@ -3,11 +3,6 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
-import { messages } from '../../../src/db/schema/ton/messages.ts';
-import { transactions } from '../../../src/db/schema/ton/transactions.ts';
-import { receipts } from '../../../src/db/schema/etl/verification.ts';
-import { heldRows } from '../../../src/db/write/receipt-ledger.ts';
-import { targetOf } from '../../../src/db/write/rows/target.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore } from '../../support/database/database.ts';
 import { startSimulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
@@ -39,7 +34,7 @@ const lacking: SimulatorOptions['after'] = ({ path }, response) => {
 
 const Count = z.object({ count: z.coerce.number() });
 
-it('has of each message what either of its sides has told, and counts it once', async () => {
+it('has of each message what either of its sides has told', async () => {
   const store = await openTestStore();
   const simulator = await startSimulator({
     start: START,
@@ -65,16 +60,6 @@ it('has of each message what either of its sides has told, and counts it once', 
     expect(await count(sql`select count(*) from ${whole}`)).toBeGreaterThan(5000);
     const lacks = sql`(m.content_body is null or m.content_decoded is null or m.decoded_opcode is null)`;
     expect(await count(sql`select count(*) from ${whole} and ${lacks}`)).toBe(0);
-    for (const table of [transactions, messages]) {
-      const target = targetOf(table);
-      const held = heldRows(target, { from: START - DURATION, to: START + 2 * DURATION });
-      const differing = sql`
-        select count(*) from (${held}) h full join (
-          select minute, sum(rows) as rows, sum(keys) as keys from ${receipts} where table_name = ${target.name} group by 1) r
-          using (minute)
-        where h.rows is distinct from r.rows or h.keys is distinct from r.keys`;
-      expect(await count(differing)).toBe(0);
-    }
   } finally {
     await simulator.close();
     await store.close();

@@ -114,7 +114,7 @@ describe('whoever stands still while it copies', () => {
     await dropPartition(
       database,
       { table: 'transactions', name, span } as never,
-      { lastReceipt: undefined } as never,
+      { lastWrite: undefined } as never,
     );
     expect(await copy).toBe('lease_lost');
   }, 60_000);

@@ -11,14 +11,15 @@ import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { floorsOf, prune } from '../../../src/db/coverage/expire.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
-import { ownTablesOf } from '../../../src/dataset/owners.ts';
-import { readLastReceipt, readVerified, setVerified } from '../../../src/db/coverage/verifications.ts';
+import { ownTablesOf } from '../../../src/db/schema/owners.ts';
+import { readVerified, setVerified } from '../../../src/db/coverage/verifications.ts';
+import { noteWrites, readLastWrite } from '../../../src/db/write/writes.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { keepFindings } from '../../../src/db/coverage/findings.ts';
 import type { WrongRow } from '../../../src/db/coverage/found-row.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
 import { jetton_transfers } from '../../../src/db/schema/ton/jetton-transfers.ts';
-import { resetReceipts } from '../../../src/db/write/receipt-ledger.ts';
+import { targetOf } from '../../../src/db/write/rows/target.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
@@ -126,7 +127,7 @@ describe('retention', () => {
     const transactions = jobs.find(({ name }) => name === 'transactions')!;
     const stream = streamOf(transactions);
     const tables = ownTablesOf(transactions, jobs).map(([, table]) => table);
-    const lastReceipt = await readLastReceipt(store.database, tables);
+    const lastWrite = await readLastWrite(store.database, tables);
     const floor = START + 2 * DAY;
     // Of a record without a time only its neighbours' are known.
     await store.database.run(sql`
@@ -175,7 +176,7 @@ describe('retention', () => {
     expect(await coverageOf('transactions')).toEqual([{ from: floor, to: END }]);
     expect(await coverageOf('traces')).toEqual([whole]);
     // Checks that began before have proved nothing of what is gone.
-    await setVerified(store.database, { stream, tables }, { good: [whole], bad: [], lastReceipt });
+    await setVerified(store.database, { stream, tables }, { good: [whole], bad: [], lastWrite });
     expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
@@ -329,7 +330,7 @@ describe('retention that a lake must allow', () => {
     );
     const one = sql`(utime, transaction_hash) in (select utime, transaction_hash from public.moved)`;
     await store.database.run(sql`delete from ton.jetton_transfers where ${one}`);
-    expect((await ask()).unproved[0]?.why).toMatch(/receipts speak of/);
+    expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database/);
     await store.database.run(sql`insert into ton.jetton_transfers select * from public.moved`);
     await store.database.run(sql`update ton.jetton_transfers set loaded_at = clock_timestamp() where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database: export it again/);
@@ -383,7 +384,8 @@ describe('retention that a lake must allow', () => {
       const before = await oldest(TABLE);
       const table = jetton_transfers;
       // As a repair that writes a row anew does.
-      const write = () => resetReceipts(store.database, table, { from: before, to: before + 1 });
+      const written = { target: targetOf(table), seconds: [{ from: before, to: before + 1 }] };
+      const write = () => noteWrites(store.database, [written]);
       if (when.startsWith('before')) await write();
       const transaction: Database['transaction'] = async (work, how) => {
         const result = await store.database.transaction(work, how);

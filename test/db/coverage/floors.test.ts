@@ -34,7 +34,7 @@ test('nobody leases what has expired, also who planned before or waits just now'
   const lease = await claimed;
   expect(lease?.span).toEqual({ from: 100, to: 200 });
   await releaseLease(store.database, lease!);
-  const nothing = { surplus: [], receipts: [], owner: 'test' };
+  const nothing = { surplus: [], unsealed: [], owner: 'test' };
   const holes = [
     { from: 0, to: 50 },
     { from: 60, to: 150 },

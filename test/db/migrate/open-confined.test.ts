@@ -41,7 +41,9 @@ test('whoever writes may change what is about the data, and not what nothing bri
       'quarantine',
       'refused',
       'holes',
-      'receipts',
+      'writes',
+      'seals',
+      'sealed',
       'budget',
       'cursors',
     ])

@@ -59,7 +59,6 @@ const TABLES = [
   'ton.actions',
   'etl.pages',
   'etl.coverage',
-  'etl.receipts',
 ];
 
 describe('promote', () => {

@@ -1,10 +1,8 @@
 import type { OpenTransaction } from '../../../src/db/connection/database.ts';
-import { insertStaged, stageRows, toStage } from '../../../src/db/write/rows/insert.ts';
+import { insertStaged, stageRows } from '../../../src/db/write/rows/insert.ts';
 import type { Lines } from '../../../src/db/write/rows/line-bytes.ts';
 
 /** Writes rows as commits do. Returns the number of those that were new or changed. */
 export async function writeRows(session: OpenTransaction, byTable: readonly Lines[]): Promise<number> {
-  const staged = toStage(byTable);
-  await stageRows(session, staged);
-  return insertStaged(session, staged);
+  return insertStaged(session, await stageRows(session, byTable));
 }

@@ -4,7 +4,7 @@ import type { Lines } from '../../../src/db/write/rows/line-bytes.ts';
 import type { Range } from '../../../src/range.ts';
 import { sampleTransaction } from './sample-records.ts';
 
-/** The lines of so many transactions without messages, evenly spread over a range; those behind its first second are new. */
+/** The lines of so many transactions without messages, evenly spread over a range. */
 export function samplePage({ from, to }: Range, count: number): Lines[] {
   const sample = sampleTransaction();
   const records = Array.from({ length: count }, (_, index) => ({
@@ -17,5 +17,5 @@ export function samplePage({ from, to }: Range, count: number): Lines[] {
     out_msgs: [],
   }));
   const { accepted } = transactionsJob.read(records);
-  return linesOfRecords(transactionsJob.tables, accepted, { fresh: { after: from, but: new Map() } });
+  return linesOfRecords(transactionsJob.tables, accepted);
 }

@@ -13,7 +13,7 @@ import { CLI, runApart, type Cost } from './run-apart.ts';
 /*
  * `npm run bench -- network`: what commands cost in a database and a lake of so many transactions, and in those of a fifth
  * of them, and how much that grew. One day is crawled; all others are made of it, straight into parts of a lake, which is
- * then imported: rows, receipts and coverage are counted, and not said.
+ * then imported: rows and coverage are counted, and not said.
  *
  *   --transactions 5000000   how many, default a million
  *   --day 100000             of a day; more of them at once cost more memory here, for the simulated network

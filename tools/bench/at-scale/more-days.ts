@@ -3,8 +3,7 @@ import { literal } from '../../../src/db/migrate/literal.ts';
 import { describeTable, type TableDescription } from '../../../src/db/read/table-description.ts';
 import { columnType } from '../../../src/lake/column-type.ts';
 import { commit, readLog, tablesIn, type TableLog } from '../../../src/lake/delta/table-log.ts';
-import { KeySum } from '../../../src/lake/key-hash.ts';
-import { keyText } from '../../../src/lake/lake-columns.ts';
+import { keyHash } from '../../../src/lake/lake-columns.ts';
 import type { Lake } from '../../../src/lake/lake.ts';
 import { withFiles, missing } from '../../../src/lake/lake.ts';
 import { withLake } from '../../../src/lake/open-lake.ts';
@@ -59,13 +58,12 @@ async function onDay(lake: Lake, facts: TableDescription, part: Part, day: numbe
     await engine.ask(`copy (select ${columns.join(', ')} from read_parquet(${literal(path ?? missing(name))}) order by ${order})
       to ${literal(file)} (format parquet, compression zstd, row_group_size 122880)`);
   });
-  const sum = new KeySum();
-  let rows = 0;
-  await engine.texts(file, keyText(facts), (texts) => {
-    rows += texts.length;
-    sum.add(texts);
-  });
+  const totals: string[] = [];
+  await engine.texts(file, `concat_ws(' ', count(*), sum(${keyHash(facts)}))`, (texts) =>
+    totals.push(...texts),
+  );
+  const [rows = '0', keys = '0'] = totals.join('').split(' ');
   const later = day * DAY;
   const span = { from: part.span.from + later, to: part.span.to + later };
-  return putPart(lake, facts.name, file, { ...part, span, rows, keys: sum.total });
+  return putPart(lake, facts.name, file, { ...part, span, rows: Number(rows), keys });
 }

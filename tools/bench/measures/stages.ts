@@ -83,9 +83,9 @@ async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<str
         ? { ...read, strings: 'bytes' as const }
         : await timed('parsed', parsed);
       const { accepted } = await timed('records', () => readRecords(job, records, strings));
-      const { tables } = await timed('lines', () => bytesOfRecords(job.tables, accepted));
+      const tables = await timed('lines', () => bytesOfRecords(job.tables, accepted));
       read?.release();
-      if (isCounted) rows += tables.reduce((sum, { others }) => sum + others.count, 0);
+      if (isCounted) rows += tables.reduce((sum, { count }) => sum + count, 0);
     }
   }
   const whole = STAGES.reduce((sum, stage) => sum + spent[stage], 0);

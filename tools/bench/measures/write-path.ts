@@ -1,11 +1,12 @@
+import { sql } from 'drizzle-orm';
 import job from '../../../jobs/transactions.ts';
 import { guardKey } from '../../../src/api/response/key-guard.ts';
-import { freshBehind, type Fresh } from '../../../src/dataset/fresh.ts';
 import { contentOfPage, readPage } from '../../../src/crawl/streams/page/read-page.ts';
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
 import { answersOf } from '../../../src/db/connection/answers-of.ts';
+import { identifiers } from '../../../src/db/connection/sql.ts';
 import { claimLease } from '../../../src/db/coordination/leases.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { SPAN } from '../network.ts';
@@ -77,7 +78,11 @@ async function costOf(work: () => Promise<unknown>, cpuSeconds: () => Promise<nu
 async function copyPage({ database }: BenchStore, { rows }: PageCommit): Promise<void> {
   await database.transaction(async (session) => {
     const brought = rows.filter(({ count }) => count > 0);
-    await answersOf(brought.map(({ target, pieces }) => session.copyIn(target.copy, pieces())));
+    await answersOf(
+      brought.map(({ target, pieces }) =>
+        session.copyIn(sql`copy ${target.into} (${identifiers(target.columns)}) from stdin`, pieces()),
+      ),
+    );
   });
 }
 
@@ -95,18 +100,16 @@ async function assign({ database }: BenchStore): Promise<Assignment> {
 async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<PageCommit> {
   const { span } = assignment.lease;
   let cursor: unknown = job.paginator.start(span);
-  let fresh: Fresh | undefined = { after: span.from - 1, but: new Map(), halves: new Map() };
   while (cursor !== undefined) {
     const query = new URLSearchParams();
     const params = { ...job.params, ...job.paginator.request(cursor, PAGE) };
     for (const [name, value] of Object.entries(params)) query.set(name, String(value));
     const response = await fetch(`${api}${job.path}?${query.toString()}`);
     const body = Buffer.from(await response.arrayBuffer());
-    const page = await readPage(body, { job, span, fresh, key: NO_KEY, turn: () => Promise.resolve() });
-    const { positions, echo, brought } = page;
+    const page = await readPage(body, { job, span, key: NO_KEY, turn: () => Promise.resolve() });
+    const { positions, echo } = page;
     const step = job.paginator.next(cursor, { positions, echo, size: PAGE });
     const content = contentOfPage(job, page);
-    fresh = freshBehind(fresh, positions, step.completed?.to, brought);
     yield toCommit(assignment, assignment.lease, [
       {
         value: { reading: { positions, accepted: [], rejected: [] }, step, content },

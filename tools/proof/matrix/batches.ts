@@ -60,7 +60,7 @@ function reachesFar({ table, column, way }: Cell): boolean {
   return table.name === 'blocks' && (column === undefined || column.isKey || isLinked || way === 'doubled');
 }
 
-/** Receipts are kept by the minute: where rows are too few or too many, all of it is doubted. */
+/** Where rows are too few or too many, all of the minute may be doubted. */
 function doubtsOf(alteration: Alteration, truth: Rows): Doubt[] {
   const { column } = alteration.cell;
   const isRow = column === undefined || column.isKey;

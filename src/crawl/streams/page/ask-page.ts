@@ -7,7 +7,6 @@ import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
-import type { Brought, Fresh } from '../../../dataset/fresh.ts';
 import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import { BadResponseError } from '../../../errors.ts';
@@ -43,8 +42,6 @@ interface PageRequest {
 interface ToWrite {
   /** What of the page is written; undefined where only the page itself tells. */
   readonly span: Range | undefined;
-  /** Which records are new; left out: none is known to be. */
-  readonly fresh?: Fresh | undefined;
   readonly threads: PageThreads;
 }
 
@@ -62,8 +59,6 @@ export interface PageRead {
   readonly step: Step<unknown>;
   /** What it has to write, where that is known before it comes: then nobody needs its records and what was accepted of them. */
   readonly content?: Content;
-  /** Where it was read by its bytes. */
-  readonly brought?: Brought;
 }
 
 /** What a page shows of its place. */
@@ -111,7 +106,7 @@ export async function askPage(
       const step = stepTo({ ...reading, echo: echoOf(body) }, limit);
       return toWrite?.span === undefined
         ? { records, reading, step }
-        : toBeWritten(job, reading, { step, span: toWrite.span, fresh: toWrite.fresh });
+        : toBeWritten(job, reading, { step, span: toWrite.span });
     },
   });
   accept();
@@ -122,9 +117,9 @@ export async function askPage(
 function toBeWritten(
   { tables }: Job,
   reading: RecordsReading,
-  { step, span, fresh }: Pick<HowToRead, 'span' | 'fresh'> & { readonly step: PageRead['step'] },
+  { step, span }: Pick<HowToRead, 'span'> & { readonly step: PageRead['step'] },
 ): PageRead {
-  const content = contentOf(tables, inside([reading], span), { fresh, span });
+  const content = contentOf(tables, inside([reading], span));
   return { ...shownOnly(reading), step, content };
 }
 
@@ -144,21 +139,21 @@ function shownOnly({
 /** How a body is read by its bytes, here or in another thread; undefined where it is not known what will be written of it. */
 function byBytes(
   { name, job }: Dataset,
-  { span, fresh, threads }: ToWrite,
+  { span, threads }: ToWrite,
   stepTo: (shown: PagePlace, limit: number | undefined) => PageRead['step'],
 ): ReadBytes<PageRead> | undefined {
   // Pages of one pool are small, and their rows are looked at here.
   if (span === undefined || job.scopes !== undefined) return undefined;
   const read = async (body: Buffer, { turn, alone, key }: BytesReading): Promise<ReadPage> => {
-    const apart = await threads.read({ dataset: name, span, fresh }, body);
+    const apart = await threads.read({ dataset: name, span }, body);
     if (apart.page !== undefined) return pageOf(apart.page);
-    return alone(() => readPage(apart.body, { job, span, fresh, key, turn }));
+    return alone(() => readPage(apart.body, { job, span, key, turn }));
   };
   return async (body, how) => {
     const page = await read(body, how);
     const { positions, joins, echo } = page;
     const step = stepTo({ positions, echo, ...(joins !== undefined && { joins }) }, how.limit);
-    return { ...shownOnly(page), step, content: contentOfPage(job, page), brought: page.brought };
+    return { ...shownOnly(page), step, content: contentOfPage(job, page) };
   };
 }
 

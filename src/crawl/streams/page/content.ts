@@ -24,7 +24,7 @@ export interface Oddities {
 export function contentOf(
   tables: Tables,
   reading: Inside,
-  how: Parameters<typeof linesOfRecords>[2],
+  how?: Parameters<typeof linesOfRecords>[2],
 ): Content {
   const { accepted } = reading;
   return {

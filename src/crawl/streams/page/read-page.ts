@@ -5,12 +5,10 @@ import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
 import { surveyJson } from '../../../dataset/doubled.ts';
-import { digestOf } from '../../../dataset/bytes/view.ts';
-import type { AcceptedRecord, Job, RecordsReading } from '../../../dataset/job.ts';
-import { isUnchanged, nameOf, type Brought, type Digests, type Fresh } from '../../../dataset/fresh.ts';
+import type { Job, RecordsReading } from '../../../dataset/job.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
-import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
+import { linesOfBytes, type RowBytes } from '../../../db/write/rows/line-bytes.ts';
 import { targetOf } from '../../../db/write/rows/target.ts';
 import type { Strings } from '../../../dataset/strings.ts';
 import type { Range } from '../../../range.ts';
@@ -22,19 +20,15 @@ export interface ReadPage {
   readonly positions: RecordsReading['positions'];
   readonly joins: RecordsReading['joins'];
   readonly echo: Echo;
-  readonly tables: readonly TableBytes[];
+  readonly tables: readonly RowBytes[];
   readonly ids: readonly string[];
   readonly oddities: Oddities;
-  /** Empty where nothing is known to be new. */
-  readonly brought: Brought;
 }
 
 export interface HowToRead {
   readonly job: Job;
   /** What of the page is written. */
   readonly span: Range;
-  /** Which records are new; left out: none is known to be. */
-  readonly fresh?: Fresh | undefined;
   /** What data may not hold. */
   readonly key: KeyGuard;
   /** Waits until it may take some milliseconds of this thread: others have their turns between. */
@@ -59,48 +53,20 @@ export async function readPage(body: Buffer, how: HowToRead): Promise<ReadPage> 
 
 async function pageOfRecords(
   { json, records, strings }: BodyOfRecords,
-  { job, span, fresh, turn }: HowToRead,
+  { job, span, turn }: HowToRead,
 ): Promise<ReadPage> {
   await turn();
   const reading = readRecords(job, records, strings);
   const within = inside([reading], span);
   await turn();
-  const digest = ({ index }: AcceptedRecord) => digestOf(records[index]);
-  const isKnown = (record: AcceptedRecord) =>
-    fresh !== undefined && isUnchanged(fresh, record.position, () => digest(record));
-  const accepted = within.accepted.filter((record) => !isKnown(record));
-  const { tables, halves } = bytesOfRecords(job.tables, accepted, { fresh, span });
-  const digests = fresh === undefined ? NO_DIGESTS : digestsOf(lastOf(within.accepted), digest);
   return {
     positions: reading.positions,
     joins: reading.joins,
     echo: echoOf(json),
-    tables,
+    tables: bytesOfRecords(job.tables, within.accepted),
     ids: idsOf(within),
     oddities: odditiesOf(within),
-    brought: { digests, halves },
   };
-}
-
-const NO_DIGESTS: Digests = new Map();
-
-/** The records of the last second. */
-function lastOf(records: readonly AcceptedRecord[]): AcceptedRecord[] {
-  const last = Math.max(...records.map(({ position }) => position.utime));
-  return records.filter(({ position }) => position.utime === last);
-}
-
-/** Those that were parsed have none. */
-function digestsOf(
-  records: readonly AcceptedRecord[],
-  digest: (record: AcceptedRecord) => string | undefined,
-): Digests {
-  const known = new Map<string, string>();
-  for (const record of records) {
-    const own = digest(record);
-    if (own !== undefined) known.set(nameOf(record.position), own);
-  }
-  return known;
 }
 
 /** A body without its records, and these. */
@@ -136,7 +102,7 @@ function readParsed(body: Buffer, { job, key }: HowToRead): BodyOfRecords {
 export function contentOfPage({ tables }: Pick<Job, 'tables'>, page: ReadPage): Content {
   const rows = Object.values(tables).flatMap((table, index) => {
     const written = page.tables[index];
-    return written === undefined ? [] : linesOfBytes(targetOf(table), written);
+    return written === undefined ? [] : [linesOfBytes(targetOf(table), written)];
   });
   return { rows, ids: page.ids, ...page.oddities };
 }

@@ -5,7 +5,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import { loadJobs } from '../../../dataset/load-jobs.ts';
 import { guardKey } from '../../../api/response/key-guard.ts';
-import type { Fresh } from '../../../dataset/fresh.ts';
 import type { Range } from '../../../range.ts';
 import { memoryOf, readApart, type PageApart } from './page-apart.ts';
 
@@ -15,7 +14,6 @@ const ThreadData = z.object({ apiKey: z.string().optional() });
 export interface ThreadOrder {
   readonly dataset: string;
   readonly span: Range;
-  readonly fresh?: Fresh | undefined;
   readonly body: Uint8Array;
 }
 
@@ -30,18 +28,17 @@ const answer = async (order: ThreadOrder) => {
   const { body } = order;
   const page = await read(order);
   const sent: ThreadAnswer = page === undefined ? { body } : { page };
-  const lines = page?.tables.flatMap(({ fresh, others }) => [fresh.bytes, others.bytes]);
+  const lines = page?.tables.map(({ bytes }) => bytes);
   parentPort?.postMessage(sent, memoryOf(lines ?? [body]));
 };
 
-async function read({ dataset, body, span, fresh }: ThreadOrder): Promise<PageApart | undefined> {
+async function read({ dataset, body, span }: ThreadOrder): Promise<PageApart | undefined> {
   const job = jobs.get(dataset);
   if (job === undefined) return undefined;
   try {
     return await readApart(Buffer.from(body.buffer, body.byteOffset, body.byteLength), {
       job,
       span,
-      fresh,
       key,
     });
   } catch {

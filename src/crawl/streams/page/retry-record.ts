@@ -3,7 +3,7 @@ import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Database } from '../../../db/connection/database.ts';
 import type { Partitions } from '../../../db/write/partitions.ts';
 import type { Quarantined } from '../../../db/read/quarantined.ts';
-import { release } from '../../../db/write/release-from-quarantine.ts';
+import { release } from '../../../db/write/quarantine.ts';
 import { readRecords } from './read-records.ts';
 
 /** What still does not fit. */

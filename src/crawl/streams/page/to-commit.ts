@@ -13,7 +13,7 @@ import { spanOfSecond } from '../../../range.ts';
 import { scopeOf } from '../../../dataset/scope.ts';
 
 /** A page that was read, as it waits for its commit: without the records as they came. */
-export type FetchedPage = Exchange<Pick<PageRead, 'reading' | 'step' | 'content' | 'brought'>>;
+export type FetchedPage = Exchange<Pick<PageRead, 'reading' | 'step' | 'content'>>;
 
 /**
  * True where rows wait until their second is whole: they replace what is stored of it, or are held against it, because

@@ -3,31 +3,72 @@ import { count8, int8multirange, int8range, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
 
-export const receipts = etl.table(
-  'receipts',
+export const writes = etl.table(
+  'writes',
   {
+    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     table_name: text().notNull(),
-    minute: count8().notNull(),
-    id: bigint({ mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
-    rows: integer().notNull(),
-    keys: numeric().notNull(),
+    seconds: int8multirange().notNull(),
+    written_at: moment().notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.table_name, t.minute, t.id] })],
+  (t) => [index('writes_written_at_index').on(t.written_at)],
 );
 
-describe(receipts, {
+describe(writes, {
   comment:
-    'What each commit left in the stream tables: summed over a minute they say how many rows, with which keys, must be there. Rows that vanish later are found by them.',
-  key: ['table_name', 'minute', 'id'],
+    'The seconds into which each commit of the last day wrote: a verification that began earlier does not certify them.',
+  key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
+    id: 'Number of the write, growing in the order in which commits began to write to the table.',
     table_name: 'Stream table of schema ton into which the rows went, or from which they were removed.',
-    minute:
-      'Minute of chain time in which the rows lie: their utime in unix seconds divided by 60, without the rest.',
-    id: 'Number of the receipt; verification puts the receipts of a minute together into one.',
-    rows: 'Rows that the commit added; 0 where it only changed some, below zero where it removed some.',
-    keys: 'Sum of the 64-bit hashes of the keys of these rows, in any order; taken away where rows were removed.',
+    seconds: 'Half-open ranges of unix seconds in which the rows lie, or more than these.',
+    written_at: 'Start of the transaction that wrote, on the clock of the database.',
+  },
+});
+
+export const seals = etl.table(
+  'seals',
+  {
+    table_name: text().notNull(),
+    second: count8().notNull(),
+    rows: integer().notNull(),
+    keys: numeric().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.table_name, t.second] })],
+);
+
+describe(seals, {
+  comment:
+    'How many rows, with which keys, a verification has counted in each second: where sealed has the second, they must be there.',
+  key: ['table_name', 'second'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+  columns: {
+    table_name: 'Stream table of schema ton whose rows were counted.',
+    second: 'Unix second in which the rows lie; one without rows is left out.',
+    rows: 'Rows of the table in this second when it was verified.',
+    keys: 'Sum of the 60-bit hashes of the keys of these rows, in any order.',
+  },
+});
+
+export const sealed = etl.table('sealed', {
+  table_name: text().primaryKey(),
+  seconds: int8multirange().notNull().default('{}'),
+  counted: int8multirange().notNull().default('{}'),
+});
+
+describe(sealed, {
+  comment:
+    'Which seconds of a table are sealed: a verification has proved their rows, and the program has not changed them since.',
+  key: ['table_name'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+  columns: {
+    table_name: 'Stream table of schema ton whose rows were proved.',
+    seconds: 'Half-open ranges of unix seconds whose rows must be those that seals has.',
+    counted: 'Half-open ranges of unix seconds whose rows a verification has counted, sealed or not.',
   },
 });
 
@@ -61,7 +102,7 @@ describe(verifications, {
     scope: 'Pool or account whose rows were checked; empty where the dataset is read whole.',
     span: 'Half-open range of unix seconds that was to be checked.',
     check_name:
-      'Which check: blocks, block-seconds, transactions, state-chain, books, messages, traces, receipts, deep, …',
+      'Which check: blocks, block-seconds, transactions, state-chain, books, messages, traces, seal, deep, …',
     rows: 'How many rows (or links between rows) were held against each other.',
     findings: 'How many of them disagreed.',
     holes:

@@ -85,7 +85,9 @@ describe(actions, {
     loaded_at: 'When this row of actions was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'trace_id', 'action_id'],
+  owner: 'actions',
   conflict: { kind: 'replace' },
+  lacking: ['trace_external_hash'],
   partitioned: true,
 });
 
@@ -118,6 +120,7 @@ describe(action_accounts, {
     loaded_at: 'When this row of action_accounts was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'trace_id', 'action_id', 'position'],
+  owner: 'actions',
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -148,6 +151,7 @@ describe(action_transactions, {
     loaded_at: 'When this row of action_transactions was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'trace_id', 'action_id', 'position'],
+  owner: 'actions',
   conflict: { kind: 'replace' },
   partitioned: true,
 });

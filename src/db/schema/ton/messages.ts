@@ -101,6 +101,7 @@ describe(messages, {
     loaded_at: 'When this row of messages was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'hash'],
+  owner: 'transactions',
   conflict: {
     kind: 'fill',
     // All but out_msg_tx_hash: a server whose replica lags sends a message before its content.

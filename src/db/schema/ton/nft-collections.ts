@@ -39,6 +39,7 @@ describe(nft_collections, {
     loaded_at: 'When this row of nft_collections was last written by the program, wall time, UTC.',
   },
   key: ['address'],
+  owner: 'nft_collections',
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
   partitioned: false,
 });

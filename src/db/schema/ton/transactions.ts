@@ -121,6 +121,7 @@ describe(transactions, {
     "Transactions of all accounts in all workchains, one row a transaction, with what happened in each of its phases and the account's state before and after. Read from GET /api/v3/transactions and from traces; its messages are in messages.",
   columns: transactionComments,
   key: ['utime', 'lt', 'account'],
+  owner: 'transactions',
   conflict: {
     kind: 'fill',
     // A server may send a transaction before its trace is known and before the account's states are there.
@@ -143,5 +144,6 @@ describe(transactions, {
       'extra',
     ],
   },
+  lacking: ['trace_external_hash'],
   partitioned: true,
 });

@@ -14,8 +14,6 @@ interface Compiled {
   readonly key: (record: unknown, given: object) => string;
   /** A bit for each column that may be filled later and has a value. */
   readonly filled: (record: unknown, given: object, extra: unknown) => number;
-  /** How many records bring the row. */
-  readonly bringers: (record: unknown, given: object) => number;
   /** True where a member was sent that no column shows. */
   readonly isNoted: (record: unknown) => boolean;
   /** Writes the values of the row, in the order of the staging table's columns. */
@@ -61,13 +59,11 @@ function compileWriter({ table, columns, noted }: WrittenSheet, access: Access):
   const fill = facts.conflict.kind === 'fill' ? facts.conflict.columns : [];
   const key = facts.key.map((column) => `\${${source.keyPart(column)}}`).join('|');
   const filled = fill.map((column, bit) => `(${source.isAbsent(column)} ? 0 : ${2 ** bit})`);
-  const ends = facts.shared?.ends.map((end) => `(${source.isAbsent(end)} ? 0 : 1)`) ?? ['1'];
   const isNoted = noted.map((note) => source.isNoted(note));
   const made = compile(
     `{
       key: (r, g) => \`${key}\`,
       filled: (r, g, x) => ${filled.join(' | ') || '0'},
-      bringers: (r, g) => ${ends.join(' + ')},
       isNoted: (r) => ${isNoted.join(' || ') || 'false'},
       write: (out, r, g, x) => { ${source.write(staging.columns)} },
     }`,

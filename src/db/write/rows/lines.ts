@@ -9,16 +9,13 @@ import {
   type Table,
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
-import type { HalvesOfPage } from '../../../dataset/fresh.ts';
 import { rowAsText, type Strings } from '../../../dataset/strings.ts';
-import { contradictions } from './contradictions.ts';
+import { contradictions } from './conflict.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
-import { distinctRows, mergeRows, type DistinctRow } from './distinct-rows.ts';
-import { linesOfBytes, type Lines, type RowBytes, type TableBytes, type TimeMark } from './line-bytes.ts';
+import { distinctRows, mergeRows, type DistinctRow } from './conflict.ts';
+import { linesOfBytes, type Lines, type RowBytes, type TimeMark } from './line-bytes.ts';
 import { lineWriterOf, type LineWriter } from './line-writer.ts';
-import { isNewRecord, sorter, type BroughtRow, type Destination, type Known } from './newness.ts';
-import { KeySum } from '../receipts.ts';
 import { targetOf, type Target } from './target.ts';
 
 /** Rows of a table from objects. */
@@ -32,35 +29,36 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
   const timeOf = (row: DistinctRow) => (typeof row['utime'] === 'string' ? row['utime'] : undefined);
   return {
     target,
-    isNew: false,
     count: rows.length,
     times: new Set(rows.flatMap((row) => timeOf(row) ?? [])),
-    from: (time) =>
-      linesOf(
-        target,
-        rows.filter((row) => (timeOf(row) ?? time) >= time),
-        copies,
-      ),
+    split: (time) => {
+      const isLater = (row: DistinctRow) => (timeOf(row) ?? time) >= time;
+      const parts = [rows.filter((row) => !isLater(row)), rows.filter(isLater)] as const;
+      return [linesOf(target, parts[0], copies), linesOf(target, parts[1], copies)];
+    },
     pieces: () => toCopyText(target.staging.columns, rows),
-    sums: () => [],
     release: () => undefined,
     contradictions: () => contradictions(target.facts, copies),
   };
 }
 
 /** A row that is to be written. */
-interface WaitingRow extends BroughtRow {
+interface WaitingRow {
+  /** The text of its key. */
+  readonly key: string;
   readonly writer: LineWriter;
+  readonly record: unknown;
+  readonly given: object;
   readonly extra: Extra | null;
   readonly strings: Strings;
   readonly sheet: Pick<Sheet, 'columns' | 'noted'>;
-  newBringers: number;
+  /** Set where another copy of the row had something to add. */
   merged: DistinctRow | undefined;
 }
 
-type BroughtRecord = Pick<AcceptedRecord, 'put' | 'strings' | 'position'>;
+type BroughtRecord = Pick<AcceptedRecord, 'put' | 'strings'>;
 
-interface HowToCollect extends Known {
+interface HowToCollect {
   /** True: copies of one row are held against each other. */
   readonly compared?: boolean;
 }
@@ -81,50 +79,25 @@ export function linesOfRecords(
   records: readonly BroughtRecord[],
   how: HowToCollect = {},
 ): Lines[] {
-  return [...collect(tables, records, how)].flatMap(([table, { rows, copies }]) =>
-    linesOfBytes(
-      targetOf(table),
-      write(targetOf(table), rows, sorter(targetOf(table), how, new Map())),
-      copies,
-    ),
+  return [...collect(tables, records, how)].map(([table, { rows, copies }]) =>
+    linesOfBytes(targetOf(table), writeRows(targetOf(table), rows), copies),
   );
 }
 
-/** Lines of records, as they are sent between threads. */
-export interface BytesOfRecords {
-  readonly tables: readonly TableBytes[];
-  readonly halves: HalvesOfPage;
-}
-
 /** The same, as it is sent between threads: without functions, and without copies to compare. */
-export function bytesOfRecords(
-  tables: Tables,
-  records: readonly BroughtRecord[],
-  how: Known = {},
-): BytesOfRecords {
-  const halves = new Map<string, number | undefined>();
-  const written = [...collect(tables, records, how)].map(([table, { rows }]) => {
-    const target = targetOf(table);
-    return write(target, rows, sorter(target, how, halves));
-  });
-  return { tables: written, halves };
+export function bytesOfRecords(tables: Tables, records: readonly BroughtRecord[]): RowBytes[] {
+  return [...collect(tables, records)].map(([table, { rows }]) => writeRows(targetOf(table), rows));
 }
 
 function collect(
   tables: Tables,
   records: readonly BroughtRecord[],
-  { compared = false, ...known }: HowToCollect,
+  { compared = false }: HowToCollect = {},
 ): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
-  for (const { put, strings, position } of records)
-    put(
-      collector(byTable, strings, {
-        utime: position.utime,
-        newBringers: isNewRecord(known, position) ? 1 : 0,
-      }),
-    );
+  for (const { put, strings } of records) put(collector(byTable, strings));
   return byTable;
 }
 
@@ -132,12 +105,7 @@ function byKey(a: WaitingRow, b: WaitingRow): number {
   return a.key < b.key ? -1 : 1;
 }
 
-/** `newBringers`: 1 for a new record, 0 for one that may be stored. */
-function collector(
-  byTable: ReadonlyMap<object, Collected>,
-  strings: Strings,
-  { utime, newBringers }: Pick<WaitingRow, 'utime' | 'newBringers'>,
-): Put {
+function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): Put {
   return <T extends Table, Rec>(sheet: Sheet<T, Rec>, record: Rec, given: Given<T>, sent?: Extra | null) => {
     const writer = lineWriterOf(sheet, record);
     const collected = byTable.get(sheet.table);
@@ -156,8 +124,6 @@ function collector(
       given,
       extra,
       strings,
-      utime,
-      newBringers,
       merged: undefined,
     };
     const first = rows.get(key);
@@ -165,7 +131,6 @@ function collector(
       rows.set(key, waiting);
       return;
     }
-    first.newBringers += newBringers;
     copies?.push(rowOfWaiting(first), rowOfWaiting(waiting));
     addCopy(first, waiting);
   };
@@ -192,32 +157,20 @@ function rowOfWaiting({ sheet, record, given, extra, strings }: WaitingRow): Dis
   return strings === 'text' ? row : rowAsText(row);
 }
 
-/** Rows that cannot be stored yet, and others that have something to add. */
-function write(
-  target: Target,
-  collected: ReadonlyMap<string, WaitingRow>,
-  destinationOf: (row: WaitingRow) => Destination,
-): TableBytes {
-  const sorted: Record<Destination, WaitingRow[]> = { fresh: [], others: [], nowhere: [] };
-  for (const row of [...collected.values()].sort(byKey)) sorted[destinationOf(row)].push(row);
-  return { fresh: writeRows(target, sorted.fresh, true), others: writeRows(target, sorted.others, false) };
-}
-
-function writeRows(target: Target, rows: readonly WaitingRow[], isNew: boolean): RowBytes {
+/** The lines of a table, sorted by key. */
+function writeRows(target: Target, collected: ReadonlyMap<string, WaitingRow>): RowBytes {
   const isTimed = target.facts.key[0] === 'utime';
-  const times: (Omit<TimeMark, 'keys'> & { readonly sum: KeySum | undefined })[] = [];
+  const rows = [...collected.values()].sort(byKey);
+  const times: TimeMark[] = [];
   out.clear();
   for (const [line, row] of rows.entries()) {
     if (isTimed) {
       const time = row.key.slice(0, row.key.indexOf('|'));
-      if (times.at(-1)?.time !== time)
-        times.push({ time, line, at: out.length, sum: isNew ? new KeySum(time) : undefined });
-      times.at(-1)?.sum?.add(row.key, row.strings);
+      if (times.at(-1)?.time !== time) times.push({ time, line, at: out.length });
     }
     writeRow(target, row);
   }
-  const marks = times.map(({ sum, ...mark }) => ({ ...mark, keys: sum?.take() }));
-  return { bytes: out.take(), count: rows.length, times: marks };
+  return { bytes: out.take(), count: rows.length, times };
 }
 
 function writeRow(target: Target, { writer, record, given, extra, strings, merged }: WaitingRow): void {

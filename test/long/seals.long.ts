@@ -59,28 +59,20 @@ async function count(table: string): Promise<number> {
 }
 
 /** Kinds of findings; a row that several datasets hold is found once, and doubtful in each. */
-const receiptsIn = (reports: readonly Verified[]) => [
+const brokenIn = (reports: readonly Verified[]) => [
   ...new Set(
     reports.flatMap(({ findings }) =>
-      findings.filter(({ check }) => check === 'receipts').map(({ kind }) => kind),
+      findings.filter(({ check }) => check === 'seal').map(({ kind }) => kind),
     ),
   ),
 ];
 
-test('receipts agree with the tables, however often rows are read, and by whom', async () => {
-  const [receipts] = await store.database.rows(
-    sql`select count(*) as written from etl.receipts`,
-    z.object({ written: z.coerce.number() }),
-  );
+test('seals agree with the tables, however often rows are read, and by whom', async () => {
   const reports = await proof.verify(datasets, range);
-  expect(receiptsIn(reports)).toEqual([]);
   for (const { dataset, verified } of reports)
     expect([dataset.name, verified]).toEqual([dataset.name, [range]]);
-  const [folded] = await store.database.rows(
-    sql`select count(*) as written, count(distinct (table_name, minute)) as minutes from etl.receipts`,
-    z.object({ written: z.coerce.number(), minutes: z.coerce.number() }),
-  );
-  expect(folded?.written).toBeLessThan(receipts!.written);
+  await proof.readAgain(datasets, range);
+  expect(brokenIn(await proof.verify(datasets, range))).toEqual([]);
 });
 
 test('rows that were deleted by hand are found in each table, and come back', async () => {
@@ -112,13 +104,13 @@ test('rows that were deleted by hand are found in each table, and come back', as
   // Every account that staked is a pool to be verified for itself; none has a row of these tables.
   const owners = datasets.filter(({ name }) => name !== 'nominator_pool_events');
   const found = await proof.verify(owners, range);
-  expect(receiptsIn(found).sort()).toEqual(tables.map((table) => `vanished_rows_of_${table}`).sort());
+  expect(brokenIn(found).sort()).toEqual(tables.map((table) => `vanished_rows_of_${table}`).sort());
   await proof.repair(owners, range, found);
   expect(await counts(tables)).toEqual(before);
-  expect(receiptsIn(await proof.verify(owners, range))).toEqual([]);
+  expect(brokenIn(await proof.verify(owners, range))).toEqual([]);
 });
 
-test('rows that the source does not have are removed, and the receipts are what is stored', async () => {
+test('rows that the source does not have are removed, and the seals are what is stored', async () => {
   const invented = [
     ['blocks', 'seqno', 'seqno + 900000'],
     ['action_accounts', 'position', 'position + 900'],
@@ -180,22 +172,6 @@ test.each([
   expect(reports.map(({ verified }) => verified)).toEqual([[range], [range], [range]]);
 });
 
-test('receipts that were lost are found, and written anew from rows that the source has', async () => {
-  const tables = ['messages', 'jetton_transfers', 'nominator_pool_events'];
-  const owners = datasets.filter(({ name }) =>
-    ['transactions', 'jetton_transfers', 'nominator_pool_events'].includes(name),
-  );
-  const minutes = sql`minute between ${range.from / 60 + 4}::int8 and ${range.from / 60 + 9}::int8`;
-  await store.database.run(
-    sql`delete from etl.receipts where table_name = any(${sql.param(tables)}) and ${minutes}`,
-  );
-  const found = await proof.verify(owners, range);
-  expect(receiptsIn(found).sort()).toEqual(tables.map((table) => `unknown_rows_of_${table}`).sort());
-  await proof.repair(owners, range, found);
-  await proof.readAgain(owners, range);
-  await expectProved(proof, owners, range);
-});
-
 test('every pool is compared with the source, and its rows are counted', async () => {
   const [pools] = datasets.filter(({ name }) => name === 'nominator_pool_events');
   const options = { datasets: [pools!], range, share: 1, repair: false, random: Math.random };
@@ -216,7 +192,7 @@ test('a row that somebody else wrote is found too', async () => {
     datasets.filter(({ name }) => name === 'jetton_transfers'),
     range,
   );
-  expect(receiptsIn(found)).toEqual(['unknown_rows_of_jetton_transfers']);
+  expect(brokenIn(found)).toEqual(['unknown_rows_of_jetton_transfers']);
 });
 
 test('an action that does not fit its trace is found without asking the source, and read again', async () => {

@@ -1,0 +1,63 @@
+import { sql } from 'drizzle-orm';
+import { ownTablesOf } from '../../db/schema/owners.ts';
+import type { Session } from '../../db/connection/database.ts';
+import { SEAL } from '../../db/coverage/found-row.ts';
+import { factsOf } from '../../db/schema/describe.ts';
+import { countToSeal, otherThanSealed } from '../../db/write/seals.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
+import type { Stretch } from '../../range.ts';
+import type { Check, CheckInput, CheckStep } from '../check.ts';
+import { findingsOf, type Finding } from '../finding.ts';
+import { countRows } from '../../db/read/table-rows.ts';
+
+/**
+ * The rows of every sealed second are those that were proved: as many, with the same keys. Fewer: rows have vanished. More:
+ * somebody else wrote some. What is not sealed yet is counted, to be sealed if the other checks certify it: they look later,
+ * so that rows that vanish meanwhile are missed by one of both.
+ */
+export const sealCheck: Check = {
+  name: SEAL,
+  needs: [],
+  steps({ database, jobs }, { dataset, stream, stretches }) {
+    const tables = ownTablesOf(dataset, jobs).filter(([, table]) => factsOf(table).partitioned);
+    return tables.flatMap(([, table]) =>
+      stretches.map((stretch): CheckStep => {
+        const place = { dataset: dataset.name, scope: stream.scope };
+        const run: CheckStep['run'] = async (look) => {
+          const seen = await look(async (session) => ({
+            findings: await findBroken(session, table, { ...place, stretch }),
+            rows: await countRows(session, table, stretch),
+          }));
+          await countToSeal(database, table, stretch);
+          return seen;
+        };
+        return { check: SEAL, stretch, run };
+      }),
+    );
+  },
+};
+
+function findBroken(
+  session: Session,
+  table: object,
+  {
+    dataset,
+    scope,
+    stretch,
+  }: Pick<CheckInput['stream'], 'dataset' | 'scope'> & { readonly stretch: Stretch },
+): Promise<Finding[]> {
+  const target = targetOf(table);
+  return findingsOf(session, {
+    check: SEAL,
+    dataset,
+    scope,
+    table,
+    query: sql`
+      select case when held <= proved then 'vanished' else 'unknown' end || '_rows_of_' || ${target.name}::text as kind,
+        case when held <= proved then 'hole' else 'doubt' end as outcome,
+        to_char(to_timestamp(second) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+          || ' has ' || held || ' of ' || proved || ' rows' as id,
+        int8range(second, second + 1) as span
+      from (${otherThanSealed(target, stretch)}) r`,
+  });
+}
