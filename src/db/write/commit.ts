@@ -1,5 +1,5 @@
 import type { Rejected } from '../../dataset/job.ts';
-import { formatTime, type Range, union, without } from '../../range.ts';
+import { formatTime, toMultirangeText, type Range, union, without } from '../../range.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import { answersOf } from '../connection/answers-of.ts';
@@ -18,8 +18,7 @@ import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/floors.ts';
 import { lockTables } from './rows/target.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
-import { toMultirangeText } from '../../range.ts';
-import { checkedAmong, noteWrites, unverify } from './writes.ts';
+import { checkedAmong, noteWrites, unverify, type Changed } from './writes.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 /** Seconds that cannot be read whole are done with too: the lease goes past them, coverage does not. */
@@ -117,7 +116,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const { direct, others } = divide(byTable, commit.newAfter);
     // What locks the lease is sent when all data is there: should this process freeze while it sends, it is not held.
-    const [, staged] = await answersOf([
+    const [written, staged] = await answersOf([
       writeDirect(session, byTable, { direct, lease: commit.lease }),
       stageRows(session, others, { isWhole }),
     ]);
@@ -128,6 +127,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
       insertStaged(session, staged, { overwrite: commit.overwrite, replaced }),
       hasQuarantined(session, commit.lease.stream),
     ]);
+    await unverify(session, written);
     await writeOddities(session, commit, isAnyQuarantined);
     await answersOf([
       shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from),
@@ -136,13 +136,16 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   });
 }
 
-/** Copies new rows into their tables, all of which are locked first, in the one order. */
+/**
+ * Copies new rows into their tables, all of which are locked first, in the one order.
+ * @returns seconds that were verified
+ */
 async function writeDirect(
   session: Session,
   byTable: readonly Lines[],
   { direct, lease }: { readonly direct: readonly Lines[]; readonly lease: Lease },
-): Promise<void> {
-  if (direct.length === 0) return;
+): Promise<Changed[]> {
+  if (direct.length === 0) return [];
   const written = direct.map((lines) => ({ target: lines.target, seconds: secondsOfLines(lines) }));
   const targets = byTable.map(({ target }) => target);
   const [, , checked] = await answersOf([
@@ -151,11 +154,9 @@ async function writeDirect(
     checkedAmong(session, written),
     copyDirect(session, direct, lease),
   ]);
-  const changed = written.filter(({ target }) => checked.has(target.name));
-  await unverify(
-    session,
-    changed.map(({ target, seconds }) => ({ target, seconds: toMultirangeText(seconds) })),
-  );
+  return written
+    .filter(({ target }) => checked.has(target.name))
+    .map(({ target, seconds }) => ({ target, seconds: toMultirangeText(seconds) }));
 }
 
 function lastSecond({ to }: Range): Range {

@@ -5,8 +5,7 @@ import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, texts } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { sealed, writes } from '../schema/etl/verification.ts';
-import { lockTables } from './rows/target.ts';
-import { targetOf, type Target } from './rows/target.ts';
+import { lockTables, targetOf, type Target } from './rows/target.ts';
 import { secondOfRow, unsealSpans } from './seals.ts';
 
 /*
