@@ -61,7 +61,7 @@ it('leaves whoever holds the row of its lease to its commit, however slow it is'
 
 const page = (lease: Lease, rows: PageCommit['rows']): PageCommit => ({
   ...{ lease, rows, rejected: [], extras: [], ids: [], pages: [] },
-  ...{ replace: false, overwrite: false, done: { span: SPAN, outcome: 'covered' } },
+  ...{ replace: false, overwrite: false, newAfter: SPAN.from, done: { span: SPAN, outcome: 'covered' } },
 });
 
 describe('whoever stands still while it copies', () => {
