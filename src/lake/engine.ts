@@ -50,7 +50,8 @@ export async function openEngine(place = tmpdir()): Promise<Engine> {
   const folder = await openFolder(place);
   const instance = await openDuck(folder);
   const duck = await instance.connect();
-  await duck.run(`set TimeZone = 'UTC'`);
+  // DuckDB would take its proxy from the environment, and show each statement the password in it.
+  await duck.run(`set TimeZone = 'UTC'; set http_proxy = ''`);
   return {
     scratch: (name) => join(folder, name),
     toParquet: (rows, columns, parquet) =>

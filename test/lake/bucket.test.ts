@@ -46,7 +46,7 @@ test.each([
   const none = { AWS_SESSION_TOKEN: undefined, AWS_ENDPOINT_URL: undefined, AWS_ENDPOINT_URL_S3: undefined };
   for (const [name, value] of Object.entries({ ...none, ...KEYS, ...more })) vi.stubEnv(name, value);
   const [, secret] =
-    /create or replace secret lake \((.*)\);$/.exec(await bucketSql('s3://lake/of/ton')) ?? [];
+    /create or replace secret lake \((.*)\)$/.exec(await bucketSql('s3://lake/of/ton')) ?? [];
   expect(new Set(secret?.split(', '))).toEqual(
     new Set([
       'type s3',
@@ -98,9 +98,11 @@ test('a proxy is obeyed by the client of S3 and by DuckDB, and NO_PROXY leaves i
   expect(asked).toEqual([
     `s3.eu-central-1.amazonaws.com:443 Basic ${Buffer.from('u:p@ss').toString('base64')}`,
   ]);
-  const words = `set http_proxy = '${address}'; set http_proxy_username = 'u'; set http_proxy_password = 'p@ss'; `;
-  expect(await bucketSql('s3://lake/of/ton')).toMatch(new RegExp(`^${words}`));
+  await expect(bucketSql('s3://lake/of/ton')).rejects.toThrow(/a proxy with a password/);
+  vi.stubEnv('HTTPS_PROXY', `http://u@${address}`);
+  const proxied = `load httpfs; set http_proxy = '${address}'; set http_proxy_username = 'u'; set http_proxy_password = '';`;
+  expect(await bucketSql('s3://lake/of/ton')).toContain(proxied);
   vi.stubEnv('NO_PROXY', 'amazonaws.com');
-  expect(await bucketSql('s3://lake/of/ton')).not.toContain('proxy');
+  expect(await bucketSql('s3://lake/of/ton')).toContain(`load httpfs; set http_proxy = '';`);
   await new Promise((resolve) => proxy.close(resolve));
 });

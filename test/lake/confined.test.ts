@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/pro
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DatabaseError } from '../../src/errors.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
 import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
@@ -45,10 +45,12 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   url = `127.0.0.1:${typeof address === 'object' ? String(address?.port) : ''}`;
+  for (const name of ['HTTP_PROXY', 'http_proxy']) vi.stubEnv(name, `http://me:secretive@${url}`);
   engine = await openEngine();
   ask = await openLakeReader(engine, lake);
 });
 afterAll(async () => {
+  vi.unstubAllEnvs();
   await engine.close();
   server.close();
   await store.close();
@@ -129,6 +131,14 @@ test.each(HOSTILE)('sql --lake refuses: %s', async (statement) => {
   expect(requests).toEqual([]);
   const { rows } = await ask('select count(*) > 0 from blocks');
   expect(rows).toEqual([['t']]);
+});
+
+test.each([
+  `select current_setting('http_proxy')`,
+  `select value from duckdb_settings()`,
+  `select * from query('from duckdb_' || 'settings()')`,
+])('sql --lake shows no password of the environment: %s', async (statement) => {
+  expect(JSON.stringify(await ask(statement))).not.toContain('secretive');
 });
 
 test.each([
