@@ -11,17 +11,22 @@ import { runEveryCommand } from '../support/program/every-command.ts';
  */
 test('no command calls what others have created in a schema before pg_catalog', async () => {
   const cli = await openCli();
-  const { url, drop } = await createDatabase();
+  const databases = await Promise.all([createDatabase(), createDatabase()]);
+  const [url = '', target = ''] = databases.map((database) => database.url);
   try {
-    const name = new URL(url).pathname.slice(1);
-    await plantHostile(url);
-    await query(url, `alter database ${name} set search_path = public, pg_catalog`);
-    await runEveryCommand(cli, url, 'blocks,transactions,traces,actions,account_states');
-    expect(await hostileCalls(url)).toBe(0);
-    // The trap is armed.
-    await expect(query(url, `select hashtextextended('a', 0)`)).rejects.toThrow('hostile');
+    for (const each of [url, target]) {
+      const name = new URL(each).pathname.slice(1);
+      await plantHostile(each);
+      await query(each, `alter database ${name} set search_path = public, pg_catalog`);
+    }
+    await runEveryCommand(cli, url, 'blocks,transactions,traces,actions,account_states', target);
+    for (const each of [url, target]) {
+      expect(await hostileCalls(each)).toBe(0);
+      // The trap is armed.
+      await expect(query(each, `select hashtextextended('a', 0)`)).rejects.toThrow('hostile');
+    }
   } finally {
-    await drop();
+    for (const { drop } of databases) await drop();
     await cli.close();
   }
 });

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openCrawledStore } from '../support/database/crawled-store.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { query } from '../support/database/query.ts';
+import { exported } from '../support/lake.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { compile } from '../support/program/compile.ts';
 import { openScreen, type Screen } from '../support/program/screen.ts';
+import { twoDays } from '../support/two-days.ts';
 
 let program: string;
 let store: TestStore;
@@ -71,8 +76,8 @@ const onlyText = (screen: Screen) =>
     .map((line) => line.trimEnd())
     .join('\n');
 
-async function converse(work: (screen: Screen) => Promise<void>): Promise<string> {
-  const screen = openScreen(`${process.execPath} ${join(program, 'src', 'cli.js')} sql`, {
+async function converse(work: (screen: Screen) => Promise<void>, more = ''): Promise<string> {
+  const screen = openScreen(`${process.execPath} ${join(program, 'src', 'cli.js')} sql${more}`, {
     columns: 120,
     env: { DATABASE_URL: store.url, LOG_LEVEL: 'warn', HOME: '/nonexistent' },
   });
@@ -128,6 +133,28 @@ describe('the prompt', () => {
     });
     expect(shown).not.toMatch(/^(never|ahead)$/m);
     expect(shown).not.toMatch(/error/);
+  });
+
+  test('ends at Ctrl-C the statement that DuckDB runs over a lake, with what was typed ahead, and goes on', async () => {
+    const crawled = await openCrawledStore(twoDays);
+    const folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-session-'));
+    try {
+      const range = { from: '2026-01-31', to: '2026-02-02', only: ['blocks'] };
+      await exported(crawled.url, { ...range, out: folder, format: 'parquet' });
+      const shown = await converse(async (screen) => {
+        screen.type('select count(*) as endless from range(1000000000000) t(i) where hash(i) = 1;\r');
+        await sees(screen, /endless.*;$/m);
+        screen.type('select 8 as ahead;\r');
+        screen.type(CTRL_C);
+        await sees(screen, /the statement was ended/);
+        screen.type('select count(*) > 0 as whole from blocks;\r');
+        await sees(screen, /^whole\n *t$/m);
+      }, ` --lake ${folder}`);
+      expect(shown).not.toMatch(/error|^ahead$/m);
+    } finally {
+      await crawled.close();
+      await rm(folder, { recursive: true });
+    }
   });
 
   test('completes names and words by Tab, tells times, lists functions, and refuses unknown commands', async () => {

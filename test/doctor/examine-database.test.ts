@@ -1,8 +1,12 @@
-import { hostname } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/connection/database.ts';
+import { migrate } from '../../src/db/migrate/migrate.ts';
 import { examineDatabase } from '../../src/doctor/examine-database.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let store: TestStore;
@@ -109,4 +113,32 @@ test('a daemon that writes no longer is reported, soon on another host and at on
   expect(await only()).toEqual([]);
   await wrote(`${hostname()}/${2 ** 22 + 1}/a`, 5);
   expect(await only()).toHaveLength(1);
+});
+
+test('a server whose lock table has no room for all partitions is reported, with what to set', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-locks-'));
+  const settings = { fsync: 'off', max_connections: '12', max_locks_per_transaction: '10' };
+  const server = await openEmbedded({ dataDir: join(directory, 'data'), settings });
+  const database = await openDatabase({ url: server.url, applicationName: 'test' });
+  const locks = async () =>
+    (await examineDatabase(database, wallTime)).filter(({ check }) => check === 'locks');
+  try {
+    await migrate(database);
+    expect(await locks()).toEqual([]);
+    for (let day = 10; day < 50; day += 1)
+      await database.script(
+        `create table etl_partitions.day_${day} partition of ton.blocks for values from ('20${day}-01-01') to ('20${day}-01-02')`,
+      );
+    const [found, ...more] = await locks();
+    expect(more).toEqual([]);
+    const [, relations, room] = /are (\d+) relations.* has room for (\d+):/.exec(found?.what ?? '') ?? [];
+    expect(Number(relations)).toBeGreaterThanOrEqual(80);
+    expect(Number(room)).toBe(120);
+    const [, enough] = /max_locks_per_transaction = (\d+); then restart/.exec(found?.remedy ?? '') ?? [];
+    expect(Number(enough) * 12).toBeGreaterThanOrEqual(2 * Number(relations));
+  } finally {
+    await database.close();
+    await server.close();
+    await rm(directory, { recursive: true });
+  }
 });

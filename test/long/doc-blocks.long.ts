@@ -220,6 +220,11 @@ afterAll(async () => {
 const NEEDS: readonly (readonly [RegExp, string, string])[] = [
   [/'proved'/, 'proved', `toncenter-etl verify ${RANGE} --only transactions`],
   [/\bpromote\b/, 'promoted', `env -u DATABASE_URL toncenter-etl backfill ${RANGE} --only blocks`],
+  [
+    /\bjetton_masters\b/,
+    'masters',
+    `toncenter-etl backfill ${RANGE} --only jetton_masters && toncenter-etl export ${RANGE} --only jetton_masters --out ./lake`,
+  ],
   [/\blake\b/, 'lake', `toncenter-etl export ${RANGE} --out ./lake`],
 ];
 /** Commands that may end with 3: what is judged by an hour that has not come yet, or by a year that nobody read. */

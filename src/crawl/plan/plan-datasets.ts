@@ -16,9 +16,10 @@ import { probe, valuesIn, type Sample } from './probe.ts';
 
 /** Samples of a range for each dataset. */
 const SAMPLES = 16;
-/** Samples for each pool or account, and how many of them are sampled, where a dataset is read one by one. */
-const SAMPLES_OF_ONE = 4;
-const MOST_SCOPES = 3;
+/**
+ * How many pools or accounts are looked into, once each, if a dataset is read one by one: a few of them may have all rows.
+ */
+const MOST_SCOPES = 32;
 /**
  * Bytes in Postgres for each character of JSON, indexes included: bounds that were chosen, around what crawls of the
  * simulated network take.
@@ -100,8 +101,8 @@ async function planDataset(
   const { datasets, range, signal } = options;
   const { streams, scopes } = await scopesOf(context, dataset, options);
   const isScoped = dataset.job.scopes !== undefined;
-  const count = isScoped ? SAMPLES_OF_ONE : SAMPLES;
-  const sampled = missing.length === 0 ? [] : streams.slice(0, isScoped ? MOST_SCOPES : 1);
+  const count = isScoped ? 1 : SAMPLES;
+  const sampled = missing.length === 0 ? [] : spread(streams, MOST_SCOPES);
   const samples: Sample[][] = [];
   for (const stream of sampled) samples.push(await probe(context, { dataset, stream, range, count, signal }));
   const isStoredTwice = dataset.name === 'traces' && datasets.some(({ name }) => name === 'transactions');
@@ -109,6 +110,7 @@ async function planDataset(
     missing,
     pageSize: dataset.job.paginator.maxSize,
     scopes,
+    scopesDoubt: doubtOf(samples.map(rateOf), streams.length),
     requestsPerPage: dataset.job.index.of === 'lt' ? WITH_BOUNDS : ONE,
     share: neededShareOf(dataset.name, datasets),
     diskFactor: isStoredTwice ? DISK_STORED_TWICE : DISK,
@@ -133,9 +135,29 @@ async function scopesOf(
   const fresh = found.filter((scope) => known.every((stream) => stream.scope !== scope));
   const streams = [...known, ...fresh.map((scope) => ({ ...streamOf(dataset), scope }))];
   // They become known by the rows that name them.
-  const isNamed = datasets.includes(source ?? dataset) && source !== undefined;
+  const isNamed = datasets.some((chosen) => chosen.name === name);
   const low = isNamed ? streams.length : known.length;
   return { streams, scopes: { low, likely: streams.length, high: streams.length + fresh.length } };
+}
+
+/** At most so many of a list, evenly spread over it. */
+function spread<T>(list: readonly T[], most: number): T[] {
+  const step = Math.max(1, list.length / most);
+  return list.filter((_, index) => Math.floor(index / step) > Math.floor((index - 1) / step));
+}
+
+function rateOf(samples: readonly Sample[]): number {
+  const sum = (member: 'rows' | 'seconds') => samples.reduce((total, sample) => total + sample[member], 0);
+  return sum('rows') / Math.max(1, sum('seconds'));
+}
+
+/** Twice the relative standard error of a mean, of some of so many values. */
+function doubtOf(values: readonly number[], of: number): number {
+  const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  if (mean === 0 || values.length < 2) return 0;
+  const variance = (squares / (values.length - 1) / values.length) * (1 - values.length / of);
+  return (2 * Math.sqrt(variance)) / mean;
 }
 
 /** Of several pools each part is sampled once for each: what they have in common is their mean. */

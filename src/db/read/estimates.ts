@@ -92,12 +92,14 @@ export function settleEstimates(
   lacking: readonly string[],
 ): Promise<Settled[]> {
   const e = estimates;
+  // A window that was full is read again in parts: only what completes something counts, or is a part of one second.
+  const isKept = sql`(${pages.completed} is not null or upper(${pages.span}) = lower(${pages.span}) + 1)`;
   const isCovered = sql`(select bool_and(${coverage.covered} @> ${e.span}) from ${coverage}
     where ${coverage.dataset} = ${e.dataset} and ${coverage.pass} = 0)`;
   return session.rows(
     sql`
       with due as (
-        select ${e.id}, coalesce(sum(${pages.rows}), 0) as rows, count(${pages.id}) as requests
+        select ${e.id}, coalesce(sum(${pages.rows}) filter (where ${isKept}), 0) as rows, count(${pages.id}) as requests
         from ${e} left join ${pages} on ${pages.dataset} = ${e.dataset} and ${pages.pass} = 0
           and ${pages.span} && ${e.span} and ${pages.committed_at} >= ${e.made_at}
         where ${e.settled_at} is null and ${e.span} <@ ${rangeParam(range)} and ${isCovered}

@@ -73,6 +73,7 @@ const facts = (missing: readonly Range[]) => ({
   missing,
   pageSize: 1000,
   scopes: WHOLE,
+  scopesDoubt: 0,
   requestsPerPage: WHOLE,
   share: WHOLE,
   diskFactor: WHOLE,

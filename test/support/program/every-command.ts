@@ -9,8 +9,16 @@ import type { Cli } from './cli.ts';
 const START = Date.UTC(2026, 0, 1) / 1000;
 const [FROM, TO] = [String(START), String(START + 300)];
 
-/** Runs what the program can do with a database that is empty, one command after another; each must do its work. */
-export async function runEveryCommand(cli: Cli, url: string, datasets: string): Promise<void> {
+/**
+ * Runs what the program can do with a database that is empty, one command after another; each must do its work. With
+ * `target`, another empty database, a promotion to that one, too.
+ */
+export async function runEveryCommand(
+  cli: Cli,
+  url: string,
+  datasets: string,
+  target?: string,
+): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), 'toncenter-etl-every-'));
   const simulator = await startSimulator({ start: START, duration: 700, load: 0.5, accounts: 40 });
   const settings = {
@@ -58,6 +66,19 @@ export async function runEveryCommand(cli: Cli, url: string, datasets: string): 
     await run(['prune'], [0], {
       ETL_RETENTION: `blocks:${Math.ceil((Date.now() / 1000 - START) / DAY) + 400}d`,
     });
+    const more = { ETL_DATASETS: datasets, ETL_LISTEN: 'off', ETL_SINCE: FROM, ETL_WATERMARK_DELAY: '0s' };
+    const daemon = cli.start(['sync'], { ...settings, ...more, ETL_LAKE: join(scratch, 'lake') });
+    // It has gone on where the backfill ended.
+    const newest = `select max(utime) > to_timestamp(${START + 400}::float8) as reached from blocks`;
+    await expect
+      .poll(async () => (await cli.ask(['sql', '--csv', newest], settings)).stdout, { timeout: 60_000 })
+      .toBe('reached\nt\n');
+    daemon.child.kill('SIGTERM');
+    expect(await daemon.ended).toMatchObject({ code: 0 });
+    if (target === undefined) return;
+    const embedded = { DATABASE_URL: '', ETL_DATA_DIR: join(scratch, 'data') };
+    await run(['backfill', ...range, '--quiet'], [0], embedded);
+    await run(['promote', target], [0], embedded);
   } finally {
     await simulator.close();
     await rm(scratch, { recursive: true, force: true });

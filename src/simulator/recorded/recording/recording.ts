@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { UsageError } from '../../../errors.ts';
 import { errorResponse, jsonResponse, type HttpResponse } from '../../http/response.ts';
 import type { ApiRequest } from '../../http/api.ts';
@@ -9,9 +8,6 @@ import { RecordedList, type RecordedWindow } from './recorded-list.ts';
 import { programName } from '../../../terminal/program-name.ts';
 
 const INFO = '/api/v3/masterchainInfo';
-const Info = z.looseObject({ last: z.looseObject({ gen_utime: z.union([z.string(), z.number()]) }) });
-/** The head lies so long after everything recorded that all of it has settled: nobody waits for a watermark. */
-const AFTERWARDS = 7 * 3600;
 
 /**
  * Serves what `--record` wrote. A request that was recorded is answered as it was, the last time that it was. Lists that
@@ -53,11 +49,7 @@ export class Recording {
       const what = missing === undefined ? `?${search.toString()}` : ` from second ${missing} on`;
       return errorResponse(404, `not in the recording: ${path}${what}`);
     }
-    return jsonResponse(
-      200,
-      path === INFO ? this.settled(recorded.text) : recorded.text,
-      versionOf(recorded),
-    );
+    return jsonResponse(200, recorded.text, versionOf(recorded));
   }
 
   private listResponse(member: string, list: RecordedList, asked: RecordedWindow): HttpResponse {
@@ -81,13 +73,6 @@ export class Recording {
         text: element,
       })),
     );
-  }
-
-  /** masterchainInfo with its head moved past everything that was recorded. */
-  private settled(text: string): string {
-    const info = Info.parse(JSON.parse(text));
-    const head = Math.max(this.latest, Number(info.last.gen_utime)) + AFTERWARDS;
-    return JSON.stringify({ ...info, last: { ...info.last, gen_utime: String(head) } });
   }
 }
 
