@@ -98,7 +98,7 @@ export async function attempt<T>(
   { signal, waiting }: AttemptSignals,
 ): Promise<Exchange<T>> {
   await chain.budget.take(call.priority, waiting);
-  const flight = call.flight ?? chain.inFlight.open(call.priority);
+  const flight = call.flight ?? chain.inFlight.open(call.priority, true);
   try {
     return await send(chain, { ...call, flight }, number, signal);
   } catch (error) {

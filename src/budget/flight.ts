@@ -7,6 +7,8 @@ import type { Priority } from './priority.ts';
 const RECEIVED = 8;
 /** Bodies at once that are read and written: several times as much memory, and a connection to the database each. One more for each thread. */
 const WORKED_ON = 4;
+/** The same of answers that are let go as soon as they are read. */
+const BRIEF = { received: 4, workedOn: 2 };
 /** Bodies that stand ready for the next place: a page is asked for only when the one before it is read. */
 const READY = 2;
 
@@ -32,11 +34,6 @@ export interface Flight {
    * read: of several at once it lives for so long that the garbage collector takes it for lasting. Rejects as `received`.
    */
   alone<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T>;
-  /**
-   * Work that sends requests of its own: the place is given back meanwhile. Holders of all places that wait for one more
-   * would wait for each other, and every request behind them. Rejects as `received`, and with what the work throws.
-   */
-  aside<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Its rows are written, or nobody wants them. */
   end(): void;
   /** Milliseconds for which the last attempt waited for places. */
@@ -61,6 +58,15 @@ export function createRoom(threads: number, clock: Pick<Clock, 'monotonic'>): Ro
     turn: createTurns(),
     busy: WORKED_ON + READY + threads,
   };
+}
+
+/**
+ * A room beside another one, with places of its own: who holds a page until its commit may have to ask for more meanwhile,
+ * and pages that hold all places would wait for each other forever.
+ */
+export function besideRoom(room: Room, clock: Pick<Clock, 'monotonic'>): Room {
+  const { received, workedOn } = BRIEF;
+  return { ...room, received: createPlaces(received, clock), workedOn: createPlaces(workedOn, clock) };
 }
 
 function createTurns(): () => Promise<void> {
@@ -132,13 +138,6 @@ export function createFlight({ clock, room, priority, events }: FlightOptions): 
       } finally {
         reading.free();
       }
-    },
-    aside: async (signal, work) => {
-      place?.free();
-      place = undefined;
-      const result = await work();
-      await moveTo(room.workedOn, signal);
-      return result;
     },
     failed: (isTrouble) => {
       land(isTrouble ? events.failed : events.dropped);

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { createFlight, createRoom, type AnswerTime, type Flight } from './flight.ts';
+import { besideRoom, createFlight, createRoom, type AnswerTime, type Flight } from './flight.ts';
 import type { Priority } from './priority.ts';
 
 /** More than this is not under way at once, however slow the source: 25 requests a second at three seconds each. */
@@ -38,8 +38,11 @@ export interface InFlight extends Shares {
   readonly underWay: number;
   /** How many of them are answered, and are being read or written. */
   readonly workedOn: number;
-  /** A request that is about to be sent. Its place in memory is given to the most urgent first. */
-  open(priority: Priority): Flight;
+  /**
+   * A request that is about to be sent. Its place in memory is given to the most urgent first. `isBrief`: its answer is let
+   * go as soon as it is read, and nothing else is asked for meanwhile. Default: false.
+   */
+  open(priority: Priority, isBrief?: boolean): Flight;
 }
 
 /** What other processes have under way. */
@@ -94,6 +97,7 @@ interface AnswerRound {
  */
 export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): InFlight {
   const room = createRoom(threads, clock);
+  const brief = besideRoom(room, clock);
   let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
   const shares = createShares(() => target);
   let round = newRound(clock.monotonic(), underWay);
@@ -142,7 +146,8 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
     get workedOn() {
       return room.workedOn.taken;
     },
-    open: (priority) => createFlight({ clock, room, priority, events }),
+    open: (priority, isBrief = false) =>
+      createFlight({ clock, room: isBrief ? brief : room, priority, events }),
   };
 }
 

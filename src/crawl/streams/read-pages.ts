@@ -220,7 +220,7 @@ async function readPage(
   try {
     const page = await fetchPage(context, reading, progress, flight);
     if (page === undefined) return progress;
-    await requireBefore(context, reading, page, { span: progress.held.span, flight });
+    await requireBefore(context, reading, progress.held.span, page);
     await flight.turn();
     return await commitAndAdvance(context, reading, progress, page);
   } finally {
@@ -232,16 +232,14 @@ async function readPage(
 async function requireBefore(
   context: CrawlContext,
   { priority, stop }: LeaseReading,
+  span: Range,
   page: FetchedPage,
-  { span, flight }: { readonly span: Range; readonly flight: Flight },
 ): Promise<void> {
   // Pages look beyond their lease: what is named there is the next one's.
   const before = page.value.reading.joins?.before?.filter(({ namedAt }) => namedAt < span.to) ?? [];
   if (before.length === 0) return;
-  const signal = stop.leaving;
-  await flight.aside(signal, () =>
-    requirePredecessors(context, { api: context.api, priority, signal }, before, span.from),
-  );
+  const { api } = context;
+  await requirePredecessors(context, { api, priority, signal: stop.leaving }, before, span.from);
 }
 
 /** Writes a page, unless its rows have to wait for more of their second, and goes on behind it. */
