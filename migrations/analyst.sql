@@ -507,10 +507,10 @@ comment on column etl.open_jetton_flows.burned is 'How many jettons were destroy
 
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
-  a.details->>'asset_in' as asset_in, etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
-  a.details->>'asset_out' as asset_out, etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
-  case when a.details->>'asset_in' is null then a.details->'dex_outgoing_transfer'->>'source'
-    else a.details->'dex_incoming_transfer'->>'destination' end as pool
+  etl.raw_address(a.details->>'asset_in') as asset_in, etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
+  etl.raw_address(a.details->>'asset_out') as asset_out, etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
+  case when a.details->>'asset_in' is null then etl.raw_address(a.details->'dex_outgoing_transfer'->>'source')
+    else etl.raw_address(a.details->'dex_incoming_transfer'->>'destination') end as pool
 from ton.actions a where a.type = 'jetton_swap';
 comment on view ton.swaps is 'Exchanges of one asset for another on decentralized exchanges, one row a swap: the actions of type jetton_swap.';
 comment on column ton.swaps.utime is 'block time, UTC, at which the swap''s trace ended, as in actions: give a range of it.';

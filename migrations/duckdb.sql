@@ -23,6 +23,12 @@ create or replace macro ton.ton_address(form) as case
   else etl.workchain_of_hex(substr(etl.hex_of_friendly(trim(form)), 3, 2)) || ':' || substr(etl.hex_of_friendly(trim(form)), 5, 64)
 end;
 
+create or replace macro etl.raw_address(word) as case
+  when regexp_full_match(word, '(-1|0):[0-9A-Fa-f]{64}') then upper(word)
+  when regexp_full_match(word, '[A-Za-z0-9+/_-]{48}')
+    then etl.workchain_of_hex(substr(etl.hex_of_friendly(word), 3, 2)) || ':' || substr(etl.hex_of_friendly(word), 5, 64)
+end;
+
 create or replace macro etl.friendly_bytes(raw, bounceable, testnet) as
   lpad(to_hex((case when bounceable then 17 else 81 end) + (case when testnet then 128 else 0 end)), 2, '0')
   || (case when split_part(raw, ':', 1) = '-1' then 'FF' else lpad(to_hex(split_part(raw, ':', 1)::int), 2, '0') end)

@@ -196,10 +196,10 @@ from (select {day:Date} as day) d cross join (
 
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, JSONExtract(a.details, 'dex', 'Nullable(String)') as dex, a.success,
-  JSONExtract(a.details, 'asset_in', 'Nullable(String)') as asset_in, toDecimal128OrNull(JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'), 0) as amount_in,
-  JSONExtract(a.details, 'asset_out', 'Nullable(String)') as asset_out, toDecimal128OrNull(JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'), 0) as amount_out,
-  case when JSONExtract(a.details, 'asset_in', 'Nullable(String)') is null then JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)')
-    else JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') end as pool
+  case when JSONExtract(a.details, 'asset_in', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'asset_in', 'Nullable(String)')) else JSONExtract(a.details, 'asset_in', 'Nullable(String)') end as asset_in, toDecimal128OrNull(JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'), 0) as amount_in,
+  case when JSONExtract(a.details, 'asset_out', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'asset_out', 'Nullable(String)')) else JSONExtract(a.details, 'asset_out', 'Nullable(String)') end as asset_out, toDecimal128OrNull(JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'), 0) as amount_out,
+  case when JSONExtract(a.details, 'asset_in', 'Nullable(String)') is null then case when JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)')) else JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') end
+    else case when JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)')) else JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') end end as pool
 from ton.actions a where a.type = 'jetton_swap';
 
 create or replace view ton.nft_ownership as

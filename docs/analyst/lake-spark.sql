@@ -244,10 +244,10 @@ where d.relation = 'jetton_flows';
 
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, get_json_object(a.details, '$.dex') as dex, a.success,
-  get_json_object(a.details, '$.asset_in') as asset_in, try_cast(get_json_object(a.details, '$.dex_incoming_transfer.amount') as decimal(38,0)) as amount_in,
-  get_json_object(a.details, '$.asset_out') as asset_out, try_cast(get_json_object(a.details, '$.dex_outgoing_transfer.amount') as decimal(38,0)) as amount_out,
-  case when get_json_object(a.details, '$.asset_in') is null then get_json_object(a.details, '$.dex_outgoing_transfer.source')
-    else get_json_object(a.details, '$.dex_incoming_transfer.destination') end as pool
+  case when get_json_object(a.details, '$.asset_in') like '%:%' then upper(get_json_object(a.details, '$.asset_in')) else get_json_object(a.details, '$.asset_in') end as asset_in, try_cast(get_json_object(a.details, '$.dex_incoming_transfer.amount') as decimal(38,0)) as amount_in,
+  case when get_json_object(a.details, '$.asset_out') like '%:%' then upper(get_json_object(a.details, '$.asset_out')) else get_json_object(a.details, '$.asset_out') end as asset_out, try_cast(get_json_object(a.details, '$.dex_outgoing_transfer.amount') as decimal(38,0)) as amount_out,
+  case when get_json_object(a.details, '$.asset_in') is null then case when get_json_object(a.details, '$.dex_outgoing_transfer.source') like '%:%' then upper(get_json_object(a.details, '$.dex_outgoing_transfer.source')) else get_json_object(a.details, '$.dex_outgoing_transfer.source') end
+    else case when get_json_object(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(get_json_object(a.details, '$.dex_incoming_transfer.destination')) else get_json_object(a.details, '$.dex_incoming_transfer.destination') end end as pool
 from ton.actions a where a.type = 'jetton_swap';
 
 create or replace view etl.open_dex_volume as

@@ -225,10 +225,10 @@ where d.relation = 'jetton_flows';
 
 create or replace view delta.ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, json_extract_scalar(a.details, '$.dex') as dex, a.success,
-  json_extract_scalar(a.details, '$.asset_in') as asset_in, try_cast(json_extract_scalar(a.details, '$.dex_incoming_transfer.amount') as decimal(38, 0)) as amount_in,
-  json_extract_scalar(a.details, '$.asset_out') as asset_out, try_cast(json_extract_scalar(a.details, '$.dex_outgoing_transfer.amount') as decimal(38, 0)) as amount_out,
-  case when json_extract_scalar(a.details, '$.asset_in') is null then json_extract_scalar(a.details, '$.dex_outgoing_transfer.source')
-    else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end as pool
+  case when json_extract_scalar(a.details, '$.asset_in') like '%:%' then upper(json_extract_scalar(a.details, '$.asset_in')) else json_extract_scalar(a.details, '$.asset_in') end as asset_in, try_cast(json_extract_scalar(a.details, '$.dex_incoming_transfer.amount') as decimal(38, 0)) as amount_in,
+  case when json_extract_scalar(a.details, '$.asset_out') like '%:%' then upper(json_extract_scalar(a.details, '$.asset_out')) else json_extract_scalar(a.details, '$.asset_out') end as asset_out, try_cast(json_extract_scalar(a.details, '$.dex_outgoing_transfer.amount') as decimal(38, 0)) as amount_out,
+  case when json_extract_scalar(a.details, '$.asset_in') is null then case when json_extract_scalar(a.details, '$.dex_outgoing_transfer.source') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_outgoing_transfer.source')) else json_extract_scalar(a.details, '$.dex_outgoing_transfer.source') end
+    else case when json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_incoming_transfer.destination')) else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end end as pool
 from delta.ton.actions a where a.type = 'jetton_swap';
 
 create or replace view delta.ton.nft_ownership as

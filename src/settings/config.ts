@@ -232,10 +232,16 @@ function sentenceOr<T>(read: () => T): T | string {
   }
 }
 
-/** Libraries read these from the process' environment alone: what `.env` says of them counts, too. */
+/**
+ * Libraries read these from the process' environment alone: what `.env` says of them counts, too. They would take an empty
+ * value for one, which compose files pass on for what is not set.
+ */
 function passOn(values: NodeJS.Dict<string>): void {
-  for (const [name, value] of Object.entries(values))
-    if (/^(?:AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY|PGPASSFILE)$/i.test(name)) process.env[name] ??= value;
+  for (const name of new Set([...Object.keys(process.env), ...Object.keys(values)])) {
+    if (!/^(?:AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY|PGPASSFILE)$/i.test(name)) continue;
+    if (values[name] === undefined) Reflect.deleteProperty(process.env, name);
+    else process.env[name] = values[name];
+  }
 }
 
 /** The proxy of the process' own environment, in which what `.env` says of it counts, too. */

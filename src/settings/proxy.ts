@@ -16,7 +16,7 @@ const DEFAULT_PORTS: ReadonlyMap<string, number> = new Map([
  * @throws UsageError if a proxy is not a URL of a kind that this program can use
  */
 export function readProxies(values: NodeJS.Dict<string>): ProxyFor {
-  const get = (name: string) => values[name.toLowerCase()] ?? values[name.toUpperCase()];
+  const get = (name: string) => values[name.toLowerCase()] || values[name.toUpperCase()];
   const all = proxyOf('ALL_PROXY', get('all_proxy'));
   const proxies = new Map([
     ['http:', proxyOf('HTTP_PROXY', get('http_proxy')) ?? all],
@@ -32,7 +32,7 @@ export function readProxies(values: NodeJS.Dict<string>): ProxyFor {
 }
 
 function proxyOf(name: string, value: string | undefined): URL | undefined {
-  if (value === undefined) return undefined;
+  if (value === undefined || value === '') return undefined;
   const text = value.includes('://') ? value : `http://${value}`;
   if (URL.canParse(text) && /^(?:https?|socks5h?):$/.test(new URL(text).protocol))
     return new URL(text.replace(/^socks5h:/, 'socks5:'));

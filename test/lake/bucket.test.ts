@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -73,6 +73,32 @@ test('without the extension of DuckDB, sql says what it lacks and what to do', a
   expect(stderr).toContain('DuckDB has no extension `httpfs` here');
   expect(stderr).toContain('copy the lake into a directory');
   expect(stderr).not.toContain('secret/');
+});
+
+test('what is empty in the environment is not set: as compose files pass on what nobody has set', async () => {
+  const names = [
+    'REGION',
+    'ACCESS_KEY_ID',
+    'SECRET_ACCESS_KEY',
+    'SESSION_TOKEN',
+    'ENDPOINT_URL_S3',
+    'PROFILE',
+  ];
+  const proxies = ['HTTP', 'HTTPS', 'ALL', 'NO'].map((name) => `${name}_PROXY`);
+  const empty = Object.fromEntries(
+    [...names.map((name) => `AWS_${name}`), ...proxies].map((name) => [name, '']),
+  );
+  const place = join(home, '.aws');
+  await mkdir(place);
+  await writeFile(join(place, 'config'), '[default]\nregion = eu-central-1\n');
+  await writeFile(
+    join(place, 'credentials'),
+    '[default]\naws_access_key_id = a\naws_secret_access_key = b\n',
+  );
+  const { code, stderr } = await asked(empty);
+  await rm(place, { recursive: true });
+  expect(stderr).toContain('DuckDB has no extension `httpfs` here');
+  expect(code).toBe(2);
 });
 
 test('without keys, sql says where they would come from', async () => {

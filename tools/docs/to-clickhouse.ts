@@ -1,9 +1,10 @@
-import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words.ts';
+import { inWords, OF_POSTGRES_ALONE, RAW_ADDRESS, type Words } from '../../src/lake/sql/words.ts';
 
 /** What Postgres says otherwise than ClickHouse. */
 const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
   ...OF_POSTGRES_ALONE,
+  RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'toDecimal128OrNull($1, 0)'],
   [/::numeric\b/g, '::Nullable(Decimal(38, 0))'],
   [/::text\b/g, '::Nullable(String)'],

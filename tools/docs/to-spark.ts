@@ -1,9 +1,10 @@
-import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words.ts';
+import { inWords, OF_POSTGRES_ALONE, RAW_ADDRESS, type Words } from '../../src/lake/sql/words.ts';
 
 /** What Postgres says otherwise than Spark. */
 const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
   ...OF_POSTGRES_ALONE,
+  RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'try_cast($1 as decimal(38,0))'],
   [/::numeric\b/g, '::decimal(38,0)'],
   [/::text\b/g, '::string'],

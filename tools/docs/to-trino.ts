@@ -1,9 +1,10 @@
-import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words.ts';
+import { inWords, OF_POSTGRES_ALONE, RAW_ADDRESS, type Words } from '../../src/lake/sql/words.ts';
 
 /** What Postgres says otherwise than Trino. */
 const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
   ...OF_POSTGRES_ALONE,
+  RAW_ADDRESS,
   [/, 'UTC'\)/g, ')'],
   [/'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z'/g, `timestamp '$1 UTC'`],
   [/'(\d{4}-\d\d-\d\d)'/g, `date '$1'`],

@@ -8,6 +8,12 @@ export const OF_POSTGRES_ALONE: Words = [
   [/ collate "C"/g, ''],
 ];
 
+/** For engines without that function: raw addresses in the form of the tables, and friendly ones as they are. */
+export const RAW_ADDRESS: Words[number] = [
+  /\betl\.raw_address\(((?:[^()]|\([^()]*\))*)\)/g,
+  `case when $1 like '%:%' then upper($1) else $1 end`,
+];
+
 /** A query in other words. */
 export function inWords(query: string, words: Words): string {
   return words.reduce((said, [from, to]) => said.replace(from, to), query);

@@ -154,6 +154,42 @@ test('no view raises an error for a value that a row holds', async () => {
   expect(failed).toEqual([]);
 });
 
+test('swaps name accounts in the form of the tables, whatever the form in details', async () => {
+  const hex = '83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8';
+  const raw = `0:${hex.toUpperCase()}`;
+  const forms = [
+    raw,
+    `0:${hex}`,
+    'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N',
+    'UQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqEBI',
+  ];
+  const inOther = 'Ef8zMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzM0vF';
+  for (const [place, form] of [...forms, inOther].entries())
+    await store.database.run(sql`
+      insert into ton.actions select (jsonb_populate_record(a, ${JSON.stringify({
+        trace_id: `form ${place}`,
+        details: { asset_in: form, asset_out: form, dex_incoming_transfer: { destination: form } },
+      })}::jsonb)).* from (select a from ton.actions a where type = 'jetton_swap' limit 1) as one (a)`);
+  const swaps = await store.database.rows(
+    sql`select asset_in, asset_out, pool from ton.swaps where trace_id like 'form %' order by trace_id`,
+    z.object({ asset_in: z.string(), asset_out: z.string(), pool: z.string() }),
+  );
+  const masterchain = `-1:${'33'.repeat(32)}`;
+  expect(swaps).toEqual(
+    [...forms.map(() => raw), masterchain].map((each) => ({ asset_in: each, asset_out: each, pool: each })),
+  );
+  const lake = await openDuck();
+  const [functions = ''] = readFileSync(
+    join(import.meta.dirname, '../../../migrations/duckdb.sql'),
+    'utf8',
+  ).split('-- The parts of each table');
+  await lake.rows(functions);
+  for (const form of [...forms, inOther])
+    expect(await lake.rows(`select etl.raw_address('${form}')`)).toEqual([
+      [form === inOther ? masterchain : raw],
+    ]);
+});
+
 test('nor does a function', async () => {
   await store.database.script(`
     update ton.transactions t set account = '0:' || repeat('A', 64), lt = n.lt, in_msg_hash = hash, in_msg_utime = utime
