@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
@@ -7,6 +8,7 @@ import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli, type CliResult, type RunningCli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { slowness } from '../support/slowness.ts';
 
 const START = Date.UTC(2026, 1, 1) / 1000;
 const RANGE = ['--from', String(START + 60), '--to', String(START + 320)];
@@ -128,6 +130,29 @@ describe('a deep repair', () => {
     expect((await run(...DEEP)).code).toBe(0);
     expect(await read()).toEqual(truth);
   });
+});
+
+test('verify ends within ten seconds of SIGTERM, though its statement waits for a lock that nobody gives back', async () => {
+  const client = new pg.Client({ connectionString: store.url });
+  await client.connect();
+  await client.query('begin; lock table ton.transactions in access exclusive mode');
+  const running = start('verify', ...RANGE);
+  // Of this database alone.
+  const waits = () =>
+    client
+      .query(
+        `select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
+      )
+      .then(({ rowCount }) => rowCount ?? 0);
+  await expect.poll(waits).toBeGreaterThan(0);
+  const began = performance.now();
+  running.child.kill('SIGTERM');
+  const { code } = await running.ended;
+  const tookMs = performance.now() - began;
+  await expect.poll(waits).toBe(0);
+  await client.end();
+  expect(tookMs).toBeLessThan(10_000 * slowness());
+  expect([3, 75]).toContain(code);
 });
 
 test('verify tells of what is not covered, with the command that reads it', async () => {
