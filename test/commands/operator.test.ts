@@ -7,6 +7,7 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { saveWatermark } from '../../src/db/coverage/stored-watermark.ts';
 import { takeDuty } from '../../src/db/settings.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
+import { query } from '../support/database/query.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 5, 1) / 1000;
@@ -125,6 +126,45 @@ describe('plan of a network whose server has troubles of its own', () => {
       expect(stdout).not.toMatch(new RegExp(`^${dataset} +\\S+ \\(\\S+ to `, 'm'));
       expect(stdout).toMatch(line);
       expect(code).toBe(0);
+    } finally {
+      await small.close();
+      await own.close();
+    }
+  });
+});
+
+describe('backfill of a server that lacks a route of core', () => {
+  test.each([
+    ['by the name of the set', '/api/v3/validators/events', 'validator_events', ['--only', 'core']],
+    ['without --only', '/api/v3/jetton/transfers', 'jetton_transfers', []],
+    ['for two of them', '/api/v3/traces', 'traces', ['--only', 'core,validator_events']],
+  ])('%s brings the rest, says so once in its report, and ends with 0', async (_, path, lacking, only) => {
+    const small = await startSimulator({
+      start: START,
+      duration: 3000,
+      load: 1,
+      accounts: 60,
+      faults: { absent: [path] },
+    });
+    const own = await openTestStore();
+    try {
+      const there = {
+        ...settings,
+        DATABASE_URL: own.url,
+        TONCENTER_NETWORK: small.url,
+        ETL_DATASETS: 'core',
+      };
+      const range = ['--from', String(START), '--to', String(START + 300)];
+      const { code, stdout, stderr } = await cli.ask(['backfill', ...range, ...only], there);
+      const said = stdout.split('\n').filter((line) => line.includes(path));
+      expect(said).toEqual([`absent    ${lacking}: the server has no ${path}`]);
+      expect(code, stdout + stderr).toBe(0);
+      const covered = await query(
+        own.url,
+        `select dataset from etl.coverage where covered <> '{}' order by 1`,
+      );
+      const names = ['blocks', 'jetton_transfers', 'traces', 'transactions', 'validator_events'];
+      expect(covered.map(({ dataset }) => dataset)).toEqual(names.filter((name) => name !== lacking));
     } finally {
       await small.close();
       await own.close();
