@@ -133,6 +133,56 @@ describe('plan of a network whose server has troubles of its own', () => {
   });
 });
 
+describe('backfill of a source of which one early answer is not so', () => {
+  const altered = (pattern: RegExp, to: string) => (body: string) => body.replaceAll(pattern, to);
+  test.each([
+    ['a list of blocks without any', '/api/v3/blocks', () => '{"blocks":[]}'],
+    [
+      'blocks of another day',
+      '/api/v3/blocks',
+      altered(/"gen_utime":"\d+"/g, `"gen_utime":"${START - DAY}"`),
+    ],
+    ['blocks with other numbers', '/api/v3/blocks', altered(/"seqno":(\d)/g, '"seqno":9$1')],
+    [
+      'shards that have no blocks',
+      '/api/v3/masterchainBlockShardState',
+      altered(/"seqno":(\d)/g, '"seqno":9$1'),
+    ],
+  ] as const)('takes a second look: %s', async (_, path, alter) => {
+    let isFirst = true;
+    const small = await startSimulator({
+      start: START,
+      duration: 3000,
+      load: 1,
+      accounts: 60,
+      after: (request, response) => {
+        if (request.path !== path || !isFirst) return response;
+        isFirst = false;
+        return { ...response, body: alter(response.body.toString()) };
+      },
+    });
+    const own = await openTestStore();
+    try {
+      const there = { ...settings, DATABASE_URL: own.url, TONCENTER_NETWORK: small.url };
+      const range = [
+        '--from',
+        String(START + 60),
+        '--to',
+        String(START + 1200),
+        '--only',
+        'blocks,transactions',
+      ];
+      const { code, stdout, stderr } = await cli.ask(['backfill', ...range], there);
+      expect(isFirst).toBe(false);
+      expect(stdout, stdout + stderr).toContain('complete: ');
+      expect(code).toBe(0);
+    } finally {
+      await small.close();
+      await own.close();
+    }
+  });
+});
+
 describe('backfill of a server that lacks a route of core', () => {
   test.each([
     ['by the name of the set', '/api/v3/validators/events', 'validator_events', ['--only', 'core']],
