@@ -181,7 +181,7 @@ function bytesOf(lines: readonly Lines[]): [table: string, lines: string][] {
 }
 
 function carefully(job: Job, body: Buffer): { reading: RecordsReading; written: ReturnType<typeof bytesOf> } {
-  const reading = job.read((parseJson(body.toString('utf8')) as Record<string, unknown[]>)[job.list]!);
+  const reading = readRecords(job, (parseJson(body.toString()) as Record<string, unknown[]>)[job.list]!);
   const lines = Object.entries(job.tables).map(([name, table]) =>
     linesOfRows(
       table,
