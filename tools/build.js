@@ -4,7 +4,7 @@
  *   node tools/build.js [directory] [more entries]
  *
  * A command would spend half of its time on finding, opening and parsing a thousand small files. What must stay a file
- * of its own are the entries: the command line, the threads and the library. These are built apart: what they shared
+ * of its own are the entries: the command line and the library. These are built apart: what they shared
  * would be cut into files of its own, and every command would open them.
  */
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ const [directory = join(ROOT, 'dist'), ...more] = process.argv.slice(2);
 
 for (const folder of ['src', 'jobs', 'types'])
   rmSync(join(directory, folder), { recursive: true, force: true });
-const PROGRAMS = [['src/cli.ts'], ['src/crawl/streams/page/read-thread.ts'], filesIn('src/library'), more];
+const PROGRAMS = [['src/cli.ts'], filesIn('src/library'), more];
 const OPTIONS = {
   absWorkingDir: ROOT,
   outdir: directory,

@@ -1,4 +1,3 @@
-import type { Strings } from '../dataset/strings.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -8,13 +7,11 @@ import {
   NoEndpointError,
   RequestTooLargeError,
 } from '../errors.ts';
-import type { Flight } from '../budget/flight.ts';
-import type { InFlight } from '../budget/in-flight.ts';
+import type { Flight, InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
-import { readBody, type BodyText } from './response/body-text.ts';
 import type { KeyGuard } from './response/key-guard.ts';
 import { ApiFailedError } from './response/api-failed-error.ts';
 import { parseBody } from './response/parse-json.ts';
@@ -25,7 +22,6 @@ import type { CountingStats } from './stats.ts';
 import { errorOfStatus } from './response/status.ts';
 import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
 import { openEnvelope } from './response/v2.ts';
-import { giveMemory } from '../spare-memory.ts';
 
 /** What every attempt needs. */
 export interface AttemptContext {
@@ -48,41 +44,37 @@ export interface AttemptContext {
 }
 
 /** A prepared request and how its response is read. */
-export interface Call<T> extends Prepared {
-  readonly priority: Priority;
-  /** The caller's own, who ends it. */
-  readonly flight?: Flight | undefined;
-  readonly parse: (body: unknown, strings: Strings, limit: number | undefined) => T;
-  /** The rows that it asks for, where it says. */
-  readonly limit: number | undefined;
-  /** How `parse` would have the strings of the body. */
-  readonly strings?: Strings | undefined;
-  /** Reads a body in place of `parse`, where it is not to be recorded. */
-  readonly readBytes?: ReadBytes<T> | undefined;
-  /** Attempts at what may never be answered well; left out: as many as usual. */
-  readonly attemptsInDoubt?: number | undefined;
-  /** True where the body is v2's envelope and `parse` reads its result. */
-  readonly envelope: boolean;
-}
+export type Call<T> = CallFacts & BodyReading<T>;
 
-/**
- * Reads a body by its bytes, which are gone when it is done. What it throws makes the response a bad one, as what `parse`
- * throws.
- */
+/** How a body becomes a value. What it throws makes the response a bad one, which is tried again. */
+export type BodyReading<T> =
+  | {
+      /** Reads the parsed body (of v2: the result), and learns the limit that was sent, which may be less than was wanted. */
+      readonly parse: (body: unknown, limit: number | undefined) => T;
+      readonly readBytes?: never;
+    }
+  | { readonly readBytes: ReadBytes<T>; readonly parse?: never };
+
+/** Reads a body as it came, some milliseconds at a time. */
 export type ReadBytes<T> = (body: Buffer, how: BytesReading) => Promise<T>;
 
 export interface BytesReading {
   readonly limit: number | undefined;
   /** Waits until it may take its time in this thread: see `Flight.turn`. */
   readonly turn: () => Promise<void>;
-  /** Reads while nothing else is read in this thread: see `Flight.alone`. */
-  readonly alone: <Page>(read: () => Promise<Page>) => Promise<Page>;
-  /** What data may not hold. */
-  readonly key: KeyGuard;
 }
 
-/** A response whose body was read. */
-type ReadResponse = ApiResponse & BodyText;
+interface CallFacts extends Prepared {
+  readonly priority: Priority;
+  /** The caller's own, who ends it. */
+  readonly flight?: Flight | undefined;
+  /** The rows that it asks for, where it says. */
+  readonly limit: number | undefined;
+  /** Attempts at what may never be answered well; left out: as many as usual. */
+  readonly attemptsInDoubt?: number | undefined;
+  /** True where the body is v2's envelope and `parse` reads its result. */
+  readonly envelope: boolean;
+}
 
 interface AttemptSignals {
   readonly signal: AbortSignal;
@@ -129,46 +121,41 @@ async function send<T>(
   const received = await chain.transport.send(call.outgoing, signal, {
     onHead: (head) => report(chain, call, head, elapsed()),
     beforeBody: (ended) => flight.arrived(ended),
-    beforeReading: (ended) => flight.received(ended),
   });
   const ms = elapsed();
   log(chain, call, received, { attempt: number, ms });
   const value = await readResponse(chain, call, received, signal);
   chain.facts.answered(call.route);
-  giveMemory(received.body.buffer);
   const { path, query, limit } = call;
   const { status, bytes, apiVersion } = received;
   return { value, request: { path, query, limit }, status, bytes, ms, attempts: number, apiVersion };
 }
 
-/** Reads a response by its bytes, or as text where somebody has to see it. */
+/** Nothing of a body goes further with the key in it, in whichever form a server repeats it. */
 async function readResponse<T>(
   chain: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
   received: ApiResponse,
   signal: AbortSignal,
 ): Promise<T> {
-  const { readBytes, limit, strings = 'text' } = call;
-  const { body } = received;
-  if (received.status === 200 && readBytes !== undefined && chain.recorder === undefined) {
-    const how: BytesReading = {
-      limit,
-      turn: () => call.flight.turn(),
-      alone: (read) => call.flight.alone(signal, read),
-      key: chain.key,
-    };
-    return readBytes(body, how).catch((error: unknown) => {
-      signal.throwIfAborted();
-      return refuseBody(chain, call, error);
-    });
+  const { flight, limit } = call;
+  await flight.turn();
+  if (received.status !== 200) {
+    const text = chain.withoutKey(received.body.toString());
+    keep(chain, call, received, text);
+    throw refusalOf(chain, call, received, { status: received.status, text });
   }
-  await call.flight.turn();
-  const read = readBody(body, received.status === 200 ? strings : 'text');
-  const text = received.status === 200 ? chain.key.without(read.text) : chain.withoutKey(read.text);
-  const response = { ...received, body, strings: read.strings, text };
-  keep(chain, call, response);
-  if (response.status !== 200) throw refusalOf(chain, call, response, response.status);
-  return parse(chain, call, response);
+  const body = chain.key.mayBeIn(received.body)
+    ? Buffer.from(chain.key.without(received.body.toString()))
+    : received.body;
+  if (chain.recorder !== undefined) keep(chain, call, received, body.toString());
+  try {
+    if (call.readBytes !== undefined) return await call.readBytes(body, { limit, turn: () => flight.turn() });
+    return await parse(chain, call, received, body);
+  } catch (error) {
+    signal.throwIfAborted();
+    return refuseBody(chain, call, error);
+  }
 }
 
 /** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
@@ -201,31 +188,26 @@ function log<T>(
 function keep<T>(
   chain: AttemptContext,
   { path, query }: Call<T>,
-  { status, apiVersion, text, strings }: ReadResponse,
+  { status, apiVersion }: ApiResponse,
+  text: string,
 ): void {
-  chain.recorder?.record({
-    path,
-    query,
-    status,
-    apiVersion,
-    text: strings === 'text' ? text : Buffer.from(text, 'latin1').toString('utf8'),
-  });
+  chain.recorder?.record({ path, query, status, apiVersion, text });
 }
 
 function refusalOf<T>(
   chain: AttemptContext,
   call: Call<T>,
-  response: ReadResponse,
-  status: number,
+  { retryAfterMs, apiVersion }: ApiResponse,
+  { status, text }: { readonly status: number; readonly text: string },
 ): EtlError {
   const error = errorOfStatus({
     status,
-    body: response.text,
+    body: text,
     label: call.outgoing.label,
     path: call.path,
     host: chain.host,
-    retryAfterMs: response.retryAfterMs,
-    apiVersion: response.apiVersion,
+    retryAfterMs,
+    apiVersion,
   });
   // One of several servers may be of an older build, or being deployed.
   return error instanceof NoEndpointError && chain.facts.mayAnswer(call.route)
@@ -235,24 +217,27 @@ function refusalOf<T>(
 
 async function parse<T>(
   chain: AttemptContext,
-  call: Call<T> & { readonly flight: Flight },
-  response: ReadResponse,
+  call: Extract<Call<T>, { readonly readBytes?: never }> & { readonly flight: Flight },
+  received: ApiResponse,
+  body: Buffer,
 ): Promise<T> {
-  try {
-    const body = parseBody(response.text, response.body);
-    await call.flight.turn();
-    if (!call.envelope) return call.parse(body, response.strings, call.limit);
-    const opened = openEnvelope(body);
-    if (!opened.ok) throw refusalOf(chain, call, response, opened.status);
-    return call.parse(opened.result, response.strings, call.limit);
-  } catch (error) {
-    return refuseBody(chain, call, error);
-  }
+  const text = body.toString();
+  const parsed = parseBody(text, body);
+  await call.flight.turn();
+  if (!call.envelope) return call.parse(parsed, call.limit);
+  const opened = openEnvelope(parsed);
+  if (!opened.ok) throw refusalOf(chain, call, received, { status: opened.status, text });
+  return call.parse(opened.result, call.limit);
 }
 
 /** Reading or writing deeply nested JSON exhausts the stack. */
 function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && /call stack/i.test(error.message);
+}
+
+/** What no response causes: the page is refused as a bad one, so that it does not end a daemon, and the log says why. */
+function isBug(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof ReferenceError;
 }
 
 function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): never {
@@ -262,6 +247,8 @@ function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): ne
     : chain.withoutKey(summary(error));
   // No cause: a ZodError prints every issue of a page.
   throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
-    hint: 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
+    hint: isBug(error)
+      ? 'This is a bug of toncenter-etl: please report it with this message.'
+      : 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
   });
 }

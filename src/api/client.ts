@@ -1,14 +1,13 @@
 import type { Budget } from '../budget/budget.ts';
-import type { Flight } from '../budget/flight.ts';
+import type { Flight } from '../budget/in-flight.ts';
 import { MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
 import type { Clock } from '../clock.ts';
 import { ApiUnavailableError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Strings } from '../dataset/strings.ts';
 import type { Params } from '../dataset/paginator.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
-import { attempt, type Call, type AttemptContext, type ReadBytes } from './attempt.ts';
+import { attempt, type AttemptContext, type BodyReading, type Call } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
@@ -53,17 +52,8 @@ export interface ApiClientOptions {
   readonly onExchange?: (attempt: Attempt) => void;
 }
 
-interface RequestOptions<T> {
+interface RequestOptions {
   readonly params?: Params;
-  /**
-   * Reads the body (of v2: the result), and learns the limit that was sent, which may be less than was wanted. What it
-   * throws makes the response a BadResponseError, which is tried again.
-   */
-  readonly parse: (body: unknown, strings: Strings, limit: number | undefined) => T;
-  /** How `parse` would have the strings of the body; it learns how they are. Default: text. */
-  readonly strings?: Strings | undefined;
-  /** Reads a body in place of `parse`, where it is not to be recorded. */
-  readonly readBytes?: ReadBytes<T> | undefined;
   readonly priority: Priority;
   /** Left out: the request ends with its response. Else the caller ends it, when its rows are written. */
   readonly flight?: Flight | undefined;
@@ -73,15 +63,11 @@ interface RequestOptions<T> {
   readonly attemptsInDoubt?: number | undefined;
 }
 
-export interface GetRequest<T> extends RequestOptions<T> {
-  /** Path below the host: `/api/v3/blocks`. */
-  readonly path: string;
-}
+/** `path`: below the host, such as `/api/v3/blocks`. */
+export type GetRequest<T> = RequestOptions & BodyReading<T> & { readonly path: string };
 
-export interface CallRequest<T> extends RequestOptions<T> {
-  /** A v2 method: `getTransactions`. */
-  readonly method: string;
-}
+/** `method`: of v2, such as `getTransactions`. */
+export type CallRequest<T> = RequestOptions & BodyReading<T> & { readonly method: string };
 
 /** The one way to the API. Its methods throw the API errors of `errors.ts`, or the reason of an aborted signal. */
 export interface ApiClient {
@@ -108,7 +94,7 @@ export interface ApiClient {
  * 3. budget: a slot, the more urgent first (budget/budget.ts)
  * 4. send: at once, with one deadline for the whole (transport.ts)
  * 5. status: what is not 200 becomes an error (status.ts); a 429 slows everybody
- * 6. parse: JSON without loss (parse-json.ts), v2's envelope (v2.ts), the caller's `parse`
+ * 6. parse: JSON without loss (parse-json.ts), v2's envelope (v2.ts), the caller's `parse`; or the caller's `readBytes`
  *
  * The key is in no URL, log record, error or exchange.
  */

@@ -12,7 +12,6 @@ import {
 } from '../errors.ts';
 import { linkSignals } from './link-signals.ts';
 import type { KeyGuard } from './response/key-guard.ts';
-import { giveMemory, takeMemory } from '../spare-memory.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** A request, ready to go out: nothing is left to be computed between the slot and the send. */
@@ -61,8 +60,6 @@ interface BetweenHeadAndBody {
   readonly onHead: (head: ResponseHead) => Promise<void>;
   /** Awaited before the body of a 200 is read; the timeout stands still meanwhile. */
   readonly beforeBody: (signal: AbortSignal) => Promise<void>;
-  /** Likewise, when the body is there and before it is decoded. */
-  readonly beforeReading: (signal: AbortSignal) => Promise<void>;
 }
 
 /** HTTP and nothing else: one attempt, one response. */
@@ -114,7 +111,7 @@ async function send(
   { agent, origin, clock, key, through = '' }: Wire,
   outgoing: Outgoing,
   signal: AbortSignal,
-  { onHead, beforeBody, beforeReading }: BetweenHeadAndBody,
+  { onHead, beforeBody }: BetweenHeadAndBody,
 ): Promise<ApiResponse> {
   const deadline = startDeadline(clock, outgoing.timeoutMs);
   const failed = new AbortController();
@@ -126,7 +123,7 @@ async function send(
     const take = async () => {
       if (head.status !== 200) return receive(outgoing, answer);
       await deadline.without(() => beforeBody(link.signal));
-      return receive(outgoing, answer, () => deadline.without(() => beforeReading(link.signal)));
+      return receive(outgoing, answer);
     };
     const [body] = await Promise.all([take(), onHead(head)]);
     return { ...head, ...body };
@@ -168,13 +165,11 @@ async function request(
 async function receive(
   { label, most: { bytes: most, isList } }: Outgoing,
   response: Dispatcher.ResponseData,
-  beforeReading: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Pick<ApiResponse, 'body' | 'bytes'>> {
   const isWanted = response.statusCode === 200;
   try {
     const length = Number(oneOf(response.headers['content-length']) ?? NaN);
     const raw = await gather(response.body, { most: isWanted ? most : LONGEST_REASON, length });
-    await beforeReading();
     const decoded = await decode(
       raw,
       oneOf(response.headers['content-encoding']),
@@ -213,25 +208,24 @@ interface Gathering {
   readonly length: number;
 }
 
-/** Puts the parts together as they come, in memory of their own. Throws a RangeError where there is no end. */
+/** Puts the parts together as they come. Throws a RangeError if there is no end. */
 async function gather(parts: AsyncIterable<unknown>, { most, length }: Gathering): Promise<Buffer> {
-  let memory = takeMemory(length <= most ? length : FIRST_ROOM);
+  let memory: Buffer = Buffer.allocUnsafeSlow(length <= most ? length : FIRST_ROOM);
   let bytes = 0;
   for await (const part of parts) {
     if (!(part instanceof Uint8Array)) continue;
     const until = bytes + part.byteLength;
     if (until > most) throw new RangeError(`more than ${most} bytes`);
-    if (until > memory.byteLength) memory = grown(memory, bytes, until);
-    new Uint8Array(memory, bytes).set(part);
+    if (until > memory.length) memory = grown(memory, bytes, until);
+    memory.set(part, bytes);
     bytes = until;
   }
-  return Buffer.from(memory, 0, bytes);
+  return memory.subarray(0, bytes);
 }
 
-function grown(memory: ArrayBuffer, used: number, needed: number): ArrayBuffer {
-  const larger = takeMemory(Math.max(2 * memory.byteLength, needed));
-  new Uint8Array(larger).set(new Uint8Array(memory, 0, used));
-  giveMemory(memory);
+function grown(memory: Buffer, used: number, needed: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(Math.max(2 * memory.length, needed));
+  memory.copy(larger, 0, 0, used);
   return larger;
 }
 
@@ -243,9 +237,7 @@ async function decode(raw: Buffer, encoding: string | undefined, most: number): 
   const decoder = decoderOf(encoding?.toLowerCase() ?? '');
   if (decoder === undefined) return raw;
   decoder.end(raw);
-  const decoded = await gather(decoder, { most, length: NaN });
-  giveMemory(raw.buffer);
-  return decoded;
+  return gather(decoder, { most, length: NaN });
 }
 
 /** None where nothing is encoded. */

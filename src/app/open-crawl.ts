@@ -6,7 +6,6 @@ import { systemClock, unixSeconds } from '../clock.ts';
 import type { CrawlContext, PageEvent, Tuning } from '../crawl/crawl-context.ts';
 import { createNetworkGuard } from '../crawl/network-guard.ts';
 import { createPageSize } from '../crawl/page-size.ts';
-import { createPageThreads } from '../crawl/page-threads.ts';
 import { createDensity } from '../crawl/streams/density.ts';
 import { createDiskGuard, noDiskGuard } from '../crawl/streams/disk-guard.ts';
 import { leaseLength } from '../crawl/streams/lease-length.ts';
@@ -60,15 +59,13 @@ interface ClientParts {
   readonly budget?: (budget: Budget) => Budget;
   /** The directory where every response is recorded. */
   readonly record?: string | undefined;
-  /** Threads that read pages beside this one; default none. */
-  readonly threads?: number;
   /** From 0 to 1, for the pauses between attempts at a request: none where it is always 0. */
   readonly random?: () => number;
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
 export function openApi(options: ClientParts): ApiClient {
-  const { config, logger, stop, baseUrl, budget, record, threads = 0, random = Math.random } = options;
+  const { config, logger, stop, baseUrl, budget, record, random = Math.random } = options;
   const recorder = record === undefined ? undefined : openRecorder(record, systemClock);
   const plan = openBudget(options);
   const client = createApiClient({
@@ -76,7 +73,7 @@ export function openApi(options: ClientParts): ApiClient {
     apiKey: config.apiKey,
     proxy: config.proxyFor(baseUrl),
     budget: budget?.(plan) ?? plan,
-    inFlight: createInFlight({ rps: config.rps, clock: systemClock, threads }),
+    inFlight: createInFlight({ rps: config.rps, clock: systemClock }),
     logger,
     clock: systemClock,
     signal: stop.leaving,
@@ -114,14 +111,9 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: ClientParts): Promise<Crawl> {
-  const { config, store, logger, stop, owner = nameOfProcess(), record } = options;
+  const { store, stop, owner = nameOfProcess(), record } = options;
   if (record !== undefined) await makeFolder(record);
   const api = openApi({ ...options, owner });
-  const threads = createPageThreads({ count: options.threads ?? 0, apiKey: config.apiKey, logger });
-  const close = async () => {
-    await threads.close();
-    await api.close();
-  };
   try {
     const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
@@ -138,9 +130,9 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
       first,
       signal: stop.finishing,
     });
-    return { ...assemble(options, { ...guarded, threads }, owner), owner, chain, close };
+    return { ...assemble(options, guarded, owner), owner, chain, close: () => api.close() };
   } catch (error) {
-    await close();
+    await api.close();
     throw error;
   }
 }
@@ -162,7 +154,7 @@ async function claimBlock(
 
 function assemble(
   { config, store, logger }: ClientParts,
-  { api, network, threads }: Pick<CrawlContext, 'api' | 'network' | 'threads'>,
+  { api, network }: Pick<CrawlContext, 'api' | 'network'>,
   owner: string,
 ): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
@@ -186,7 +178,6 @@ function assemble(
         store.embedded === undefined
           ? noDiskGuard
           : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
-      threads,
       tuning,
       onPage: (event) => {
         for (const listener of listeners) listener(event);

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
+import PQueue from 'p-queue';
 import type { Clock } from '../clock.ts';
-import { besideRoom, createFlight, createRoom, type AnswerTime, type Flight } from './flight.ts';
-import type { Priority } from './priority.ts';
+import { urgencyOf, type Priority } from './priority.ts';
 
 /** More than this is not under way at once, however slow the source: 25 requests a second at three seconds each. */
 export const MOST_IN_FLIGHT = 120;
@@ -8,41 +9,64 @@ export const MOST_IN_FLIGHT = 120;
 const LEAST = 2;
 /** Before anything was answered: no more than this, and as many as answers in half a second need. */
 const START = 8;
-const FIRST_CYCLE_MS = 500;
-/** For answers that take longer than the mean, the time between two leases, and some that wait for the next slot. */
+const FIRST_MS = 500;
+/** For the time between two leases, and for some that wait for the next slot. */
 const HEADROOM = 1.5;
-/** Of its share that a process must have had under way for a round to say what the source can do. */
-const FULL = 0.8;
-/** Of the allowed rate: with this nothing is left to be gained. */
-const ENOUGH = 0.95;
-/** By how much the target may grow in one round, until the source has shown a limit, and afterwards. */
-const STEPS = { bold: 4, careful: 1.25 } as const;
-/** What a step up must bring at least, or it is taken back. */
-const GAIN = 1.1;
-/** Rounds without another step after one that was taken back. */
-const HOLD_ROUNDS = 16;
-/** A round in which more than this part failed makes the target smaller, to this part of it. */
+/** The latest answers, of which the mean latency is taken. */
+const REMEMBERED = 48;
+/** If more than this part of the latest attempts failed, the target becomes smaller, to this part of it. */
 const MOST_FAILED = 1 / 8;
 const CUT = 0.7;
-/** Answers that make a round, at least. */
-const SHORTEST_ROUND = 4;
+/** How much of a cut comes back after as many attempts of which fewer failed. */
+const RECOVERY = 1.25;
+/** Attempts after which failures are judged, at least. */
+const FEWEST_JUDGED = 8;
+/** Bodies at once in memory that are let go as soon as they are read. */
+const BRIEF = 4;
+/** Bodies at once in memory, from the first byte to the commit of their rows: some megabytes each. TCP holds back the others. */
+const BODIES = 8;
 
 /**
- * How many requests should be under way at once: as many as the network needs to use the rate that is allowed, learned
- * from how long they take, and no more than the source takes.
+ * How many requests should be under way at once: the allowed rate times the time that one takes (Little's law), with some
+ * headroom, and fewer while the source fails.
  */
 export interface InFlight extends Shares {
   /** Of all processes. From the send of a request to the commit of its rows, without the wait for a slot of the budget. */
   readonly target: number;
   /** How many are. */
   readonly underWay: number;
-  /** How many of them are answered, and are being read or written. */
+  /** How many of them are answered, and are being received, read or written. */
   readonly workedOn: number;
   /**
-   * A request that is about to be sent. Its place in memory is given to the most urgent first. `isBrief`: its answer is let
-   * go as soon as it is read, and nothing else is asked for meanwhile. Default: false.
+   * A request that is about to be sent. `isBrief`: its answer is let go as soon as it is read. Such answers have places of
+   * their own: the code that holds a page until its commit may have to ask for more meanwhile, and pages that hold all
+   * places would wait for each other forever. Default: false.
    */
   open(priority: Priority, isBrief?: boolean): Flight;
+}
+
+/**
+ * One request from its send to the commit of its rows; after a failure it may be sent again. The code that opens it ends it,
+ * whatever came of it.
+ */
+export interface Flight {
+  sent(): void;
+  /**
+   * The status is here: waits for a place in memory, the most urgent first. Rejects with the signal's reason when that is
+   * aborted.
+   */
+  arrived(signal: AbortSignal): Promise<void>;
+  /**
+   * Before work that takes milliseconds of CPU: waits until no other work has this turn of the event loop. Between two
+   * turns timers are on time, so no slot of the budget passes unused while pages are read.
+   */
+  turn(): Promise<void>;
+  /** The attempt was in vain. `isTrouble`: because the source is overloaded or away. */
+  failed(isTrouble: boolean): void;
+  /** Its rows are written, or are not wanted. */
+  end(): void;
+  /** Milliseconds for which the last attempt waited for a place in memory. */
+  readonly waitedMs: number;
 }
 
 /** What other processes have under way. */
@@ -69,68 +93,51 @@ interface InFlightOptions {
   /** Requests a second that the plan allows. */
   readonly rps: number;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Threads that read pages beside this one. */
-  readonly threads?: number;
 }
 
-const NO_TIME: AnswerTime = { ms: 0, networkMs: 0, waitedMs: 0 };
-
-interface AnswerRound {
-  readonly began: number;
-  answered: number;
-  failed: number;
-  /** Milliseconds of all that were answered, from the send to the commit. */
-  ms: number;
-  /** The part of them until the bodies were here. */
-  networkMs: number;
-  /** Milliseconds for which they waited for a place in memory, which `ms` leaves out. */
-  waitedMs: number;
-  most: number;
-}
-
-/**
- * The target is rate times time. Requests whose answers wait for a place here are not worth sending: there are few more than
- * the others. What keeps the target from following an overloaded source up is the rule by which BBR finds that a pipe is
- * full (Cardwell and others, "BBR: Congestion-Based Congestion Control",
- * 2016): a step up that brings no more answers a second is taken back. Failures make it smaller, as a lost packet does
- * in TCP.
- */
-export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): InFlight {
-  const room = createRoom(threads, clock);
-  const brief = besideRoom(room, clock);
-  let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
-  const shares = createShares(() => target);
-  let round = newRound(clock.monotonic(), underWay);
-  const judge = createJudge(rps, room.busy);
-  const end = (answered: number, time: AnswerTime) => {
-    underWay -= 1;
-    round.answered += answered;
-    round.failed += 1 - answered;
-    addTime(round, time);
-    // As many answers as a whole target, however small the share: what few of them say of the rate is chance.
-    if (round.answered + round.failed < Math.max(SHORTEST_ROUND, target)) return;
-    const now = clock.monotonic();
-    target = judge(
-      { ...round, isFull: round.most >= FULL * shares.share() },
-      target,
-      (now - round.began) / 1000,
-    );
-    round = newRound(now, underWay);
+export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
+  const bodies = new PQueue({ concurrency: BODIES });
+  const brief = new PQueue({ concurrency: BRIEF });
+  const latency = createLatency();
+  const care = createCare();
+  const turn = createTurns();
+  let underWay = 0;
+  const target = () => {
+    const meanMs = latency.meanMs();
+    const first = Math.min(START, wantedFor(rps, FIRST_MS));
+    return care.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
   };
-  const events = {
-    sent: () => {
-      underWay += 1;
-      round.most = Math.max(round.most, underWay);
-    },
-    answered: (time: AnswerTime) => {
-      end(1, time);
-    },
-    failed: () => {
-      end(0, NO_TIME);
-    },
-    dropped: () => {
+  const shares = createShares(target);
+  const open = (priority: Priority, isBrief = false): Flight => {
+    let sentAt: number | undefined;
+    let waitedMs = 0;
+    let leave: (() => void) | undefined;
+    const land = (isAnswer: boolean, isTrouble: boolean) => {
+      leave?.();
+      leave = undefined;
+      if (sentAt === undefined) return;
       underWay -= 1;
-    },
+      if (isAnswer) latency.add(clock.monotonic() - sentAt - waitedMs);
+      if (isAnswer || isTrouble) care.tell(isTrouble, target());
+      sentAt = undefined;
+    };
+    return {
+      sent: () => {
+        [sentAt, waitedMs] = [clock.monotonic(), 0];
+        underWay += 1;
+      },
+      arrived: async (signal) => {
+        const began = clock.monotonic();
+        leave = await enter(isBrief ? brief : bodies, urgencyOf(priority, clock), signal);
+        waitedMs += clock.monotonic() - began;
+      },
+      turn,
+      failed: (isTrouble) => land(false, isTrouble),
+      end: () => land(true, false),
+      get waitedMs() {
+        return waitedMs;
+      },
+    };
   };
   return {
     ...shares,
@@ -138,16 +145,65 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
       return shares.others;
     },
     get target() {
-      return target;
+      return target();
     },
     get underWay() {
       return underWay;
     },
     get workedOn() {
-      return room.workedOn.taken;
+      return bodies.pending;
     },
-    open: (priority, isBrief = false) =>
-      createFlight({ clock, room: isBrief ? brief : room, priority, events }),
+    open,
+  };
+}
+
+function wantedFor(rps: number, latencyMs: number): number {
+  const wanted = Math.ceil((rps * latencyMs * HEADROOM) / 1000) + 1;
+  return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
+}
+
+/** The mean, and not the median: small requests are many, and as many large ones have to be under way as they take time. */
+function createLatency() {
+  const latest: number[] = [];
+  let sum = 0;
+  return {
+    add: (ms: number) => {
+      sum += ms;
+      if (latest.push(ms) > REMEMBERED) sum -= latest.shift() ?? 0;
+    },
+    meanMs: () => (latest.length === 0 ? undefined : sum / latest.length),
+  };
+}
+
+/** Makes a target smaller while the source fails, as a lost packet does in TCP. */
+function createCare() {
+  let [factor, attempts, failures] = [1, 0, 0];
+  return {
+    of: (target: number) => Math.max(LEAST, Math.floor(target * factor)),
+    tell: (isTrouble: boolean, target: number) => {
+      attempts += 1;
+      failures += Number(isTrouble);
+      if (attempts < Math.max(FEWEST_JUDGED, target)) return;
+      factor = failures > MOST_FAILED * attempts ? factor * CUT : Math.min(1, factor * RECOVERY);
+      factor = Math.max(LEAST / MOST_IN_FLIGHT, factor);
+      [attempts, failures] = [0, 0];
+    },
+  };
+}
+
+/** Resolves when there is room in a queue, which stays taken until the returned function is called. */
+function enter(queue: PQueue, priority: number, signal: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const hold = () => new Promise<void>((leave) => resolve(leave));
+    queue.add(hold, { priority, signal }).catch(reject);
+  });
+}
+
+function createTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => setImmediate());
+    return last;
   };
 }
 
@@ -170,69 +226,29 @@ function createShares(target: () => number): Shares {
   };
 }
 
-function newRound(began: number, most: number): AnswerRound {
-  return { began, answered: 0, failed: 0, ...NO_TIME, most };
-}
-
-function addTime(round: AnswerRound, { ms, networkMs, waitedMs }: AnswerTime): void {
-  round.ms += ms;
-  round.networkMs += networkMs;
-  round.waitedMs += waitedMs;
-}
-
-/** Little's law, with headroom: how many at once use the rate where each takes so long. */
-function wantedFor(rps: number, cycleMs: number): number {
-  const wanted = Math.ceil((rps * cycleMs * HEADROOM) / 1000) + 1;
-  return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
-}
-
-/** How many of those under way did not wait for a place here, with headroom; `least` keep the places here in use. */
-function usefulOf({ answered, ms, waitedMs }: AnswerRound, target: number, least: number): number {
-  if (answered === 0) return target + 1;
-  return Math.max(least, Math.ceil((HEADROOM * target * ms) / Math.max(1, ms + waitedMs)));
-}
-
-/** A round that is over; full: nearly the whole share was under way. */
-type JudgedRound = AnswerRound & { readonly isFull: boolean };
-
-/** Says after each round what the next target is. `busy`: how many keep this process busy. */
-function createJudge(
-  rps: number,
-  busy: number,
-): (round: JudgedRound, target: number, seconds: number) => number {
-  let cycleMs: number | undefined;
-  let raised: { readonly from: number; readonly rate: number } | undefined;
-  let step: number = STEPS.bold;
-  // Where the network takes the smaller part of the time, more at once may only make it longer.
-  const stepOf = ({ ms, networkMs }: AnswerRound) => (networkMs > ms / 2 ? step : STEPS.careful);
-  let hold = 0;
-  const wantedAfter = ({ answered, ms }: AnswerRound) => {
-    if (answered > 0) cycleMs = cycleMs === undefined ? ms / answered : (cycleMs + ms / answered) / 2;
-    return wantedFor(rps, cycleMs ?? 0);
+/**
+ * Works on all items, on as many at once as requests should be in flight. Results are in the order of the items. After a
+ * failure none is begun, and those under way are waited for.
+ * @throws the first error of any
+ */
+export async function allInFlight<T, R>(
+  inFlight: Pick<InFlight, 'target'>,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const queue = new PQueue({ concurrency: inFlight.target });
+  let failure: { readonly error: unknown } | undefined;
+  const run = async (item: T) => {
+    queue.concurrency = inFlight.target;
+    if (failure !== undefined) throw failure.error;
+    try {
+      return await work(item);
+    } catch (error) {
+      failure ??= { error };
+      throw error;
+    }
   };
-  return (round, target, seconds) => {
-    const wanted = wantedAfter(round);
-    const rate = round.answered / Math.max(0.001, seconds);
-    const before = raised;
-    raised = undefined;
-    if (round.failed > MOST_FAILED * (round.answered + round.failed)) {
-      step = STEPS.careful;
-      return Math.max(LEAST, Math.floor(CUT * Math.min(target, wanted)));
-    }
-    const most = Math.min(wanted, usefulOf(round, target, busy));
-    if (most <= target) return most;
-    if (!round.isFull || rate >= ENOUGH * rps) {
-      raised = before;
-      return target;
-    }
-    if (before !== undefined && rate < GAIN * before.rate) {
-      step = STEPS.careful;
-      hold = HOLD_ROUNDS;
-      return before.from;
-    }
-    hold -= 1;
-    if (hold > 0) return target;
-    raised = { from: target, rate };
-    return Math.min(wanted, Math.ceil(stepOf(round) * target));
-  };
+  const running = items.map((item) => queue.add(() => run(item)));
+  await Promise.allSettled(running);
+  return Promise.all(running);
 }

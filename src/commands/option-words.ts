@@ -16,15 +16,6 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** A number of threads. 0 means none beside the main one. */
-export function threads(text: string): number {
-  if (!/^\d+$/.test(text) || Number(text) > MOST_THREADS)
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MOST_THREADS}.`);
-  return Number(text);
-}
-
-const MOST_THREADS = 16;
-
 /** The name of a role of Postgres. */
 export function roleName(text: string): string {
   if (text === '' || Buffer.byteLength(text) > LONGEST_NAME)

@@ -11,11 +11,11 @@ import type { NetworkWatch } from './network-guard.ts';
 export function commitWithRetry<T>(
   context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,
   network: Pick<NetworkWatch, 'require'>,
-  commit: (attempt: number) => Promise<T>,
+  commit: () => Promise<T>,
 ): Promise<T> {
   return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
     if (attempt > 1) await endStrayCopies(context.database);
     network.require();
-    return commit(attempt);
+    return commit();
   });
 }

@@ -7,7 +7,6 @@ import type { Partitions } from '../db/write/partitions.ts';
 import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
 import type { NetworkGuard } from './network-guard.ts';
-import type { PageThreads } from './page-threads.ts';
 import type { Density } from './streams/density.ts';
 import type { DiskGuard } from './streams/disk-guard.ts';
 import type { LimitTrust } from './streams/page/limit-trust.ts';
@@ -61,8 +60,6 @@ export interface CrawlContext {
   readonly attempts: number;
   readonly logger: Logger;
   readonly disk: DiskGuard;
-  /** Other threads that read pages. */
-  readonly threads: PageThreads;
   readonly tuning: (dataset: Dataset) => Tuning;
   readonly onPage: (event: PageEvent) => void;
 }

@@ -112,20 +112,23 @@ function withLook(
   openLook: () => (named: readonly number[], first?: ChainBlock) => void,
 ): ApiClient {
   const looked = <T>(request: GetRequest<T>): GetRequest<T> => {
-    const { parse, readBytes } = request;
     const look = openLook();
-    return {
-      ...request,
-      parse: (body, ...how) => {
-        look(namedIn(body), firstIn(body));
-        return parse(body, ...how);
-      },
-      readBytes:
-        readBytes &&
-        (async (body, how) => {
+    const { readBytes } = request;
+    if (readBytes !== undefined)
+      return {
+        ...request,
+        readBytes: async (body, how) => {
           look(namedInBytes(body));
           return readBytes(body, how);
-        }),
+        },
+      };
+    const { parse } = request;
+    return {
+      ...request,
+      parse: (body, limit) => {
+        look(namedIn(body), firstIn(body));
+        return parse(body, limit);
+      },
     };
   };
   return { ...api, get: (request) => api.get(OF_BLOCKS.test(request.path) ? looked(request) : request) };

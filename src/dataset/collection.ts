@@ -6,7 +6,7 @@ import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';
 import { offset } from './paginators/offset.ts';
 import { seqnos } from './paginators/seqnos.ts';
-import { canonicalRecord } from './record.ts';
+import { canonicalOf } from './declaration/canonical.ts';
 import { memberText, readResponse, type RecordSpec } from './read-response.ts';
 import type {
   AnyWalk,
@@ -109,7 +109,7 @@ export function lookup<Rec>(spec: WalkSpec<Rec> & LookupOptions): LookupWalk {
     refreshSeconds,
     unknownForSeconds,
     answers: (raw) => {
-      const record = canonicalRecord(spec.record, raw);
+      const record = canonicalOf(spec.record, raw);
       const key = memberText(record, answers.key);
       const lt = answers.lt === undefined ? undefined : memberText(record, answers.lt);
       return key === undefined ? undefined : { key, lt };
@@ -127,7 +127,7 @@ export function backward<Rec>(
     ...common('backward', spec),
     paginator: newestFirst(),
     place: (raw) => {
-      const record = canonicalRecord(spec.record, raw);
+      const record = canonicalOf(spec.record, raw);
       const [lt, hash] = [memberText(record, place.lt), memberText(record, place.hash)];
       return lt === undefined || hash === undefined ? undefined : { lt, hash };
     },
@@ -140,7 +140,7 @@ export function perBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'
     kind: 'per_block',
     ...common('per_block', spec),
     paginator: seqnos(),
-    isWhole: (records) => spec.isWhole(records.map((raw) => canonicalRecord(spec.record, raw))),
+    isWhole: (records) => spec.isWhole(records.map((raw) => canonicalOf(spec.record, raw))),
   };
 }
 

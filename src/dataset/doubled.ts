@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { unwrap } from './declaration/unwrap.ts';
+import { unwrap } from './declaration/place.ts';
 
 /*
  * Members that come twice in one object. JSON.parse keeps the last one and says nothing, so what the first one held would

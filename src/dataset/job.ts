@@ -1,15 +1,13 @@
-import { doubledWithin } from './doubled.ts';
 import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables } from './rows.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
-import { isTakenAsIs } from './declaration/check.ts';
+import { canonicalOf } from './declaration/canonical.ts';
 import type { Put } from './declaration/sheet.ts';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
-import { canonicalRecord, hashOf, NOTHING, readRecord, type Extra } from './record.ts';
-import { rowAsText, type Strings } from './strings.ts';
+import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
 import { DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
@@ -112,11 +110,9 @@ export interface AcceptedRecord {
   readonly extra: Extra;
   /** Its place in the response. */
   readonly index: number;
-  /** How its strings stand in memory. */
-  readonly strings: Strings;
-  /** Puts its rows, with strings as they stand. */
+  /** Puts its rows. */
   readonly put: (put: Put) => void;
-  /** Its rows as objects, with strings that are text: put together when they are asked for. */
+  /** Its rows as objects: put together when they are asked for. */
   readonly rows: Rows;
 }
 
@@ -160,11 +156,10 @@ export interface Job {
   readonly checks: Checks;
   readonly grade: GradeFacts;
   /**
-   * Reads the records of a response, or views of them. Without a word on how their strings stand, each goes through its
-   * schema: the careful way, in which verification reads what was read before. Else only those do of which the schema may make
-   * something else.
+   * Reads the records of a response: views as they are, for their bytes were checked; any other one goes through its
+   * schema.
    */
-  read(records: readonly unknown[], strings?: Strings): RecordsReading;
+  read(records: readonly unknown[]): RecordsReading;
 }
 
 export function defineJob<Cursor, Rec, T extends Tables>(
@@ -189,23 +184,22 @@ export function defineJob<Cursor, Rec, T extends Tables>(
     byBlock: spec.byBlock,
     checks: spec.checks,
     grade: spec.grade ?? UNCHECKED,
-    read: (records, strings) => readAll(spec, records, strings),
+    read: (records) => readAll(spec, records),
   };
 }
 
 function readAll<Cursor, Rec, T extends Tables>(
   spec: JobSpec<Cursor, Rec, T>,
   raws: readonly unknown[],
-  strings: Strings | undefined,
 ): RecordsReading {
-  const sorted = raws.map((raw) => takeOrTurn(spec.record, raw, strings));
+  const sorted = raws.map((raw) => takeOrTurn(spec.record, raw));
   const canonical = sorted.map((one) => one.canonical);
   const places = placesOf(spec.position, canonical);
   const positions = places.map(({ position }) => position);
   const accepted: AcceptedRecord[] = [];
   const rejected: Rejected[] = [];
   for (const [index, one] of sorted.entries()) {
-    const { strings, raw } = one;
+    const { raw } = one;
     const { position, span } = places[index] ?? nowhere(raw, undefined, undefined);
     const reading = one.isTaken
       ? ({ ok: true, record: one.canonical, extra: NOTHING } as const)
@@ -215,28 +209,22 @@ function readAll<Cursor, Rec, T extends Tables>(
       const put = putOnce((put) => {
         spec.rows(record, extra, put);
       });
-      accepted.push(new Accepted(spec.tables, { position, index, strings, extra, put }));
+      accepted.push(new Accepted(spec.tables, { position, index, extra, put }));
     } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
   }
   const joins = spec.joinsOf?.(canonical);
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
 }
 
-/**
- * A record as it came, and in the form of its schema: the same for one that its schema takes as it is. Any other one has
- * strings that are text, for people may read it.
- */
-type Sorted<Rec> = { readonly strings: Strings; readonly raw: unknown } & (
-  | { readonly isTaken: true; readonly canonical: Rec }
-  | { readonly isTaken: false; readonly canonical: unknown }
-);
+/** A record as it came, and in the form of its schema. A view is in that form: its bytes were checked. */
+type Sorted<Rec> =
+  | { readonly isTaken: true; readonly raw: Rec; readonly canonical: Rec }
+  | { readonly isTaken: false; readonly raw: unknown; readonly canonical: unknown };
 
-function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | undefined): Sorted<Rec> {
-  if (isViewOf(schema, raw)) return { isTaken: true, raw, canonical: raw, strings: 'bytes' };
-  if (strings !== undefined && doubledWithin(schema, raw) === undefined && isTakenAsIs(schema, raw))
-    return { isTaken: true, raw, canonical: raw, strings };
-  const text = rawOf(raw, strings);
-  return { isTaken: false, raw: text, canonical: canonicalRecord(schema, text), strings: 'text' };
+function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown): Sorted<Rec> {
+  return isViewOf(schema, raw)
+    ? { isTaken: true, raw, canonical: raw }
+    : { isTaken: false, raw, canonical: canonicalOf(schema, raw) };
 }
 
 /** Rows are asked for twice: whether one is late, and for what is written of them. They are put together the first time. */
@@ -256,29 +244,26 @@ function putOnce(rows: (put: Put) => void): (put: Put) => void {
   };
 }
 
-type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'strings' | 'extra' | 'put'>;
+type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'extra' | 'put'>;
 
 /** Its rows are a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to make. */
 class Accepted implements AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;
   readonly index: number;
-  readonly strings: Strings;
   readonly put: (put: Put) => void;
   private readonly tables: Tables;
 
-  constructor(tables: Tables, { position, extra, index, strings, put }: AcceptedFacts) {
+  constructor(tables: Tables, { position, extra, index, put }: AcceptedFacts) {
     this.position = position;
     this.extra = extra;
     this.index = index;
-    this.strings = strings;
     this.put = put;
     this.tables = tables;
   }
 
   get rows(): Rows {
-    const collected = collectRows(this.tables, this.put);
-    return this.strings === 'text' ? collected : rowsAsText(collected);
+    return collectRows(this.tables, this.put);
   }
 }
 
@@ -299,12 +284,6 @@ function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] 
   });
 }
 
-function rowsAsText(rows: Rows): Rows {
-  return Object.fromEntries(
-    Object.entries(rows).map(([name, list = []]) => [name, list.map((row) => rowAsText(row))]),
-  );
-}
-
 /** So far from its only neighbour in the page a record may lie whose time cannot be read. */
 const REACH = DAY;
 /** Where nothing in the page can be read, its records may lie anywhere. */
@@ -313,7 +292,7 @@ const ALWAYS: Range = { from: 0, to: 2 ** 40 };
 function nowhere(raw: unknown, before: number | undefined, after: number | undefined): Placed {
   const near = before ?? after;
   return {
-    position: { utime: near ?? 0, lt: '0', id: hashOf(rawOf(raw, undefined)) },
+    position: { utime: near ?? 0, lt: '0', id: hashOf(rawOf(raw)) },
     span: near === undefined ? ALWAYS : { from: before ?? near - REACH, to: (after ?? near + REACH) + 1 },
   };
 }

@@ -1,8 +1,9 @@
+import { canonicalOf } from './declaration/canonical.ts';
 import { nameable } from './position.ts';
 import type { ZodType } from 'zod';
 import type { Rejected } from './job.ts';
 import type { Rows } from './rows.ts';
-import { canonicalRecord, hashOf, readRecord, type Extra } from './record.ts';
+import { hashOf, readRecord, type Extra } from './record.ts';
 import type { ResponseReading, Asked } from './walk.ts';
 import { spanOfSecond, secondOfTime } from '../range.ts';
 
@@ -25,7 +26,7 @@ export function readResponse<Rec>(
   const fitting: ResponseReading['fitting'][number][] = [];
   const rejected: Rejected[] = [];
   for (const [index, raw] of raws.entries()) {
-    const canonical = canonicalRecord(record, raw);
+    const canonical = canonicalOf(record, raw);
     const name = nameOf(canonical, id);
     const reading = readRecord(record, { raw, canonical });
     if (reading.ok) {

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
 import type { core, ZodType } from 'zod';
-import { canonicalOf } from './declaration/canonical.ts';
-import { isTakenAsIs } from './declaration/check.ts';
 import { doubledWithin, TWICE } from './doubled.ts';
 
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
@@ -16,11 +14,6 @@ export type RecordReading<Rec> =
   | { readonly ok: true; readonly record: Rec; readonly extra: Extra }
   | { readonly ok: false; readonly path: string; readonly reason: string };
 
-/** A record in the form that its schema takes, as far as its schema knows the form that it came in. */
-export function canonicalRecord(schema: ZodType, raw: unknown): unknown {
-  return isTakenAsIs(schema, raw) ? raw : canonicalOf(schema, raw);
-}
-
 /**
  * Parses one record with a strict schema. Members that the schema does not name are taken out and returned as `extra`:
  * the API grew, which is no fault of the record. Any other mismatch is returned with its path.
@@ -31,7 +24,6 @@ export function readRecord<Rec>(
 ): RecordReading<Rec> {
   const twice = doubledWithin(schema, raw);
   if (twice !== undefined) return { ok: false, path: dotted(twice), reason: TWICE };
-  if (isTakenAsIs(schema, canonical)) return { ok: true, record: canonical, extra: NOTHING };
   const first = schema.safeParse(canonical);
   if (first.success) return { ok: true, record: first.data, extra: NOTHING };
   const grown = first.error.issues.filter(isGrowth);

@@ -1,10 +1,8 @@
 import * as z from 'zod';
 import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts';
-import { isTakenAsIs } from '../dataset/declaration/check.ts';
-import { withFastForm } from '../dataset/declaration/fast-form.ts';
-import { doubledIn, doubledWithin, noteCopy, TWICE } from '../dataset/doubled.ts';
+import { doubledWithin, noteCopy, TWICE } from '../dataset/doubled.ts';
 import { message, type Message } from './message.ts';
-import { hash, optionalHash } from './members/form.ts';
+import { optionalHash } from './members/form.ts';
 import { transaction, type Transaction } from './transaction.ts';
 
 /**
@@ -16,15 +14,6 @@ const node = z.strictObject({
   in_msg_hash: optionalHash,
   transaction: transaction.nullish(),
   in_msg: message.nullish(),
-  children: z.array(z.unknown()).nullish(),
-});
-
-/** A node as servers send it. */
-const plainNode = z.strictObject({
-  tx_hash: hash,
-  in_msg_hash: optionalHash,
-  transaction: z.null().optional(),
-  in_msg: z.null().optional(),
   children: z.array(z.unknown()).nullish(),
 });
 
@@ -63,38 +52,34 @@ const MOST_STEPS = 2_000_000;
  * a tree with too many of them does not fit.
  */
 export const traceTree = withOtherForms(
-  withFastForm(
-    z.unknown().check(({ value, issues }) => {
-      let steps = 0;
-      for (const place of placesOf(value)) {
-        const twice = doubledWithin(node, place.value);
-        if (twice !== undefined)
-          issues.push({ code: 'custom', path: [...pathOf(place), ...twice], message: TWICE, input: value });
-        const reading = node.safeParse(place.value);
-        if (reading.success && nameOf(reading.data) !== undefined) continue;
-        const found = issuesOf(reading.error, place);
-        issues.push(...found);
-        steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
-        if (steps <= MOST_STEPS) continue;
-        const message = 'too many nodes of the tree have unknown members or do not fit';
-        issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
-        break;
-      }
-    }),
-    isPlain,
-  ),
+  z.unknown().check(({ value, issues }) => {
+    let steps = 0;
+    for (const place of placesOf(value)) {
+      const twice = doubledWithin(node, place.value);
+      if (twice !== undefined)
+        issues.push({ code: 'custom', path: [...pathOf(place), ...twice], message: TWICE, input: value });
+      const reading = node.safeParse(place.value);
+      if (reading.success && nameOf(reading.data) !== undefined) continue;
+      const found = issuesOf(reading.error, place);
+      issues.push(...found);
+      steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
+      if (steps <= MOST_STEPS) continue;
+      const message = 'too many nodes of the tree have unknown members or do not fit';
+      issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
+      break;
+    }
+  }),
   canonicalTree,
 );
 
 /** The nodes of a tree that fits its schema, parents first. */
 export function nodesOf(tree: unknown): TraceNode[] {
   if (tree === undefined || tree === null) return [];
-  return placesOf(tree).flatMap((place) => takeNode(place) ?? []);
-}
-
-/** True of a tree as servers send it: of hashes, without bodies. */
-function isPlain(tree: unknown): boolean {
-  return placesOf(tree).every(({ value }) => isTakenAsIs(plainNode, value) && doubledIn(value) === undefined);
+  const read = new Map<UnreadNode, z.output<typeof node> | undefined>();
+  return placesOf(tree).flatMap((place) => {
+    read.set(place, node.safeParse(place.value).data);
+    return takeNode(place, (of) => read.get(of)) ?? [];
+  });
 }
 
 /** A tree whose nodes are in the form of their schema. */
@@ -141,26 +126,25 @@ function nameOf(read: z.output<typeof node>): string | undefined {
 }
 
 /** Undefined for a node that names no transaction. */
-function takeNode(place: UnreadNode): TraceNode | undefined {
-  const read = isTakenAsIs(plainNode, place.value) ? place.value : node.safeParse(place.value).data;
+function takeNode(
+  place: UnreadNode,
+  readOf: (place: UnreadNode) => z.output<typeof node> | undefined,
+): TraceNode | undefined {
+  const read = readOf(place);
   const hash = read && nameOf(read);
   if (read === undefined || hash === undefined) return undefined;
+  const above = place.above && readOf(place.above);
   return {
     path: () => ['trace', ...pathOf(place)].join('.'),
     tx_hash: hash,
     named: read.tx_hash != null,
-    parent: place.above && parentOf(place.above),
+    parent: above && nameOf(above),
     position: place.position,
     in_msg_hash: read.in_msg_hash,
     children: read.children?.length ?? null,
     transaction: read.transaction,
     in_msg: read.in_msg,
   };
-}
-
-function parentOf({ value }: UnreadNode): string | undefined {
-  const read = isTakenAsIs(plainNode, value) ? value : node.safeParse(value).data;
-  return read && nameOf(read);
 }
 
 /** Where a node stands in the tree. */

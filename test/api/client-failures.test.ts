@@ -2,7 +2,6 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { listOf } from '../../src/api/response/v3-envelope.ts';
-import type { ReadBytes } from '../../src/api/attempt.ts';
 import { systemClock } from '../../src/clock.ts';
 import {
   ApiTimeoutError,
@@ -100,7 +99,7 @@ test('a response waits for its place in memory as long as it takes: its deadline
   api.answer(good);
   const client = api.client({ timeoutMs: 300 });
   const held = await Promise.all(
-    Array.from({ length: 4 }, async () => {
+    Array.from({ length: 8 }, async () => {
       const flight = client.inFlight.open('backfill');
       await client.get({ ...blocks, flight });
       return flight;
@@ -238,26 +237,6 @@ describe('an aborted signal', () => {
     stop.abort(reason);
     expect(await result).toBe(reason);
     expect(api.seen).toHaveLength(1);
-  });
-
-  test('ends the wait of a page that is read after another one', async () => {
-    const stop = new AbortController();
-    api.answer(good);
-    const client = api.client({ attempts: 1 });
-    let finish: (value: unknown[]) => void = () => undefined;
-    const first = new Promise<unknown[]>((resolve) => (finish = resolve));
-    const reading = client.get({ ...blocks, readBytes: (_, how) => how.alone(() => first) });
-    const there: string[] = [];
-    const readBytes: ReadBytes<unknown[]> = (_, how) => {
-      there.push('second');
-      return how.alone(() => Promise.resolve(['read']));
-    };
-    const waiting = failureOf(client.get({ ...blocks, readBytes, signal: stop.signal }));
-    await expect.poll(() => there).toEqual(['second']);
-    stop.abort(reason);
-    expect(await waiting).toBe(reason);
-    finish(['read']);
-    expect(await reading).toMatchObject({ value: ['read'] });
   });
 
   test('ends a wait between attempts', async () => {

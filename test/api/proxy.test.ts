@@ -53,7 +53,7 @@ async function get(origin: string, through: string | undefined): Promise<string>
   };
   const nothing = () => Promise.resolve();
   try {
-    const between = { onHead: nothing, beforeBody: nothing, beforeReading: nothing };
+    const between = { onHead: nothing, beforeBody: nothing };
     return (await transport.send(outgoing, new AbortController().signal, between)).body.toString();
   } finally {
     await transport.close();

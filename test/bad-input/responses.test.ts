@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { parseJson } from '../../src/api/response/parse-json.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { readRecords } from '../../src/crawl/streams/page/read-records.ts';
+import { readRecords } from '../../src/crawl/streams/page/read-page.ts';
 import { EtlError } from '../../src/errors.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import {
   createInFlight,
   MOST_IN_FLIGHT,
@@ -83,12 +84,6 @@ test.each([
   expect(inFlight.share()).toBe(share);
 });
 
-test('a source at its limit is not asked for more at once, however long it takes', () => {
-  const { rate, targets } = run(25, { latencyMs: 500, capacity: 5 }, 200_000);
-  expect(rate).toBeGreaterThan(4.8);
-  expect(targets.slice(60_000).filter((target) => target >= 16)).toEqual([]);
-});
-
 test('a source that fails is asked for less at once, and for more when it has recovered', () => {
   const well = run(25, { latencyMs: 1000 }, 60_000);
   const ill = run(25, { latencyMs: 1000, failing: 3 }, 60_000);
@@ -96,44 +91,44 @@ test('a source that fails is asked for less at once, and for more when it has re
   expect(well.targets.at(-1)).toBeGreaterThan(25);
 });
 
-/** Lets what waits for promises go on. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
-
-test('a process that reads as fast as it can does not ask for more, to let it wait', async () => {
-  let now = 0;
-  const inFlight = createInFlight({ rps: 1000, clock: { monotonic: () => now } });
+test('bodies wait for one of eight places in memory, the most urgent first, and no longer than the signal lets them', async () => {
+  const inFlight = createInFlight({ rps: 10, clock: systemClock });
   const { signal } = new AbortController();
-  const targets: number[] = [];
-  let reading = 0;
-  const wakes: { readonly at: number; readonly wake: () => void }[] = [];
-  const sleep = (ms: number) =>
-    new Promise<void>((resolve) => {
-      wakes.push({ at: now + ms, wake: resolve });
-    });
-  const one = async () => {
+  const leaving = new AbortController();
+  const held = Array.from({ length: 8 }, () => inFlight.open('backfill'));
+  await Promise.all(held.map((flight) => flight.arrived(signal)));
+  expect(inFlight.workedOn).toBe(8);
+  const order: string[] = [];
+  const waiting = (['backfill', 'tail'] as const).map(async (priority) => {
+    const flight = inFlight.open(priority);
+    await flight.arrived(signal);
+    order.push(priority);
+    flight.end();
+  });
+  const left = inFlight.open('tail').arrived(leaving.signal);
+  leaving.abort(new Error('leaving'));
+  await expect(left).rejects.toThrow('leaving');
+  expect(order).toEqual([]);
+  held[0]?.end();
+  await Promise.all(waiting);
+  expect(order).toEqual(['tail', 'backfill']);
+});
+
+test('a process whose bodies wait for memory does not ask for more, to let it wait', async () => {
+  let now = 0;
+  const inFlight = createInFlight({ rps: 10, clock: { monotonic: () => now } });
+  const { signal } = new AbortController();
+  const open = async () => {
     const flight = inFlight.open('backfill');
     flight.sent();
-    await sleep(20);
+    now += 20;
     await flight.arrived(signal);
-    await flight.received(signal);
-    // Those that are read share the CPU.
-    reading += 1;
-    await sleep(50 * reading);
-    reading -= 1;
-    flight.end();
+    return flight;
   };
-  let underWay = 0;
-  for (; now < 20_000; now += 10) {
-    targets.push(inFlight.target);
-    for (; underWay < inFlight.target; underWay += 1) void one().then(() => (underWay -= 1));
-    const due = wakes.filter(({ at }) => at <= now);
-    wakes.splice(0, wakes.length, ...wakes.filter(({ at }) => at > now));
-    for (const { wake } of due) wake();
-    await settled();
-  }
-  // It tries ten once, and finds that they bring nothing.
-  expect(Math.max(...targets)).toBe(10);
-  expect(targets.at(-1)).toBeLessThan(8);
-  // Four are worked on, two stand ready.
-  expect(targets.at(-1)).toBeGreaterThanOrEqual(6);
+  const held = await Promise.all(Array.from({ length: 8 }, open));
+  const last = open();
+  now += 60_000;
+  held[0]?.failed(false);
+  (await last).end();
+  expect(inFlight.target).toBe(2);
 });

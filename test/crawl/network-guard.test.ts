@@ -34,7 +34,6 @@ const getBytes = (path: string) =>
   api.get({
     path,
     priority: 'tail',
-    parse: () => 'parsed',
     readBytes: (body) => Promise.resolve(body.toString()),
   });
 

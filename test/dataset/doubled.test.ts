@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import blocks from '../../jobs/blocks.ts';
 import traces from '../../jobs/traces.ts';
 import transactions from '../../jobs/transactions.ts';
-import { guardKey } from '../../src/api/response/key-guard.ts';
 import { parseJson } from '../../src/api/response/parse-json.ts';
-import { contentOfPage, readPage } from '../../src/crawl/streams/page/read-page.ts';
+import { readBody } from '../../src/crawl/streams/page/read-page.ts';
 import { listOf } from '../../src/api/response/v3-envelope.ts';
 import type { Job } from '../../src/dataset/job.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
@@ -13,13 +12,7 @@ import { sampleTrace } from '../support/samples/sample-streams.ts';
 /** What a page of one record has for quarantine, read in both ways. */
 async function rejectedOf(job: Job, record: string): Promise<string[]> {
   const body = `{"${job.list}":[${record}]}`;
-  const how = {
-    job,
-    span: { from: 0, to: 2 ** 41 },
-    key: guardKey(undefined),
-    turn: () => Promise.resolve(),
-  };
-  const fast = contentOfPage(job, await readPage(Buffer.from(body), how)).rejected;
+  const fast = (await readBody(job, Buffer.from(body), () => Promise.resolve())).reading.rejected;
   const careful = job.read(listOf(job.list)(parseJson(body))).rejected;
   expect(fast.map(({ path, reason }) => [path, reason])).toEqual(
     careful.map(({ path, reason }) => [path, reason]),
@@ -67,15 +60,11 @@ test('what comes twice within free JSON is no matter of ours', async () => {
 });
 
 test('a list that comes twice makes its page a bad one', async () => {
-  const how = {
-    job: blocks,
-    span: { from: 0, to: 2 ** 41 },
-    key: guardKey(undefined),
-    turn: () => Promise.resolve(),
-  };
   for (const body of [
     '{"blocks":[],"blocks":[]}',
     `{"blocks":[${JSON.stringify(sampleBlock())}],"blocks":[]}`,
   ])
-    await expect(readPage(Buffer.from(body), how)).rejects.toThrow('blocks comes twice');
+    await expect(readBody(blocks, Buffer.from(body), () => Promise.resolve())).rejects.toThrow(
+      'blocks comes twice',
+    );
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toJson } from '../../src/db/write/rows/copy-text.ts';
-import { SameJson } from '../../src/dataset/bytes/same-json.ts';
+import { SameJson } from '../../src/dataset/bytes/json-bytes.ts';
 
 function endOf(json: string): number {
   return new SameJson(Buffer.from(`["",${json},""]`)).endOf(4) - 4;

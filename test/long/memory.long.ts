@@ -18,7 +18,7 @@ const HOURS = Number(process.env['MEMORY_HOURS'] ?? 0.5);
 const RATE = 40;
 /** Of the network's end a range keeps away: what is new is held back for a while. */
 const END = START + HOURS * 3600 - 400;
-const LIMIT_MB = { backfill: 300, withThreads: 500, sync: 350 };
+const LIMIT_MB = { backfill: 300, sync: 350 };
 const BIG = ['transactions', 'traces', 'actions', 'blocks', 'jetton_transfers'];
 const SAMPLE_MS = 200;
 /** What the image sets, and so do the units of `deploy/systemd`: it matters from Node 24 on. */
@@ -84,26 +84,19 @@ async function forget(): Promise<void> {
   store = await openTestStore();
 }
 
-test.each([
-  { threads: 0, limitMb: LIMIT_MB.backfill },
-  { threads: 2, limitMb: LIMIT_MB.withThreads },
-])(
-  'a backfill of all datasets with $threads threads has at most $limitMb MB resident',
-  async ({ threads, limitMb }) => {
-    const range = ['--from', String(START), '--to', String(END), '--threads', String(threads)];
-    const run = cli.start(['backfill', ...range, '--quiet'], settings);
-    const memory = await memoryOf(run, () => Promise.resolve(false));
-    const { code, stderr } = await run.ended;
-    console.log(`backfill with ${threads} threads`, memory);
-    // Of the last seconds some datasets are served with a delay.
-    expect({ code, stderr }).toMatchObject({
-      code: expect.toSatisfy((is) => is === 0 || is === 3) as number,
-    });
-    expect(await coveredSeconds()).toBeGreaterThanOrEqual(END - START - 1);
-    expect(memory.mostMb).toBeLessThanOrEqual(limitMb);
-  },
-  1_200_000,
-);
+test(`a backfill of all datasets has at most ${LIMIT_MB.backfill} MB resident`, async () => {
+  const range = ['--from', String(START), '--to', String(END)];
+  const run = cli.start(['backfill', ...range, '--quiet'], settings);
+  const memory = await memoryOf(run, () => Promise.resolve(false));
+  const { code, stderr } = await run.ended;
+  console.log('backfill', memory);
+  // Of the last seconds some datasets are served with a delay.
+  expect({ code, stderr }).toMatchObject({
+    code: expect.toSatisfy((is) => is === 0 || is === 3) as number,
+  });
+  expect(await coveredSeconds()).toBeGreaterThanOrEqual(END - START - 1);
+  expect(memory.mostMb).toBeLessThanOrEqual(LIMIT_MB.backfill);
+}, 1_200_000);
 
 test(`sync, which reads all of this history, has at most ${LIMIT_MB.sync} MB resident`, async () => {
   const run = cli.start(['sync'], settings);

@@ -4,7 +4,7 @@ import { loadDatasets } from '../../dataset/load-jobs.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';
 import { createHeldLogger } from '../../logger.ts';
 import { parseDuration, type Range } from '../../range.ts';
-import { datasetList, examples, parseEnds, threads, TIMES, wholeNumber } from '../option-words.ts';
+import { datasetList, examples, parseEnds, TIMES, wholeNumber } from '../option-words.ts';
 import { type Invocation, runCommand, withSource } from '../run-command.ts';
 import type { BackfillFlags, BackfillWanted } from './cover-range.ts';
 
@@ -18,7 +18,6 @@ export function defineBackfill(command: Command): void {
     .option('--again', 'read a second time what has matured since its first reading')
     .option('--dry-run', 'print what would be read, and stop')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
-    .option('--threads <n>', 'threads that read pages; default what the rate and the cores want', threads)
     .option('--quiet', 'prints nothing if all is covered, else what is missing and the warnings, on stderr')
     .addHelpText(
       'after',

@@ -4,7 +4,6 @@ import type { CollectionsRead } from '../../backfill/read-collections-once.ts';
 import { type BackfillReport, runBackfill } from '../../backfill/run-backfill.ts';
 import { createCappedBudget } from '../../budget/capped-budget.ts';
 import { systemClock } from '../../clock.ts';
-import { threadsFor } from '../../crawl/page-threads.ts';
 import { bringerOf } from '../../crawl/plan/brought.ts';
 import type { Collection, Dataset } from '../../dataset/dataset.ts';
 import { isGap } from '../../db/coverage/stored-gaps.ts';
@@ -29,7 +28,6 @@ export interface BackfillFlags {
   readonly dryRun?: boolean;
   readonly record?: string;
   readonly quiet?: boolean;
-  readonly threads?: number;
 }
 
 /** What a backfill is asked for. */
@@ -63,7 +61,6 @@ export async function coverRange(
       logger,
       ...opened,
       record,
-      threads: flags.threads ?? threadsFor(config.rps),
       budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
     }),
   );

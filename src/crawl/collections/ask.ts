@@ -1,5 +1,5 @@
 import type { Exchange } from '../../api/exchange.ts';
-import type { Flight } from '../../budget/flight.ts';
+import type { Flight } from '../../budget/in-flight.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import { BadResponseError } from '../../errors.ts';
 import { mapsOf, recordsOf } from './parse-response.ts';

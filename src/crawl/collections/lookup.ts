@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { allInFlight } from '../../budget/all-in-flight.ts';
-import type { Flight } from '../../budget/flight.ts';
+import { allInFlight } from '../../budget/in-flight.ts';
+import type { Flight } from '../../budget/in-flight.ts';
 import type { LookupWalk, Subject } from '../../dataset/walk.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors/subjects.ts';
 import {

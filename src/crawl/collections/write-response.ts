@@ -8,7 +8,7 @@ import type { WalkResponse } from './ask.ts';
 import { entriesOf } from './parse-response.ts';
 import type { WalkContext } from './walk-context.ts';
 import { loggedOf } from '../../api/exchange.ts';
-import { extrasOf } from '../streams/page/content.ts';
+import { extrasOf } from '../streams/page/read-page.ts';
 
 interface ResponseToWrite {
   readonly response: WalkResponse;

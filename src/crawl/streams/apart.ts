@@ -122,7 +122,7 @@ export async function servesElsewhere(context: CrawlContext, asker: Asker, span:
 
 /** Undefined where the endpoint cannot be asked so. */
 async function askRows(
-  { api, lts, threads, tuning }: CrawlContext,
+  { api, lts, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: Asker,
   rows: Rows,
 ): Promise<FetchedPage | undefined> {
@@ -141,7 +141,6 @@ async function askRows(
       priority,
       signal: stop.leaving,
       attemptsInDoubt: rows.limit > 1 ? 1 : ATTEMPTS_IN_DOUBT,
-      toWrite: { span: undefined, threads },
     },
   );
   const { reading, step } = page.value;

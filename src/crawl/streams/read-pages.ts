@@ -1,4 +1,4 @@
-import type { Flight } from '../../budget/flight.ts';
+import type { Flight } from '../../budget/in-flight.ts';
 import { commitPage, type PageCommit } from '../../db/write/commit.ts';
 import { isEmpty } from '../../db/write/rows/copy-direct.ts';
 import { cutLease, type Lease } from '../../db/coordination/leases.ts';
@@ -295,12 +295,7 @@ async function goOn(
 }
 
 function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit): Promise<boolean> {
-  return commitWithRetry(context, network, async (attempt) => {
-    const wereNew = await commitPage(context.database, context.partitions, commit);
-    // What was sent in vain may still be on its way to a connection that was given up.
-    if (attempt === 1) for (const { release } of commit.rows) release();
-    return wereNew;
-  });
+  return commitWithRetry(context, network, () => commitPage(context.database, context.partitions, commit));
 }
 
 /**
@@ -330,7 +325,7 @@ async function shorten(
 
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
-  { api, lts, threads, tuning }: CrawlContext,
+  { api, lts, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: LeaseReading,
   { held, cursor, trust, doubt, passed }: LeaseProgress,
   flight: Flight,
@@ -338,10 +333,7 @@ async function fetchPage(
   const { size: pageSize, limits } = tuning(dataset);
   const size = limits.limit(pageSize.current());
   const { stream } = lease;
-  const toWrite = {
-    span: needsWholeSeconds({ dataset, stream }) ? undefined : held.span,
-    threads,
-  };
+  const toWrite = needsWholeSeconds({ dataset, stream }) ? undefined : held.span;
   try {
     const page = await askPage(
       { api, lts, network },

@@ -1,5 +1,5 @@
 /*
- * Where values of JSON end, in the bytes of a body. Only the ends are looked for: whoever takes the value parses it, and
+ * Where values of JSON end, in the bytes of a body. Only the ends are looked for: the code that takes a value parses it, and
  * finds out whether it is one.
  */
 
@@ -54,17 +54,25 @@ function wordEnd(bytes: Uint8Array, start: number, word: Uint8Array): number {
   return start + word.length;
 }
 
-export function isDigit(byte = 0): boolean {
+function isDigit(byte = 0): boolean {
   return byte >= ZERO && byte <= NINE;
 }
 
-/** The end of any value. `plainly`: nowhere for one with a number that JavaScript may not have or print alike. */
-export function valueEnd(bytes: Uint8Array, start: number, plainly: boolean): number {
+/** The end of any value. */
+export function valueEnd(bytes: Uint8Array, start: number): number {
   const first = bytes[start];
   if (first === QUOTE) return stringEnd(bytes, start);
-  if (first === OPEN || first === OPEN_LIST) return partsEnd(bytes, start, plainly);
-  return plainly ? plainEnd(bytes, start) : tokenEnd(bytes, start);
+  return first === OPEN || first === OPEN_LIST ? partsEnd(bytes, start) : tokenEnd(bytes, start);
 }
+
+/** The first byte at or behind a place that is no white space. */
+export function skipSpace(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (SPACES.has(bytes[at] ?? 0)) at += 1;
+  return at;
+}
+
+const SPACES: ReadonlySet<number> = new Set([9, 10, 13, SPACE]);
 
 function stringEnd(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at += 1) {
@@ -74,15 +82,14 @@ function stringEnd(bytes: Uint8Array, start: number): number {
   return NOWHERE;
 }
 
-function partsEnd(bytes: Uint8Array, start: number, plainly: boolean): number {
+function partsEnd(bytes: Uint8Array, start: number): number {
   let depth = 0;
   let at = start;
   while (at !== NOWHERE && at < bytes.length) {
     const byte = bytes[at] ?? 0;
     depth += DEPTHS[byte] ?? 0;
     if (depth === 0) return at + 1;
-    if (byte === QUOTE) at = stringEnd(bytes, at);
-    else at = plainly && (byte === MINUS || isDigit(byte)) ? plainEnd(bytes, at) : at + 1;
+    at = byte === QUOTE ? stringEnd(bytes, at) : at + 1;
   }
   return NOWHERE;
 }
@@ -99,4 +106,167 @@ function tokenEnd(bytes: Uint8Array, start: number): number {
   return at > start ? at : NOWHERE;
 }
 
-const ENDS: ReadonlySet<number> = new Set([9, 10, 13, SPACE, COMMA, CLOSE, CLOSE_LIST]);
+const ENDS: ReadonlySet<number> = new Set([...SPACES, COMMA, CLOSE, CLOSE_LIST]);
+
+/** So many bytes of one kind, one behind the other. */
+export interface Run {
+  /** For each byte 1 where it is of the kind. */
+  readonly kind: Uint8Array;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** As many as there are. */
+export const MANY = 2 ** 30;
+
+/** All that a string of JSON holds as it stands: nothing that ends it, is escaped, or has to be. */
+export const ANY_TEXT: readonly (readonly Run[])[] = [
+  [{ kind: kindWhere(() => true), least: 0, most: MANY }],
+];
+
+/** The end of text that agrees with one of the rows, where a quote stands; NOWHERE where it agrees with none. */
+export function textEnd(bytes: Uint8Array, start: number, rows: readonly (readonly Run[])[]): number {
+  for (let index = 0; index < rows.length; index += 1) {
+    const at = rowEnd(bytes, start, rows[index] ?? []);
+    if (at !== NOWHERE && bytes[at] === QUOTE) return at;
+  }
+  return NOWHERE;
+}
+
+function rowEnd(bytes: Uint8Array, start: number, runs: readonly Run[]): number {
+  let at = start;
+  for (let index = 0; index < runs.length && at !== NOWHERE; index += 1) {
+    const run = runs[index];
+    if (run !== undefined) at = runEnd(bytes, at, run);
+  }
+  return at;
+}
+
+/** Four bytes at a time, as long as there are four. Without closures: it is called for each part of each text. */
+export function runEnd(bytes: Uint8Array, start: number, { kind, least, most }: Run): number {
+  const until = Math.min(start + most, bytes.length);
+  let at = start;
+  while (
+    at + 4 <= until &&
+    (isOf(kind, bytes[at]) &
+      isOf(kind, bytes[at + 1]) &
+      isOf(kind, bytes[at + 2]) &
+      isOf(kind, bytes[at + 3])) ===
+      1
+  )
+    at += 4;
+  while (at < until && isOf(kind, bytes[at]) === 1) at += 1;
+  return at - start < least ? NOWHERE : at;
+}
+
+function isOf(kind: Uint8Array, byte = 0): number {
+  return kind[byte] ?? 0;
+}
+
+/** Of ASCII alone, but for text of every kind: there a byte may be a part of a character. */
+export function kindWhere(isOfKind: (character: string) => boolean): Uint8Array {
+  return Uint8Array.from({ length: 2 ** 8 }, (_, byte) => {
+    const stands = byte >= 32 && byte !== QUOTE && byte !== BACKSLASH;
+    return stands && isOfKind(String.fromCharCode(byte)) ? 1 : 0;
+  });
+}
+
+/** What lies deeper, or has more names in the objects around it, is rather parsed. */
+const DEEPEST = 32;
+const MOST_NAMES = 64;
+
+/** lossless-json prints an object with such a member as a number. */
+const NUMBER_MARK = Buffer.from('isLosslessNumber');
+
+/**
+ * Finds values of JSON that would be parsed and printed again just as they stand: compact, without escapes, with numbers that
+ * JavaScript has, and with members that it keeps in their order. It says so of no other value, but not of each of these.
+ */
+export class SameJson {
+  private readonly bytes: Uint8Array;
+  /** The beginnings and the lengths of the names in the objects around the byte that is read next. */
+  private readonly names = new Int32Array(2 * MOST_NAMES);
+  private used = 0;
+  private depth = 0;
+  private at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  /** The end of the value that begins there; NOWHERE for another one. */
+  endOf(start: number): number {
+    [this.at, this.used, this.depth] = [start, 0, 0];
+    return this.value() ? this.at : NOWHERE;
+  }
+
+  private value(): boolean {
+    const first = this.bytes[this.at];
+    if (first === QUOTE) return this.text();
+    if (first === OPEN) return this.object();
+    return first === OPEN_LIST ? this.list() : this.passTo(plainEnd(this.bytes, this.at));
+  }
+
+  private text(): boolean {
+    const end = textEnd(this.bytes, this.at + 1, ANY_TEXT);
+    return this.passTo(end === NOWHERE ? end : end + 1);
+  }
+
+  private list(): boolean {
+    this.at += 1;
+    if (this.passes(CLOSE_LIST)) return true;
+    this.depth += 1;
+    if (this.depth > DEEPEST) return false;
+    do if (!this.value()) return false;
+    while (this.passes(COMMA));
+    this.depth -= 1;
+    return this.passes(CLOSE_LIST);
+  }
+
+  private object(): boolean {
+    this.at += 1;
+    if (this.passes(CLOSE)) return true;
+    const first = this.used;
+    this.depth += 1;
+    if (this.depth > DEEPEST) return false;
+    do if (!this.name(first) || !this.passes(COLON) || !this.value()) return false;
+    while (this.passes(COMMA));
+    this.depth -= 1;
+    this.used = first;
+    return this.passes(CLOSE);
+  }
+
+  /** A name that its object, whose names begin at `first`, does not have yet. What begins with a digit may be an index. */
+  private name(first: number): boolean {
+    const { bytes, names, used } = this;
+    const start = this.at + 1;
+    if (bytes[this.at] !== QUOTE || isDigit(bytes[start]) || !this.text()) return false;
+    const length = this.at - 1 - start;
+    for (let other = first; other < used; other += 2)
+      if (names[other + 1] === length && this.isSame(names[other] ?? 0, start, length)) return false;
+    names[used] = start;
+    names[used + 1] = length;
+    this.used += 2;
+    const isMark = length === NUMBER_MARK.length && NUMBER_MARK.equals(bytes.subarray(start, start + length));
+    return this.used < names.length && !isMark;
+  }
+
+  private isSame(one: number, other: number, length: number): boolean {
+    const { bytes } = this;
+    let index = 0;
+    while (index < length && bytes[one + index] === bytes[other + index]) index += 1;
+    return index === length;
+  }
+
+  private passTo(end: number): boolean {
+    if (end === NOWHERE) return false;
+    this.at = end;
+    return true;
+  }
+
+  private passes(byte: number): boolean {
+    if (this.bytes[this.at] !== byte) return false;
+    this.at += 1;
+    return true;
+  }
+}

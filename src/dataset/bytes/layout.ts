@@ -1,19 +1,22 @@
 import * as z from 'zod';
-import { checkOf, isCheck, type ValueCheck } from '../declaration/check.ts';
-import { placeOf } from '../declaration/place.ts';
-import { unwrap } from '../declaration/unwrap.ts';
-import type { Layout, Member } from './object-layout.ts';
-import { compileReader } from './object-source.ts';
-import { ANY_TEXT, runsOf } from './runs.ts';
+import { placeOf, unwrap } from '../declaration/place.ts';
+import { ANY_TEXT, kindWhere, MANY, type Run } from './json-bytes.ts';
+import { compileReader, type Layout, type Member, type ValueCheck } from './object-reader.ts';
 import { viewClassOf, type MemberKind } from './view.ts';
+
+/*
+ * What a schema says of the bytes of its records. This is the one check of records beside zod's, and it is made of the
+ * schema alone. It takes no value that the schema would refuse or change; it leaves some that the schema takes, which are
+ * then parsed and go through the schema.
+ */
 
 const layouts = new WeakMap<object, Layout | null>();
 
-/** The layout of a strict object; null for another schema, or one with a part that may change what it reads. */
+/** The layout of a strict object; null for another schema, whose records are all parsed. */
 export function layoutOf(schema: z.core.$ZodType): Layout | null {
   let layout = layouts.get(schema);
   if (layout === undefined) {
-    layout = schema instanceof z.ZodObject && checkOf(schema) !== null ? makeLayout(schema) : null;
+    layout = schema instanceof z.ZodObject ? makeLayout(schema) : null;
     layouts.set(schema, layout);
   }
   return layout;
@@ -28,11 +31,17 @@ function makeLayout(schema: z.ZodObject): Layout | null {
   const required: Member[] = [];
   let size = 1;
   for (const [name, inner] of Object.entries(shape)) {
-    const check = checkOfMember(name, inner);
-    const member = memberOf(name, size, { inner, check });
+    const takesNull = isTakenAsIs(inner, null);
+    const member = {
+      name,
+      slot: size,
+      takesNull,
+      ...(isBare(inner) ? readingOf(inner) : wholeReading(inner)),
+    };
     members.push(member);
-    if (!check(undefined)) required.push(member);
-    size += sizeOf(member);
+    if (!isTakenAsIs(inner, undefined)) required.push(member);
+    // Of lists and maps only the place is noted: each of their elements has slots of its own.
+    size += member.kind === 'object' && member.layout !== undefined ? member.layout.size : 1;
   }
   const byName = new Map(members.map((member) => [member.name, member]));
   const View = viewClassOf(schema, members);
@@ -40,34 +49,10 @@ function makeLayout(schema: z.ZodObject): Layout | null {
   return { ...parts, byName, read: compileReader(parts) };
 }
 
-function checkOfMember(name: string, schema: z.core.$ZodType): ValueCheck {
-  const check = schema instanceof z.ZodType ? checkOf(schema) : null;
-  if (check === null) throw new TypeError(`there is no check of ${name}, though there is one of its object`);
-  return check;
-}
-
-function memberOf(
-  name: string,
-  slot: number,
-  { inner, check }: { readonly inner: z.core.$ZodType; readonly check: ValueCheck },
-): Member {
-  const reading = isBare(inner) ? readingOf(inner, check) : wholeReading('json', [check]);
-  return { name, slot, takesNull: check(null), ...reading };
-}
-
-/** True where what lets a value be null or left out asks nothing else of it. */
-function isBare(schema: z.core.$ZodType): boolean {
-  const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
-  return !isWrapper || (!hasChecks(schema) && isBare(schema.unwrap()));
-}
-
-function hasChecks({ _zod }: z.core.$ZodType): boolean {
-  return (_zod.def.checks ?? []).length > 0;
-}
-
-/** Of lists and maps only the place is noted: each of their elements has slots of its own. */
-function sizeOf({ kind, layout }: Member): number {
-  return kind === 'object' && layout !== undefined ? layout.size : 1;
+/** True of null or undefined that the schema takes and leaves as it is. */
+function isTakenAsIs(schema: z.core.$ZodType, value: null | undefined): boolean {
+  const { success, data } = z.safeParse(schema, value);
+  return success && data === value;
 }
 
 /** The member at a path, and how many slots behind its record; undefined for one within a value that is parsed. */
@@ -81,39 +66,62 @@ export function find(
   return inner && { ...inner, slot: member.slot + inner.slot };
 }
 
-type Reading = Pick<Member, 'kind' | 'runs' | 'checks' | 'layout'>;
+type Reading = Pick<Member, 'kind' | 'encoding' | 'runs' | 'checks' | 'layout' | 'schema'>;
 
-function readingOf(member: z.core.$ZodType, check: ValueCheck): Reading {
-  const inner = unwrap(member);
-  const parts = hasPlaces(member) ? partsReading(inner) : undefined;
-  const checks = inner instanceof z.ZodUnknown && !hasChecks(inner) ? [] : [check];
-  return textReading(inner) ?? parts ?? wholeReading(isScalar(inner) ? 'scalar' : 'json', checks);
+const NO_READING: Omit<Reading, 'kind'> = {
+  encoding: 'utf8',
+  runs: [],
+  checks: [],
+  layout: undefined,
+  schema: undefined,
+};
+
+/** True if what lets a value be null or left out asks nothing else of it. */
+function isBare(schema: z.core.$ZodType): boolean {
+  const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return !isWrapper || (!hasChecks(schema) && isBare(schema.unwrap()));
 }
 
-/** True where the members of a member have their own places in rows; else it is one value of its row, as JSON. */
+function hasChecks({ _zod }: z.core.$ZodType): boolean {
+  return (_zod.def.checks ?? []).length > 0;
+}
+
+function readingOf(member: z.core.$ZodType): Reading {
+  const inner = unwrap(member);
+  return (
+    textReading(inner) ??
+    (hasPlaces(member) ? partsReading(inner) : undefined) ??
+    scalarReading(inner) ??
+    wholeReading(inner)
+  );
+}
+
+/** True if the members of a member have their own places in rows; else it is one value of its row, as JSON. */
 function hasPlaces(member: z.core.$ZodType): boolean {
   const kind = placeOf(member)?.kind;
   return kind === 'spread' || kind === 'elsewhere';
 }
 
-/** A value that is looked at as a whole. */
-function wholeReading(kind: MemberKind, checks: readonly ValueCheck[]): Reading {
-  return { kind, runs: [], checks, layout: undefined };
+/** A value of JSON, which goes through its schema if that asks anything of it. */
+function wholeReading(schema: z.core.$ZodType): Reading {
+  const inner = unwrap(schema);
+  const isAny = inner instanceof z.ZodUnknown && !hasChecks(inner) && isBare(schema);
+  return { ...NO_READING, kind: 'json', schema: isAny ? undefined : schema };
 }
 
 function textReading(inner: z.core.$ZodType): Reading | undefined {
   const own = inner instanceof z.ZodString ? ownChecks(inner) : undefined;
   if (own === undefined || own.patterns.length > 1) return undefined;
   const [pattern] = own.patterns;
-  const runs = pattern === undefined ? ANY_TEXT : runsOf(pattern);
-  return runs && { kind: 'text', runs, checks: own.custom, layout: undefined };
+  const runs = pattern === undefined ? ANY : runsOf(pattern);
+  return runs && { ...NO_READING, ...runs, kind: 'text', checks: own.custom };
 }
 
 /** An object, or many of one kind. */
 function partsReading(inner: z.core.$ZodType): Reading | undefined {
   const [kind, part] = partOf(inner);
   const layout = part && layoutOf(part);
-  return layout == null ? undefined : { kind, runs: [], checks: [], layout };
+  return layout == null ? undefined : { ...NO_READING, kind, layout };
 }
 
 function partOf(inner: z.core.$ZodType): [MemberKind, z.core.$ZodType | undefined] {
@@ -123,7 +131,7 @@ function partOf(inner: z.core.$ZodType): [MemberKind, z.core.$ZodType | undefine
   return ['map', isMap && !hasChecks(inner) && !hasChecks(inner.keyType) ? inner.valueType : undefined];
 }
 
-/** What `.regex()` and `.refine()` ask of a value; undefined where something else is asked too. */
+/** What `.regex()` and `.refine()` ask of a value; undefined if something else is asked too. */
 function ownChecks(schema: z.ZodType): { patterns: RegExp[]; custom: ValueCheck[] } | undefined {
   const [patterns, custom]: [RegExp[], ValueCheck[]] = [[], []];
   for (const { _zod } of schema.def.checks ?? []) {
@@ -135,11 +143,112 @@ function ownChecks(schema: z.ZodType): { patterns: RegExp[]; custom: ValueCheck[
   return { patterns, custom };
 }
 
-/** True of what is one token of JSON; also of text with something that only the whole text shows. */
-function isScalar(inner: z.core.$ZodType): boolean {
-  if (inner instanceof z.ZodUnion) return inner.options.every((option) => isScalar(unwrap(option)));
-  if (inner instanceof z.ZodPipe) return isScalar(unwrap(inner.in));
-  return SCALARS.some((kind) => inner instanceof kind);
+function isCheck(value: unknown): value is ValueCheck {
+  return typeof value === 'function';
 }
 
-const SCALARS = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral];
+/** One token of JSON; also text with something that only the whole text shows. */
+function scalarReading(inner: z.core.$ZodType): Reading | undefined {
+  const checks = scalarChecks(inner);
+  return checks && { ...NO_READING, kind: 'scalar', checks };
+}
+
+function scalarChecks(schema: z.core.$ZodType): ValueCheck[] | undefined {
+  if (!(schema instanceof z.ZodType)) return undefined;
+  const own = typeCheck(schema);
+  const further = (schema.def.checks ?? []).map(({ _zod: { def } }) => furtherCheck(def));
+  const known = further.filter((check) => check !== undefined);
+  return own === undefined || known.length < further.length ? undefined : [own, ...known];
+}
+
+function typeCheck(schema: z.ZodType): ValueCheck | undefined {
+  if (schema instanceof z.ZodUnion) return unionCheck(schema.options);
+  if (schema instanceof z.ZodNumberFormat) return NUMBERS[schema.format ?? ''];
+  if (schema instanceof z.ZodNumber) return Number.isFinite;
+  if (schema instanceof z.ZodLiteral) return oneOf(schema.values);
+  if (schema instanceof z.ZodEnum) return oneOf(new Set(schema.options));
+  if (schema instanceof z.ZodString) return (value) => typeof value === 'string';
+  return schema instanceof z.ZodBoolean ? (value) => typeof value === 'boolean' : undefined;
+}
+
+function oneOf(values: ReadonlySet<unknown>): ValueCheck {
+  return (value) => values.has(value);
+}
+
+function unionCheck(options: readonly z.core.$ZodType[]): ValueCheck | undefined {
+  const each = options.map((option) => scalarChecks(option));
+  const known = each.filter((checks) => checks !== undefined);
+  if (known.length < each.length) return undefined;
+  return (value) => known.some((checks) => checks.every((check) => check(value)));
+}
+
+const NUMBERS: Readonly<Record<string, ValueCheck>> = {
+  int32: (value) => Number.isInteger(value) && Number(value) >= -(2 ** 31) && Number(value) < 2 ** 31,
+  safeint: Number.isSafeInteger,
+};
+
+/** What `.regex()`, `.min()`, `.max()` and `.refine()` add. */
+function furtherCheck(def: z.core.$ZodCheckDef): ValueCheck | undefined {
+  if ('pattern' in def && def.pattern instanceof RegExp) {
+    const { pattern } = def;
+    return (value) => pattern.test(String(value));
+  }
+  if (def.check === 'custom' && 'fn' in def && isCheck(def.fn)) return def.fn;
+  if (!('inclusive' in def && def.inclusive === true && 'value' in def)) return undefined;
+  const bound = Number(def.value);
+  if (def.check === 'greater_than') return (value) => Number(value) >= bound;
+  return def.check === 'less_than' ? (value) => Number(value) <= bound : undefined;
+}
+
+/** What a text is made of: one of these rows of runs. */
+type Runs = Pick<Reading, 'runs' | 'encoding'>;
+
+const ANY: Runs = { runs: ANY_TEXT, encoding: 'utf8' };
+
+/** A character or a class of characters, and how often it comes. */
+const PART = /(\[[^\]^]+\]|\\[d$/.]|[\w:+=$,-])(?:([?*+])|\{(\d+)(?:(,)(\d*))?\})?/y;
+/** The first group of alternatives that comes once, and has no group in it. */
+const ALTERNATIVES = /^(.*?)\(\?:([^()]*)\)(?![?*+{])(.*)$/;
+const TIMES: Readonly<Record<string, Pick<Run, 'least' | 'most'>>> = {
+  '?': { least: 0, most: 1 },
+  '*': { least: 0, most: MANY },
+  '+': { least: 1, most: MANY },
+};
+
+/**
+ * The runs of bytes that an expression stands for, one row for each of its alternatives: all of ASCII. Text that agrees
+ * with a row, each run as long as it can be, is text that the expression takes; other text it may still take. Undefined for
+ * an expression that is not made of characters, classes and alternatives alone.
+ */
+export function runsOf({ source, flags }: RegExp): Runs | undefined {
+  if (flags !== '' || !/^\^.*[^\\]\$$/.test(source)) return undefined;
+  const rows = alternativesOf(source.slice(1, -1)).map(runsIn);
+  const runs = rows.filter((row) => row !== undefined);
+  return runs.length === rows.length ? { runs, encoding: 'latin1' } : undefined;
+}
+
+function alternativesOf(source: string): string[] {
+  const group = ALTERNATIVES.exec(source);
+  if (group === null) return [source];
+  const [, before = '', inner = '', after = ''] = group;
+  return inner.split('|').flatMap((one) => alternativesOf(before + one + after));
+}
+
+function runsIn(source: string): Run[] | undefined {
+  const runs: Run[] = [];
+  for (let at = 0; at < source.length; at = PART.lastIndex) {
+    PART.lastIndex = at;
+    const found = PART.exec(source);
+    if (found === null) return undefined;
+    const [, part = '', sign, least = '1', more, most] = found;
+    const expression = new RegExp(`^${part}$`);
+    // A byte beyond ASCII is a part of a character, and no character.
+    const kind = kindWhere((character) => character <= '\u007f' && expression.test(character));
+    const counted = {
+      least: Number(least),
+      most: more === undefined ? Number(least) : Number(most || MANY),
+    };
+    runs.push({ kind, ...(TIMES[sign ?? ''] ?? counted) });
+  }
+  return runs;
+}

@@ -1,6 +1,4 @@
 import type { ZodType } from 'zod';
-import { giveMemory, takeMemory } from '../../spare-memory.ts';
-import { asText, type Strings } from '../strings.ts';
 import { LETTER_F, LETTER_T, MINUS, QUOTE, ZERO } from './json-bytes.ts';
 
 /** How the value of a member is read: `json` stands for all that is parsed as it comes. */
@@ -12,6 +10,8 @@ export interface ViewedMember {
   /** Where it is noted, behind the object that it belongs to. */
   readonly slot: number;
   readonly kind: MemberKind;
+  /** Of text: `latin1` for ASCII alone, which is read faster. */
+  readonly encoding: 'utf8' | 'latin1';
   /** Of an object, or of each element of a list or a map. */
   readonly layout: { readonly View: ViewClass } | undefined;
 }
@@ -32,36 +32,31 @@ export class Page {
   /** Lists, maps, and parsed JSON. */
   readonly values: unknown[] = [];
 
-  constructor(bytes: Buffer) {
+  private readonly parse: (json: string) => unknown;
+
+  constructor(bytes: Buffer, parse: (json: string) => unknown) {
     this.bytes = bytes;
+    this.parse = parse;
     this.words = wordsOf(bytes);
     // A value takes some ten bytes for each of its two numbers.
-    this.slots = takeSlots(Math.max(2 ** 10, bytes.length >> 3));
+    this.slots = new Int32Array(Math.max(2 ** 10, bytes.length >> 3));
   }
 
   growSlots(length: number): void {
     const before = this.slots;
-    this.slots = takeSlots(length);
+    this.slots = new Int32Array(length);
     this.slots.set(before);
-    giveMemory(before.buffer);
   }
 
-  /** What stands there, a character for each byte. */
-  textAt(start: number, end: number): string {
-    return this.bytes.toString('latin1', start, end);
+  textAt(start: number, end: number, encoding: ViewedMember['encoding']): string {
+    return this.bytes.toString(encoding, start, end);
   }
 
-  /** Nobody reads the records any more. */
-  release(): void {
-    giveMemory(this.slots.buffer);
-    this.slots = NO_SLOTS;
+  /** What stands there, parsed without loss: numbers are read exactly if they stand in something. */
+  parsedAt(start: number, end: number): unknown {
+    const list = this.parse(`[${this.textAt(start, end, 'utf8')}]`);
+    return Array.isArray(list) ? list[0] : undefined;
   }
-}
-
-const NO_SLOTS = new Int32Array(0);
-
-function takeSlots(length: number): Int32Array {
-  return new Int32Array(takeMemory(length * Int32Array.BYTES_PER_ELEMENT), 0, length).fill(0);
 }
 
 export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
@@ -104,7 +99,11 @@ export function viewClassOf(schema: object, members: readonly ViewedMember[]): V
 }
 
 /** The value of a member, so many slots behind its object. */
-export function valueOf({ $page, $slot }: View, behind: number, { kind, layout }: ViewedMember): unknown {
+export function valueOf(
+  { $page, $slot }: View,
+  behind: number,
+  { kind, layout, encoding }: ViewedMember,
+): unknown {
   const slot = $slot + behind;
   const start = $page.slots[2 * slot] ?? 0;
   if (start <= 0) return start === NULL ? null : undefined;
@@ -112,14 +111,14 @@ export function valueOf({ $page, $slot }: View, behind: number, { kind, layout }
   const end = $page.slots[2 * slot + 1] ?? 0;
   if (end < 0) return $page.values[~end];
   if (kind === 'scalar') return scalarAt($page, start, end);
-  const text = $page.textAt(start, end);
+  const text = $page.textAt(start, end, encoding);
   return kind === 'text' ? text : JSON.parse(text);
 }
 
 /** A string, a whole number of few digits, or a boolean. */
 export function scalarAt(page: Page, start: number, end: number): unknown {
   const { bytes } = page;
-  if (bytes[start - 1] === QUOTE) return page.textAt(start, end);
+  if (bytes[start - 1] === QUOTE) return page.textAt(start, end, 'utf8');
   const first = bytes[start] ?? 0;
   if (first === LETTER_T || first === LETTER_F) return first === LETTER_T;
   let value = 0;
@@ -133,11 +132,11 @@ export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is 
   return record instanceof View && record.$schema === schema;
 }
 
-/** A record as it came, with strings that are text. */
-export function rawOf(record: unknown, strings: Strings | undefined): unknown {
-  if (!(record instanceof View)) return strings === 'bytes' ? asText(record) : record;
+/** A record as it came. */
+export function rawOf(record: unknown): unknown {
+  if (!(record instanceof View)) return record;
   const { start, end } = placeOf(record);
-  return asText(JSON.parse(record.$page.textAt(start, end)));
+  return record.$page.parsedAt(start, end);
 }
 
 /** Where a view's object stands in its body. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { BadResponseError } from '../../errors.ts';
 import { doubledWithin, TWICE } from '../doubled.ts';
 
 /** Puts a value into the form that its schema takes; returns what it cannot read as it is. */
@@ -31,7 +32,7 @@ export function canonicalOf(schema: z.core.$ZodType, value: unknown): unknown {
 /** Parses a value whose parts may be in other forms. Throws an error for what does not fit, or has a member twice. */
 export function parseCanonical<T>(schema: z.ZodType<T>, value: unknown): T {
   const twice = doubledWithin(schema, value);
-  if (twice !== undefined) throw new TypeError(`${twice.map(String).join('.')} ${TWICE}`);
+  if (twice !== undefined) throw new BadResponseError(`${twice.map(String).join('.')} ${TWICE}`);
   return schema.parse(canonicalOf(schema, value));
 }
 

@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 
 /*
  * Where the members of a record go. A member stands in the column of its own name; what else becomes of it is said here,
@@ -55,4 +55,11 @@ function placed<S extends z.ZodType>(schema: S, place: MemberPlace): S {
   const copy = schema.clone();
   places.set(copy, place);
   return copy;
+}
+
+/** A schema without what lets its value be null or left out. */
+export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+    ? unwrap(schema.unwrap())
+    : schema;
 }

@@ -1,22 +1,19 @@
 import * as z from 'zod';
 import { formatTime } from '../../range.ts';
 import { orNull, type Extra } from '../record.ts';
-import { isMoment, placeOf } from './place.ts';
-import { unwrap } from './unwrap.ts';
+import { isMoment, placeOf, unwrap } from './place.ts';
 
 /** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
 export interface Table {
   readonly $inferInsert: object;
 }
 
-/** How a value gets into its column: a moment as ISO text, `plain` without anything that COPY would have to escape. */
-type Form = 'moment' | 'plain' | 'any';
-
 /** A column of a table that is a member of a record. */
 export interface MemberColumn {
   readonly name: string;
   readonly path: readonly string[];
-  readonly form: Form;
+  /** Unix seconds, whose column takes ISO text. */
+  readonly isMoment: boolean;
 }
 
 /** A member that no column shows: kept in `extra` where it comes, or where it comes without any of its own `members`. */
@@ -86,9 +83,9 @@ export function rowOf(
   extra?: Extra | null,
 ): Row {
   const row: Record<string, unknown> = {};
-  for (const { name, path, form } of sheet.columns) {
+  for (const { name, path, isMoment } of sheet.columns) {
     const value = memberAt(record, path);
-    row[name] = form === 'moment' && value != null ? formatTime(Number(value)) : value;
+    row[name] = isMoment && value != null ? formatTime(Number(value)) : value;
   }
   return { ...row, ...given, ...(extra !== undefined && { extra: fullExtra(sheet, record, extra) }) };
 }
@@ -135,7 +132,8 @@ function collect(
   for (const [name, member] of Object.entries(shape)) {
     const path = [...above, name];
     const place = placeOf(member) ?? { kind: 'column', name: `${prefix}${name}` };
-    if (place.kind === 'column') found.columns.push({ name: place.name, path, form: formOf(member) });
+    if (place.kind === 'column')
+      found.columns.push({ name: place.name, path, isMoment: isMoment(unwrap(member)) });
     if (place.kind === 'extra') found.noted.push({ path });
     if (place.kind !== 'spread') continue;
     if (place.notesEmpty) found.noted.push({ path, members: namesIn(member) });
@@ -146,20 +144,6 @@ function collect(
 function namesIn(schema: z.core.$ZodType): string[] {
   const object = unwrap(schema);
   return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
-}
-
-function formOf(member: z.core.$ZodType): Form {
-  const inner = unwrap(member);
-  if (isMoment(inner)) return 'moment';
-  if (inner instanceof z.ZodString) return hasPattern(inner) ? 'plain' : 'any';
-  return inner instanceof z.ZodNumber || inner instanceof z.ZodBoolean || inner instanceof z.ZodEnum
-    ? 'plain'
-    : 'any';
-}
-
-/** The forms of TON's own names and numbers are all ASCII without a backslash. */
-function hasPattern(schema: z.ZodString): boolean {
-  return (schema.def.checks ?? []).some(({ _zod: { def } }) => 'pattern' in def);
 }
 
 function memberAt(value: unknown, path: readonly string[]): unknown {

@@ -86,10 +86,15 @@ export const opcode = optional(
 );
 
 /** How final a record is: the servers' word; also the document's integer. */
-export const finality = withOtherForms(z.string(), (value) => {
+export const finality = withOtherForms(z.string().refine(isNoInteger, 'is not a word'), (value) => {
   const text = digitsOf(value) ?? value;
   return typeof text === 'string' && /^\d$/.test(text) ? (FINALITIES[Number(text)] ?? text) : text;
 }).nullish();
+
+/** False for the document's integers: they are read as the servers' words. */
+function isNoInteger(word: string): boolean {
+  return !/^[0-2]$/.test(word);
+}
 
 /** JSON whose shape is not the API's own, kept as it came; it may be left out. */
 export const freeForm = z.unknown().optional();

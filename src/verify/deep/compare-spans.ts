@@ -1,4 +1,4 @@
-import { allInFlight } from '../../budget/all-in-flight.ts';
+import { allInFlight } from '../../budget/in-flight.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { confirmDue } from '../../db/coverage/confirm.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';

@@ -25,7 +25,7 @@ export async function openPageStore(): Promise<PageStore> {
   const partitions = createPartitions(database, 'month');
   return {
     async write(job, records) {
-      const { accepted, rejected } = job.read(records, 'text');
+      const { accepted, rejected } = job.read(records);
       expect(rejected).toEqual([]);
       let changed = 0;
       const byTable = inOrder(linesOfRecords(job.tables, accepted));

@@ -1,11 +1,10 @@
-import { canBeBytes, readBody } from '../../../src/api/response/body-text.ts';
 import { parseJson } from '../../../src/api/response/parse-json.ts';
 import { listOf } from '../../../src/api/response/v3-envelope.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { readRecords } from '../../../src/crawl/streams/page/read-records.ts';
+import { readRecords } from '../../../src/crawl/streams/page/read-page.ts';
 import { readList } from '../../../src/dataset/bytes/read-list.ts';
-import { bytesOfRecords } from '../../../src/db/write/rows/lines.ts';
+import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
 import type { Range } from '../../../src/range.ts';
 import { busyNetworkOf, serveNetwork } from '../network.ts';
 
@@ -15,8 +14,8 @@ const ROUNDS = 12;
 /** Datasets with fewer bytes in this network say little. */
 const FEWEST_BYTES = 50_000;
 
-/** `read`: the records are found in the bytes and checked there; `parsed`: those that have to be parsed as a whole. */
-const STAGES = ['body', 'read', 'parsed', 'records', 'lines'] as const;
+/** `read`: the records are found in the bytes and checked there, or parsed. */
+const STAGES = ['read', 'records', 'lines'] as const;
 type Stage = (typeof STAGES)[number];
 
 /** The parts of the client's work on a page, in CPU time a row: of a machine that others use too, it tells most. */
@@ -54,9 +53,9 @@ async function pagesOf(url: string, job: Job, span: Range): Promise<Buffer[]> {
   return bodies;
 }
 
-/** The stages of `readPage`, one by one. */
+/** The stages of reading a page, one by one. */
 async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<string, number>> {
-  const spent: Record<Stage, number> = { body: 0, read: 0, parsed: 0, records: 0, lines: 0 };
+  const spent: Record<Stage, number> = { read: 0, records: 0, lines: 0 };
   let rows = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const isCounted = round >= ROUNDS / 4;
@@ -69,23 +68,13 @@ async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<str
     };
     for (const bytes of bodies) {
       const { list, record } = job;
-      const isBytes = await timed('body', () => canBeBytes(bytes));
       const read = await timed('read', () =>
-        isBytes
-          ? readList({ bytes, list, record, parse: parseJson, turn: () => Promise.resolve() })
-          : undefined,
+        readList({ bytes, list, record, parse: parseJson, turn: () => Promise.resolve() }),
       );
-      const parsed = () => {
-        const { text, strings } = readBody(bytes, 'bytes');
-        return { records: listOf(list)(parseJson(text, bytes)), strings };
-      };
-      const { records, strings } = read
-        ? { ...read, strings: 'bytes' as const }
-        : await timed('parsed', parsed);
-      const { accepted } = await timed('records', () => readRecords(job, records, strings));
-      const tables = await timed('lines', () => bytesOfRecords(job.tables, accepted));
-      read?.release();
-      if (isCounted) rows += tables.reduce((sum, { count }) => sum + count, 0);
+      const records = read?.records ?? [];
+      const { accepted } = await timed('records', () => readRecords(job, records));
+      const lines = await timed('lines', () => linesOfRecords(job.tables, accepted));
+      if (isCounted) rows += lines.reduce((sum, { count }) => sum + count, 0);
     }
   }
   const whole = STAGES.reduce((sum, stage) => sum + spent[stage], 0);

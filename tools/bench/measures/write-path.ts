@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import job from '../../../jobs/transactions.ts';
-import { guardKey } from '../../../src/api/response/key-guard.ts';
-import { contentOfPage, readPage } from '../../../src/crawl/streams/page/read-page.ts';
+import { contentOf, inside, readBody } from '../../../src/crawl/streams/page/read-page.ts';
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
@@ -13,7 +12,6 @@ import { SPAN } from '../network.ts';
 import { countRows, type BenchStore } from '../store.ts';
 
 const PAGE = 1000;
-const NO_KEY = guardKey(undefined);
 /** Pages that are written, but not counted: then the compilers of both sides are warm. */
 const WARM_UP = 10;
 
@@ -106,10 +104,10 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
     for (const [name, value] of Object.entries(params)) query.set(name, String(value));
     const response = await fetch(`${api}${job.path}?${query.toString()}`);
     const body = Buffer.from(await response.arrayBuffer());
-    const page = await readPage(body, { job, span, key: NO_KEY, turn: () => Promise.resolve() });
-    const { positions, echo } = page;
+    const { reading, echo } = await readBody(job, body, () => Promise.resolve());
+    const { positions } = reading;
     const step = job.paginator.next(cursor, { positions, echo, size: PAGE });
-    const content = contentOfPage(job, page);
+    const content = contentOf(job.tables, inside([reading], span));
     yield toCommit(assignment, assignment.lease, [
       {
         value: { reading: { positions, accepted: [], rejected: [] }, step, content },

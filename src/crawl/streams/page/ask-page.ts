@@ -1,24 +1,17 @@
-import type { BytesReading, ReadBytes } from '../../../api/attempt.ts';
 import type { ApiClient } from '../../../api/client.ts';
 import type { Exchange } from '../../../api/exchange.ts';
-import { echoOf } from '../../../api/response/v3-echo.ts';
-import { listOf } from '../../../api/response/v3-envelope.ts';
-import type { Flight } from '../../../budget/flight.ts';
+import type { Flight } from '../../../budget/in-flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
-import type { Job, RecordsReading } from '../../../dataset/job.ts';
-import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
+import type { RecordsReading } from '../../../dataset/job.ts';
+import type { Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import { BadResponseError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
 import type { NetworkWatch } from '../../network-guard.ts';
-import type { PageThreads } from '../../page-threads.ts';
-import { contentOf, inside, type Content } from './content.ts';
 import type { SpanTrust } from './limit-trust.ts';
 import type { LtBounds } from './lt-bounds.ts';
-import { pageOf } from './page-apart.ts';
-import { contentOfPage, readPage, type HowToRead, type ReadPage } from './read-page.ts';
-import { readRecords } from './read-records.ts';
+import { contentOf, inside, readBody, type Content, type ReadBody } from './read-page.ts';
 
 interface PageRequest {
   readonly dataset: Dataset;
@@ -32,17 +25,11 @@ interface PageRequest {
   readonly priority: Priority;
   /** Left out: the page has its place in memory until it is read. */
   readonly flight?: Flight;
-  /** Set where the page is written. Left out: each record goes through its schema, with strings that are text. */
-  readonly toWrite?: ToWrite;
+  /** The seconds of the page that are written, if they are known before it comes. */
+  readonly toWrite?: Range | undefined;
   readonly signal: AbortSignal;
   /** Attempts at a page that may never be served; left out: as many as usual. */
   readonly attemptsInDoubt?: number | undefined;
-}
-
-interface ToWrite {
-  /** What of the page is written; undefined where only the page itself tells. */
-  readonly span: Range | undefined;
-  readonly threads: PageThreads;
 }
 
 /** What a page is asked of. */
@@ -53,20 +40,15 @@ export interface Asking {
 }
 
 /** A page of a stream: its records as they came, as they were read, and what the page means for the span. */
-export interface PageRead {
-  readonly records: readonly unknown[];
-  readonly reading: RecordsReading;
+export interface PageRead extends Pick<ReadBody, 'records' | 'reading'> {
   readonly step: Step<unknown>;
-  /** What it has to write, where that is known before it comes: then nobody needs its records and what was accepted of them. */
+  /** What it has to write, if that is known before it comes: then its records are let go, and what was accepted of them. */
   readonly content?: Content;
 }
 
-/** What a page shows of its place. */
-type PagePlace = Pick<RecordsReading, 'positions' | 'joins'> & { readonly echo: Echo };
-
 /**
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
- * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
+ * @throws BadResponseError if the response cannot be one to this request, also by the window that it says it answers
  */
 export async function askPage(
   { api, network, lts }: Asking,
@@ -79,14 +61,12 @@ export async function askPage(
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
   const bounds = job.index.of === 'lt' ? await boundsOf(lts, paging, { priority, signal }) : {};
-  const recordsIn = listOf(job.list);
   let accept: () => void = () => undefined;
-  const stepTo = (shown: PagePlace, limit = paging.limit) => {
+  const stepTo = ({ reading, echo }: ReadBody, limit = paging.limit) => {
     const until = Number(paging['end_utime']) + 1;
-    const { positions } = shown;
+    const { positions } = reading;
     const verdict = trust.judge({ asked: limit, window: windowOf(paging), positions });
-    const isDoubted = verdict.size < limit;
-    const step = job.paginator.next(cursor, { ...shown, size: verdict.size, isDoubted, until });
+    const step = job.paginator.next(cursor, { ...reading, echo, size: verdict.size, until });
     accept = verdict.accept;
     return step;
   };
@@ -97,64 +77,20 @@ export async function askPage(
     flight,
     signal,
     attemptsInDoubt,
-    strings: toWrite && 'bytes',
-    readBytes: toWrite && byBytes(dataset, toWrite, stepTo),
-    parse: (body, form, limit): PageRead => {
-      const records = recordsIn(body);
-      const reading = readRecords(job, records, toWrite && form);
-      requireScope(dataset, stream, reading);
-      const step = stepTo({ ...reading, echo: echoOf(body) }, limit);
-      return toWrite?.span === undefined
-        ? { records, reading, step }
-        : toBeWritten(job, reading, { step, span: toWrite.span });
+    readBytes: async (bytes, { limit, turn }): Promise<PageRead> => {
+      const body = await readBody(job, bytes, turn);
+      requireScope(dataset, stream, body.reading);
+      const step = stepTo(body, limit);
+      const { records, reading } = body;
+      if (toWrite === undefined) return { records, reading, step };
+      await turn();
+      const content = contentOf(job.tables, inside([reading], toWrite));
+      return { records: [], reading: { ...reading, accepted: [], rejected: [] }, step, content };
     },
   });
   accept();
   if (page.value.step.cursor === undefined) trust.ended();
   return page;
-}
-
-function toBeWritten(
-  { tables }: Job,
-  reading: RecordsReading,
-  { step, span }: Pick<HowToRead, 'span'> & { readonly step: PageRead['step'] },
-): PageRead {
-  const content = contentOf(tables, inside([reading], span));
-  return { ...shownOnly(reading), step, content };
-}
-
-function shownOnly({
-  positions,
-  joins,
-}: Pick<RecordsReading, 'positions'> & { readonly joins?: RecordsReading['joins'] }): Pick<
-  PageRead,
-  'records' | 'reading'
-> {
-  return {
-    records: [],
-    reading: { positions, accepted: [], rejected: [], ...(joins !== undefined && { joins }) },
-  };
-}
-
-/** How a body is read by its bytes, here or in another thread; undefined where it is not known what will be written of it. */
-function byBytes(
-  { name, job }: Dataset,
-  { span, threads }: ToWrite,
-  stepTo: (shown: PagePlace, limit: number | undefined) => PageRead['step'],
-): ReadBytes<PageRead> | undefined {
-  // Pages of one pool are small, and their rows are looked at here.
-  if (span === undefined || job.scopes !== undefined) return undefined;
-  const read = async (body: Buffer, { turn, alone, key }: BytesReading): Promise<ReadPage> => {
-    const apart = await threads.read({ dataset: name, span }, body);
-    if (apart.page !== undefined) return pageOf(apart.page);
-    return alone(() => readPage(apart.body, { job, span, key, turn }));
-  };
-  return async (body, how) => {
-    const page = await read(body, how);
-    const { positions, joins, echo } = page;
-    const step = stepTo({ positions, echo, ...(joins !== undefined && { joins }) }, how.limit);
-    return { ...shownOnly(page), step, content: contentOfPage(job, page) };
-  };
 }
 
 /** A row of another pool than the one asked for would lie where that one's own readings were confirmed. */

@@ -1,108 +1,144 @@
 import { parseBody, parseJson, requireHoldable } from '../../../api/response/parse-json.ts';
-import { canBeBytes, readBody } from '../../../api/response/body-text.ts';
-import type { KeyGuard } from '../../../api/response/key-guard.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
+import { rawOf } from '../../../dataset/bytes/view.ts';
+import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
 import { surveyJson } from '../../../dataset/doubled.ts';
-import type { Job, RecordsReading } from '../../../dataset/job.ts';
+import type { AcceptedRecord, Job, RecordsReading, Rejected } from '../../../dataset/job.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
-import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
-import { linesOfBytes, type RowBytes } from '../../../db/write/rows/line-bytes.ts';
-import { targetOf } from '../../../db/write/rows/target.ts';
-import type { Strings } from '../../../dataset/strings.ts';
-import type { Range } from '../../../range.ts';
-import { idsOf, inside, odditiesOf, type Content, type Oddities } from './content.ts';
-import { readRecords } from './read-records.ts';
+import type { Extra } from '../../../dataset/record.ts';
+import type { Tables } from '../../../dataset/rows.ts';
+import { linesOfRecords } from '../../../db/write/rows/lines.ts';
+import type { Lines } from '../../../db/write/rows/line-bytes.ts';
+import { formatTime, isInside, spanOfSecond, type Range } from '../../../range.ts';
 
-/** A page whose rows are bytes. */
-export interface ReadPage {
-  readonly positions: RecordsReading['positions'];
-  readonly joins: RecordsReading['joins'];
+/*
+ * From the body of a page to what it has to write. There is one way: the records are found in the bytes of the body, and
+ * each is read where it stands, or parsed alone if it is not as servers send it (`dataset/bytes/read-list.ts`).
+ */
+
+/** A body: its records, as they came and as they were read, and the window that it says it answers. */
+export interface ReadBody {
+  readonly records: readonly unknown[];
+  readonly reading: RecordsReading;
   readonly echo: Echo;
-  readonly tables: readonly RowBytes[];
-  readonly ids: readonly string[];
-  readonly oddities: Oddities;
 }
 
-export interface HowToRead {
-  readonly job: Job;
-  /** What of the page is written. */
-  readonly span: Range;
-  /** What data may not hold. */
-  readonly key: KeyGuard;
-  /** Waits until it may take some milliseconds of this thread: others have their turns between. */
-  readonly turn: () => Promise<void>;
-}
+/** Waits until it may take some milliseconds of this thread: others have their turns between. */
+type Turn = () => Promise<void>;
 
-/** Of a body that is no larger, no values fill the memory. */
+/** The values of so many bytes do not fill the memory, however small they are. */
 const LARGE = 2 ** 22;
 
-/**
- * Reads a page: of its bytes and its job alone, so that any thread can. What it returns needs them no more. Throws what is
- * wrong with the page.
- */
-export async function readPage(body: Buffer, how: HowToRead): Promise<ReadPage> {
-  await how.turn();
-  if (body.byteLength > LARGE) requireHoldable(surveyJson(body.toString('latin1')).values);
-  const whole = (await readInBytes(body, how)) ?? readParsed(body, how);
-  const page = await pageOfRecords(whole, how);
-  whole.release();
-  return page;
+/** Reads the body of a page of a stream. Throws what is wrong with it. */
+export async function readBody(job: Job, bytes: Buffer, turn: Turn): Promise<ReadBody> {
+  const { list, record } = job;
+  const found = await readList({ bytes, list, record, parse: parserOf(bytes), turn });
+  // If the list was not found, parsing the whole body says what is wrong with it.
+  const json = parseBody(found?.rest ?? bytes.toString());
+  const rest = listOf(list)(json);
+  if (rest.length > 0)
+    throw new TypeError(`the reader of records does not find "${list}" in a body that has it`);
+  await turn();
+  const records = found?.records ?? [];
+  return { records, reading: readRecords(job, records), echo: echoOf(json) };
 }
 
-async function pageOfRecords(
-  { json, records, strings }: BodyOfRecords,
-  { job, span, turn }: HowToRead,
-): Promise<ReadPage> {
-  await turn();
-  const reading = readRecords(job, records, strings);
-  const within = inside([reading], span);
-  await turn();
-  return {
-    positions: reading.positions,
-    joins: reading.joins,
-    echo: echoOf(json),
-    tables: bytesOfRecords(job.tables, within.accepted),
-    ids: idsOf(within),
-    oddities: odditiesOf(within),
+/** Parses parts of a body. Views need no memory for their values; once much is parsed, all values of the body count. */
+function parserOf(body: Buffer): (json: string) => unknown {
+  let left = LARGE;
+  return (json) => {
+    if (left > 0 && left <= json.length) requireHoldable(surveyJson(body.toString('latin1')).values);
+    left -= json.length;
+    return parseJson(json);
   };
 }
 
-/** A body without its records, and these. */
-interface BodyOfRecords {
-  readonly json: unknown;
-  readonly records: readonly unknown[];
-  readonly strings: Strings;
-  /** Nobody reads the records any more. */
-  readonly release: () => void;
+/**
+ * Reads records of a stream as its job says. A record with a row dated after the record itself cannot be: its partition
+ * would lie in the future, where retention and every index looks last. It goes to quarantine instead.
+ */
+export function readRecords(job: Job, records: readonly unknown[]): RecordsReading {
+  const reading = job.read(records);
+  const late = reading.accepted.filter(({ position, put }) => hasLateRow(position.utime, put));
+  if (late.length === 0) return reading;
+  return {
+    ...reading,
+    accepted: reading.accepted.filter((record) => !late.includes(record)),
+    rejected: [
+      ...reading.rejected,
+      ...late.map(({ position, index }) => ({
+        position,
+        span: spanOfSecond(position.utime),
+        path: 'utime',
+        reason: 'a row of this record is dated after the record itself',
+        raw: rawOf(records[index]),
+      })),
+    ],
+  };
 }
 
-/** Undefined for a body that has to be parsed as a whole, which also tells what is wrong with it. */
-async function readInBytes(
-  bytes: Buffer,
-  { job: { list, record }, key, turn }: HowToRead,
-): Promise<BodyOfRecords | undefined> {
-  if (!canBeBytes(bytes) || key.mayBeIn(bytes)) return undefined;
-  try {
-    const read = await readList({ bytes, list, record, parse: parseJson, turn });
-    return read && { ...read, json: parseBody(read.rest), strings: 'bytes' };
-  } catch {
-    return undefined;
-  }
-}
-
-function readParsed(body: Buffer, { job, key }: HowToRead): BodyOfRecords {
-  const { text, strings } = readBody(body, 'bytes');
-  const json = parseBody(key.without(text), body);
-  return { json, records: listOf(job.list)(json), strings, release: () => undefined };
-}
-
-/** What a page has to write. */
-export function contentOfPage({ tables }: Pick<Job, 'tables'>, page: ReadPage): Content {
-  const rows = Object.values(tables).flatMap((table, index) => {
-    const written = page.tables[index];
-    return written === undefined ? [] : [linesOfBytes(targetOf(table), written)];
+function hasLateRow(utime: number, put: (put: Put) => void): boolean {
+  const own = formatTime(utime);
+  let isLate = false;
+  put((sheet, record, given) => {
+    isLate ||= (timeOfRow(sheet, record, given) ?? own) > own;
   });
-  return { rows, ids: page.ids, ...page.oddities };
+  return isLate;
+}
+
+/** What pages have to write. */
+export interface Content {
+  /** Rows of the accepted records, table by table. */
+  readonly rows: readonly Lines[];
+  /** Identities of the accepted records. */
+  readonly ids: readonly string[];
+  readonly rejected: readonly Rejected[];
+  /** Unknown members of each accepted record that has some. */
+  readonly extras: readonly Extra[];
+}
+
+/** What pages have to write: one, or all of a second that is written as a whole. */
+export function contentOf(
+  tables: Tables,
+  within: Inside,
+  how?: Parameters<typeof linesOfRecords>[2],
+): Content {
+  return { rows: linesOfRecords(tables, within.accepted, how), ...namesOf(within) };
+}
+
+function namesOf({ accepted, rejected }: Inside): Omit<Content, 'rows'> {
+  return {
+    ids: accepted.map(({ position }) => position.id),
+    rejected,
+    extras: extrasOf(accepted),
+  };
+}
+
+/** The unknown members of each record that has some. */
+export function extrasOf(records: readonly { readonly extra: Extra }[]): Extra[] {
+  return records.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0);
+}
+
+/** The records of pages that are written with them. */
+export interface Inside {
+  readonly accepted: readonly AcceptedRecord[];
+  readonly rejected: readonly Rejected[];
+}
+
+/**
+ * What of pages lies in the seconds that are exchanged, or in the lease: a page that looks ahead for successors ends
+ * beyond it, anywhere, and what the tables hold must not depend on where pages end. The rest is read with its own second.
+ */
+export function inside(
+  readings: readonly Pick<RecordsReading, 'accepted' | 'rejected'>[],
+  span: Range | undefined,
+): Inside {
+  const isWritten = ({ position }: { readonly position: { readonly utime: number } }) =>
+    span !== undefined && isInside(position.utime, span);
+  return {
+    accepted: readings.flatMap(({ accepted }) => accepted.filter(isWritten)),
+    rejected: readings.flatMap(({ rejected }) => rejected.filter(isWritten)),
+  };
 }

@@ -4,7 +4,7 @@ import type { Database } from '../../../db/connection/database.ts';
 import type { Partitions } from '../../../db/write/partitions.ts';
 import type { Quarantined } from '../../../db/read/quarantined.ts';
 import { release } from '../../../db/write/quarantine.ts';
-import { readRecords } from './read-records.ts';
+import { readRecords } from './read-page.ts';
 
 /** What still does not fit. */
 interface Misfit {

@@ -7,7 +7,7 @@ import type { Job } from '../../../dataset/job.ts';
 import type { Refusal } from '../../../db/coverage/refused.ts';
 import type { Range } from '../../../range.ts';
 import type { PageRead } from './ask-page.ts';
-import { contentOf, inside, type Content, type Inside } from './content.ts';
+import { contentOf, inside, type Content, type Inside } from './read-page.ts';
 import type { Assignment } from '../planner.ts';
 import { spanOfSecond } from '../../../range.ts';
 import { scopeOf } from '../../../dataset/scope.ts';

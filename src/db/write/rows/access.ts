@@ -1,5 +1,5 @@
 import { find } from '../../../dataset/bytes/layout.ts';
-import type { Layout } from '../../../dataset/bytes/object-layout.ts';
+import type { Layout } from '../../../dataset/bytes/object-reader.ts';
 import { valueOf, type MemberKind } from '../../../dataset/bytes/view.ts';
 import type { CopyColumn } from './copy-text.ts';
 

@@ -1,7 +1,5 @@
 import { formatTime } from '../../../range.ts';
-import type { Strings } from '../../../dataset/strings.ts';
 import { wordsOf, type Page } from '../../../dataset/bytes/view.ts';
-import { takeMemory } from '../../../spare-memory.ts';
 import { escapeCopy, toArray, toJson } from './copy-text.ts';
 
 /** Room for a row of the widest table whose values are all short. */
@@ -30,7 +28,6 @@ export class CopyBuffer {
   private buffer = Buffer.allocUnsafeSlow(2 ** 22);
   private words = wordsOf(this.buffer);
   private at = 0;
-  private strings: Strings = 'text';
 
   /** Forgets what was written. */
   clear(): void {
@@ -42,9 +39,7 @@ export class CopyBuffer {
     return this.at;
   }
 
-  /** Begins a line; its strings stand so in memory. */
-  beginLine(strings: Strings): void {
-    this.strings = strings;
+  beginLine(): void {
     this.reserve(ROW_BYTES);
   }
 
@@ -58,20 +53,14 @@ export class CopyBuffer {
     this.at += this.buffer.write(text, this.at);
   }
 
-  /** A copy of what was written, in memory of its own: it may be sent to another thread. */
+  /** A copy of what was written, in memory of its own. */
   take(): Uint8Array {
-    const copy = new Uint8Array(takeMemory(this.at), 0, this.at);
+    const copy = new Uint8Array(this.at);
     copy.set(this.buffer.subarray(0, this.at));
     return copy;
   }
 
-  /** A value that has no character that COPY escapes, and is ASCII. */
-  plain(value: unknown): void {
-    if (value === null || value === undefined) this.nothing();
-    else this.ascii(typeof value === 'string' ? value : textOf(value));
-  }
-
-  /** Unix seconds. */
+  /** Unix seconds, as the ASCII text of a time. */
   moment(value: unknown): void {
     if (value === null || value === undefined) this.nothing();
     else this.ascii(formatTime(Number(value)));
@@ -97,8 +86,9 @@ export class CopyBuffer {
   }
 
   /**
-   * The values that are noted in slots, so many behind a first one, as they stand in their body: they have nothing that COPY
-   * escapes. JSON that does not stand as it is to be written was parsed.
+   * The values that are noted in slots, so many behind a first one, as they stand in their body. The reader of the body notes
+   * no text with a backslash or a control character, so they have nothing that COPY escapes. JSON that does not stand as it
+   * is to be written was parsed.
    */
   standing(page: Page, first: number, slots: Int32Array): void {
     for (let index = 0; index < slots.length; index += 1) {
@@ -148,7 +138,7 @@ export class CopyBuffer {
     const escaped = ESCAPED.test(text) ? escapeCopy(text) : text;
     if (escaped.length > SHORT) this.reserve(escaped.length * 3 + ROW_BYTES);
     const { buffer } = this;
-    const at = this.at + buffer.write(escaped, this.at, this.strings === 'bytes' ? 'latin1' : 'utf8');
+    const at = this.at + buffer.write(escaped, this.at, 'utf8');
     buffer[at] = TAB;
     this.at = at + 1;
   }

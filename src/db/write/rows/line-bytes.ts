@@ -1,5 +1,4 @@
 import type { Range } from '../../../range.ts';
-import { giveMemory } from '../../../spare-memory.ts';
 import { contradictions } from './conflict.ts';
 import type { DistinctRow } from './conflict.ts';
 import type { Target } from './target.ts';
@@ -13,8 +12,6 @@ export interface Lines {
   /** Those before a time, and those from then on. */
   readonly split: (time: string) => readonly [before: Lines, after: Lines];
   readonly pieces: () => Iterable<string | Buffer>;
-  /** They are stored, and nobody sends them any more, nor parts of them. */
-  readonly release: () => void;
   /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
   readonly contradictions: () => Range[];
 }
@@ -47,9 +44,6 @@ export function linesOfBytes(target: Target, written: RowBytes, copies: readonly
       return [linesOfBytes(target, before, copies), linesOfBytes(target, after, copies)];
     },
     pieces: () => piecesOf(bytes),
-    release: () => {
-      giveMemory(bytes.buffer);
-    },
     contradictions: () => contradictions(target.facts, copies),
   };
 }

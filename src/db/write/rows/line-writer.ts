@@ -89,7 +89,7 @@ class RowSource {
 
   keyPart(name: string): string {
     const value = this.value(name);
-    return this.members.get(name)?.form === 'moment' ? `time(${value})` : value;
+    return this.members.get(name)?.isMoment === true ? `time(${value})` : value;
   }
 
   isAbsent(name: string): string {
@@ -123,12 +123,13 @@ class RowSource {
 
   private standing({ name, kind }: CopyColumn): number | undefined {
     const member = this.members.get(name);
-    const mayStand = member !== undefined && member.form !== 'moment';
+    const mayStand = member !== undefined && !member.isMoment;
     return mayStand ? this.access.standing(member.path, kind) : undefined;
   }
 
   private writeValue({ name, kind }: CopyColumn): string {
-    const method: keyof CopyBuffer = kind === 'text' ? (this.members.get(name)?.form ?? 'any') : kind;
+    const asText: keyof CopyBuffer = this.members.get(name)?.isMoment === true ? 'moment' : 'any';
+    const method = kind === 'text' ? asText : kind;
     return `out.${method}(${this.value(name)})`;
   }
 

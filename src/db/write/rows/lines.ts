@@ -9,7 +9,6 @@ import {
   type Table,
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
-import { rowAsText, type Strings } from '../../../dataset/strings.ts';
 import { contradictions } from './conflict.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
@@ -37,7 +36,6 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
       return [linesOf(target, parts[0], copies), linesOf(target, parts[1], copies)];
     },
     pieces: () => toCopyText(target.staging.columns, rows),
-    release: () => undefined,
     contradictions: () => contradictions(target.facts, copies),
   };
 }
@@ -50,13 +48,12 @@ interface WaitingRow {
   readonly record: unknown;
   readonly given: object;
   readonly extra: Extra | null;
-  readonly strings: Strings;
   readonly sheet: Pick<Sheet, 'columns' | 'noted'>;
   /** Set where another copy of the row had something to add. */
   merged: DistinctRow | undefined;
 }
 
-type BroughtRecord = Pick<AcceptedRecord, 'put' | 'strings'>;
+type BroughtRecord = Pick<AcceptedRecord, 'put'>;
 
 interface HowToCollect {
   /** True: copies of one row are held against each other. */
@@ -84,11 +81,6 @@ export function linesOfRecords(
   );
 }
 
-/** The same, as it is sent between threads: without functions, and without copies to compare. */
-export function bytesOfRecords(tables: Tables, records: readonly BroughtRecord[]): RowBytes[] {
-  return [...collect(tables, records)].map(([table, { rows }]) => writeRows(targetOf(table), rows));
-}
-
 function collect(
   tables: Tables,
   records: readonly BroughtRecord[],
@@ -97,7 +89,7 @@ function collect(
   const byTable = new Map<object, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
-  for (const { put, strings } of records) put(collector(byTable, strings));
+  for (const { put } of records) put(collector(byTable));
   return byTable;
 }
 
@@ -105,7 +97,7 @@ function byKey(a: WaitingRow, b: WaitingRow): number {
   return a.key < b.key ? -1 : 1;
 }
 
-function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): Put {
+function collector(byTable: ReadonlyMap<object, Collected>): Put {
   return <T extends Table, Rec>(sheet: Sheet<T, Rec>, record: Rec, given: Given<T>, sent?: Extra | null) => {
     const writer = lineWriterOf(sheet, record);
     const collected = byTable.get(sheet.table);
@@ -123,7 +115,6 @@ function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): P
       record,
       given,
       extra,
-      strings,
       merged: undefined,
     };
     const first = rows.get(key);
@@ -152,9 +143,8 @@ function addCopy(first: WaitingRow, later: WaitingRow): void {
 }
 
 /** The row as an object. */
-function rowOfWaiting({ sheet, record, given, extra, strings }: WaitingRow): DistinctRow {
-  const row = rowOf(sheet, record, given, extra);
-  return strings === 'text' ? row : rowAsText(row);
+function rowOfWaiting({ sheet, record, given, extra }: WaitingRow): DistinctRow {
+  return rowOf(sheet, record, given, extra);
 }
 
 /** The lines of a table, sorted by key. */
@@ -173,12 +163,12 @@ function writeRows(target: Target, collected: ReadonlyMap<string, WaitingRow>): 
   return { bytes: out.take(), count: rows.length, times };
 }
 
-function writeRow(target: Target, { writer, record, given, extra, strings, merged }: WaitingRow): void {
+function writeRow(target: Target, { writer, record, given, extra, merged }: WaitingRow): void {
   if (merged !== undefined) {
     for (const line of toCopyText(target.staging.columns, [merged])) out.line(line);
     return;
   }
-  out.beginLine(strings);
+  out.beginLine();
   writer.write(out, record, given, extra);
   out.endLine();
 }

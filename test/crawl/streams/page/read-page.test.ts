@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { guardKey } from '../../../../src/api/response/key-guard.ts';
 import transactions from '../../../../jobs/transactions.ts';
-import { readPage } from '../../../../src/crawl/streams/page/read-page.ts';
-import { sampleMessage, sampleTransaction } from '../../../support/samples/sample-records.ts';
+import { contentOf, inside, readBody } from '../../../../src/crawl/streams/page/read-page.ts';
+import { sampleTransaction } from '../../../support/samples/sample-records.ts';
 
 const NOW = 1_780_000_000;
 const SPAN = { from: NOW, to: NOW + 100 };
@@ -17,30 +16,24 @@ const recordAt = (second: number, members: object = {}) => ({
 /** Reads a page; how many rows it brings of transactions and of messages. */
 async function read(records: readonly object[]) {
   const body = Buffer.from(JSON.stringify({ transactions: records }));
-  const how = { job: transactions, span: SPAN, key: guardKey(undefined), turn: () => Promise.resolve() };
-  const page = await readPage(body, how);
-  const countOf = (name: string) => page.tables[Object.keys(transactions.tables).indexOf(name)]?.count;
-  return { page, transactions: countOf('transactions'), messages: countOf('messages') };
+  const { reading } = await readBody(transactions, body, () => Promise.resolve());
+  const content = contentOf(transactions.tables, inside([reading], SPAN));
+  const linesOf = (name: string) => content.rows.find(({ target }) => target.name === name);
+  return {
+    ...{ reading, content, lines: linesOf('transactions') },
+    ...{ transactions: linesOf('transactions')?.count, messages: linesOf('messages')?.count },
+  };
 }
 
 it('leaves out what lies behind the span', async () => {
-  const { page, ...rows } = await read([1, 2, 100].map((second) => recordAt(second)));
-  expect(rows).toEqual({ transactions: 2, messages: 0 });
-  expect(page.positions).toHaveLength(3);
-  expect(page.ids).toHaveLength(2);
+  const { reading, content, ...rows } = await read([1, 2, 100].map((second) => recordAt(second)));
+  expect(rows).toMatchObject({ transactions: 2, messages: 0 });
+  expect(reading.positions).toHaveLength(3);
+  expect(content.ids).toHaveLength(2);
 });
 
-it('marks where the lines of each second begin', async () => {
-  const { page } = await read([1, 1, 2].map((second, index) => recordAt(second, { lt: String(index + 1) })));
-  const times = page.tables[0]?.times.map(({ time, line }) => [Date.parse(time) / 1000 - NOW, line]);
-  expect(times).toEqual([
-    [1, 0],
-    [2, 2],
-  ]);
-});
-
-it('brings a message once, which both sides tell of', async () => {
-  const message = sampleMessage({ created_at: String(NOW + 1), created_lt: '2' });
-  const rows = await read([recordAt(1, { out_msgs: [message] }), recordAt(8, { in_msg: message })]);
-  expect(rows).toMatchObject({ transactions: 2, messages: 1 });
+it('splits the lines where a second begins', async () => {
+  const { lines } = await read([1, 1, 2].map((second, index) => recordAt(second, { lt: String(index + 1) })));
+  const parts = lines?.split(new Date((NOW + 2) * 1000).toISOString()) ?? [];
+  expect(parts.map(({ count }) => count)).toEqual([2, 1]);
 });

@@ -1,16 +1,52 @@
+import * as z from 'zod';
 import { compile } from '../../compile.ts';
-import { passesAll, type ValueCheck } from '../declaration/check.ts';
 import { CLOSE, COMMA, LETTER_F, LETTER_N, LETTER_T, NOWHERE, OPEN, plainEnd, QUOTE } from './json-bytes.ts';
-import type { Layout, Member, ReadObject } from './object-layout.ts';
-import { keyOf } from './member-key.ts';
-import { runEnd, textEnd, type Run } from './runs.ts';
-import { NULL } from './view.ts';
+import { runEnd, textEnd, type Run } from './json-bytes.ts';
+import { NULL, type Page, type ViewClass, type ViewedMember } from './view.ts';
+
+/** True of a value that passes. */
+export type ValueCheck = (value: unknown) => boolean;
+
+export function passesAll(checks: readonly ValueCheck[], value: unknown): boolean {
+  for (const check of checks) if (!check(value)) return false;
+  return true;
+}
+
+/** A member of a record, as it stands in a body. */
+export interface Member extends ViewedMember {
+  readonly takesNull: boolean;
+  /** What a text may be made of: one of these rows. */
+  readonly runs: readonly (readonly Run[])[];
+  /** What else a text has to pass, and what a scalar has to. */
+  readonly checks: readonly ValueCheck[];
+  /** Of a value that is parsed: what it goes through; undefined if it may be any. */
+  readonly schema: z.core.$ZodType | undefined;
+  readonly layout: Layout | undefined;
+}
+
+/** Where the values of an object are noted: its own place first, and then those of its members, one behind the other. */
+export interface Layout {
+  readonly View: ViewClass;
+  readonly members: readonly Member[];
+  readonly byName: ReadonlyMap<string, Member>;
+  /** Members that have to be there. */
+  readonly required: readonly Member[];
+  /** How many slots it takes. */
+  readonly size: number;
+  /** What the whole has to pass. */
+  readonly checks: readonly ValueCheck[];
+  readonly read: ReadObject;
+}
+
+/**
+ * Notes where the values of an object stand, and says where it ends; NOWHERE if it has to be parsed. The reader is a
+ * `RecordReader`.
+ */
+type ReadObject = (reader: { readonly page: Page }, start: number, slot: number) => number;
 
 /** What is known of a layout before there is a reader of it. */
 type Unread = Omit<Layout, 'read' | 'byName'>;
 
-/** An object without members, as amounts of extra currencies mostly are. */
-const EMPTY: object = Object.freeze({});
 const NULL_TEXT = Buffer.from('null');
 const FAIL = `return ${NOWHERE}`;
 
@@ -96,11 +132,13 @@ class ObjectSource {
       slots = page.slots;`;
   }
 
-  private text({ runs, checks }: Member): string {
+  private text({ runs, checks, encoding }: Member): string {
     const [first = [], ...others] = runs;
     const any =
       others.length === 0 ? '' : ` && (e = textEnd(bytes, v + 1, ${this.name(others)})) === ${NOWHERE}`;
-    const fails = checks.map((check) => ` || !${this.name(check)}(page.textAt(v + 1, e))`);
+    const fails = checks.map(
+      (check) => ` || !${this.name(check)}(page.textAt(v + 1, e, ${JSON.stringify(encoding)}))`,
+    );
     return `e = v + 1;
       if (bytes[v] !== ${QUOTE} || !(${this.row(first)})${any}${fails.join('')}) ${FAIL};
       at = e + 1;
@@ -117,7 +155,7 @@ class ObjectSource {
     return [...passes, `bytes[e] === ${QUOTE}`].join(' && ');
   }
 
-  /** Of words it is known beforehand whether they pass. */
+  /** Whether `true` and `false` pass is checked when the code is generated. */
   private scalar(checks: readonly ValueCheck[]): string {
     const given = this.name(checks);
     const word = (letter: number, value: boolean) => `bytes[v] === ${letter} ? ${passesAll(checks, value)}`;
@@ -132,15 +170,16 @@ class ObjectSource {
       }`;
   }
 
-  /** An object without members is not parsed. */
-  private json({ checks, slot }: Member): string {
+  /** An object without members, as amounts of extra currencies mostly are, is not parsed. */
+  private json({ schema, slot }: Member): string {
+    const whole = `at = r.json(${this.name(schema)}, v, slot + ${slot});
+        if (at === ${NOWHERE}) ${FAIL};`;
+    if (schema !== undefined && JSON.stringify(z.safeParse(schema, {}).data) !== '{}') return whole;
     return `if (bytes[v] === ${OPEN} && bytes[v + 1] === ${CLOSE}) {
-        if (!${passesAll(checks, EMPTY)}) ${FAIL};
         at = v + 2;
         ${note('v', 'at')}
       } else {
-        at = r.json(${this.name(checks)}, v, slot + ${slot});
-        if (at === ${NOWHERE}) ${FAIL};
+        ${whole}
       }`;
   }
 
@@ -153,4 +192,23 @@ class ObjectSource {
 
 function note(start: string, end: string): string {
   return `slots[place] = ${start}; slots[place + 1] = ${end};`;
+}
+
+const WORD = 4;
+
+/** Four bytes of a name, as a number, and how many bytes behind its beginning they stand. */
+interface KeyWord {
+  readonly behind: number;
+  readonly word: number;
+}
+
+/** The name of a member with its quotes and colon, as it stands in compact JSON: four bytes at least. */
+function keyOf(name: string): { readonly length: number; readonly words: readonly KeyWord[] } {
+  const bytes = Buffer.from(`${JSON.stringify(name)}:`);
+  const words = Array.from({ length: Math.ceil(bytes.length / WORD) }, (_, index) => {
+    // The last word ends with the name, and may have something of the one before.
+    const behind = Math.min(index * WORD, bytes.length - WORD);
+    return { behind, word: bytes.readInt32LE(behind) };
+  });
+  return { length: bytes.length, words };
 }
