@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -6,6 +7,12 @@ import {
   EtlError,
   NoEndpointError,
   RequestTooLargeError,
+  ApiTimeoutError,
+  AuthError,
+  LimitRefusedError,
+  NotFoundError,
+  RateLimitedError,
+  RequestRefusedError,
 } from '../errors.ts';
 import type { Flight, InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
@@ -16,12 +23,130 @@ import type { KeyGuard } from './response/key-guard.ts';
 import { ApiFailedError } from './response/api-failed-error.ts';
 import { parseBody } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
-import { summary } from './response/reason.ts';
+import { summary, reasonOf, type Reason } from './response/reason.ts';
 import type { ApiFacts } from './server-facts.ts';
 import type { CountingStats } from './stats.ts';
-import { errorOfStatus } from './response/status.ts';
 import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
-import { openEnvelope } from './response/v2.ts';
+
+/** A response that is not a success. */
+interface RefusedResponse {
+  readonly status: number;
+  readonly body: string;
+  /** For the message: `GET /api/v3/blocks`. */
+  readonly label: string;
+  readonly path: string;
+  /** Whom the request was sent to, for the hints. */
+  readonly host: string;
+  readonly retryAfterMs: number | undefined;
+  /** The server's `X-API-Version`: pages of gateways have none. */
+  readonly apiVersion: string | undefined;
+}
+
+/** These wrap every failure of theirs as 422, also the database's timeout. */
+const TIMEOUT_AS_422 = /\/(accountStates|walletStates|dns\/records)$/;
+const TIMEOUT = /time(d )?-?out|deadline/i;
+/** Build 1.2 answers 500 to parameters that it will never take. */
+const PERMANENT_500 = /limit is not allowed|wrong value for sort/i;
+const LIMIT_REFUSED = /limit is not allowed: \d+ > (\d+)/i;
+/** The web framework's 404, which the server wraps as 500: a method and a path, the latter of v3 without a slash. */
+const NO_ROUTE = /\bCannot (?:GET|HEAD|POST|PUT) [^\s<"]+\s*(?:$|<)/;
+/** What web frameworks say of a path that they do not know, and of nothing else: a 404 of data names what is not there. */
+const BARE_NOT_FOUND =
+  /^(?:internal server error: )?(?:404:? )?(?:page |route |path |method |endpoint )?(?:not found|does not exist)[.!]?$/i;
+const BARE_NO_METHOD =
+  /^(?:internal server error: )?(?:405:? |501:? )?(?:method not allowed|not implemented)[.!]?$/i;
+/** Of a page so many characters are searched. */
+const LONGEST_PAGE = 10_000;
+/** The method is not allowed, or not implemented: this program only sends GET, which all of its endpoints take. */
+const NO_METHOD = new Set([405, 501]);
+/** 413, 414 and 431 are a gateway's: the list of addresses was too long, and half of it may pass. */
+const TOO_LARGE = new Set([413, 414, 431]);
+const COMES_BACK = new Set([408, 425]);
+
+/**
+ * What a response that is not 200 means for the caller. Statuses lie (401 for a missing parameter, 422 or 500 for a
+ * timeout, 500 for a bad parameter, 429 in several shapes), so this is the one place that reads them.
+ */
+export function errorOfStatus(refusal: RefusedResponse): EtlError {
+  const { status } = refusal;
+  const reason = reasonOf(refusal.body);
+  const message = `${refusal.label} was answered ${status}: ${reason.text}`;
+  if (status === 429)
+    return new RateLimitedError(message, { hint: RATE_HINT, retryAfterMs: refusal.retryAfterMs });
+  if (status >= 500) return serverError(refusal, message, reason);
+  if (status >= 400) return clientError(refusal, message, reason);
+  return new BadResponseError(message, {
+    hint: `${refusal.host} does not answer by itself: check TONCENTER_NETWORK.`,
+  });
+}
+
+function serverError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
+  const { status, retryAfterMs } = refusal;
+  const away = { hint: AWAY_HINT, retryAfterMs };
+  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
+  if (!reason.own) return new ApiUnavailableError(message, away);
+  if (status === 500 && PERMANENT_500.test(reason.text)) return requestRefused(message, reason);
+  if (status === 500 && TIMEOUT.test(reason.text))
+    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT, retryAfterMs });
+  if (status === 500 || status === 542) return new ApiFailedError(message, away);
+  return new ApiUnavailableError(message, away);
+}
+
+function clientError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
+  const { status, path } = refusal;
+  const auth = authHint(refusal, reason);
+  if (auth !== undefined) return new AuthError(message, { hint: auth });
+  if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
+    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
+  }
+  if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Ask for less at once.' });
+  if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
+  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
+  return reason.own ? ownError(status, message, reason) : pageError(refusal, message);
+}
+
+/** True where the response says that the server has no such endpoint, in one of the forms that servers have for it. */
+function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }: Reason): boolean {
+  if (NO_METHOD.has(status)) return own || apiVersion !== undefined;
+  if (own && BARE_NO_METHOD.test(text)) return true;
+  if (NO_ROUTE.test(own ? text : body.slice(0, LONGEST_PAGE))) return true;
+  if (own) return (status === 404 || status === 500) && BARE_NOT_FOUND.test(text);
+  return status === 404 && apiVersion !== undefined;
+}
+
+function ownError(status: number, message: string, reason: Reason): EtlError {
+  return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
+}
+
+/** What is no answer of the API: a page of the server itself, or one of a gateway, perhaps for a while. */
+function pageError({ apiVersion }: RefusedResponse, message: string): EtlError {
+  return apiVersion === undefined
+    ? new ApiFailedError(message, { hint: GATEWAY_HINT })
+    : new RequestRefusedError(message);
+}
+
+function requestRefused(message: string, { text }: Reason): RequestRefusedError {
+  const most = LIMIT_REFUSED.exec(text)?.[1];
+  return most === undefined ? new RequestRefusedError(message) : new LimitRefusedError(message, Number(most));
+}
+
+/** What to do about the key; undefined where the key is not the matter. A 401 may speak of a missing parameter. */
+function authHint({ status, host }: RefusedResponse, reason: Reason): string | undefined {
+  if (status === 401 && !(reason.own && / required/i.test(reason.text)))
+    return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
+  if (status === 403 && reason.own)
+    return `Check that TONCENTER_API_KEY was issued for the network of ${host} (TONCENTER_NETWORK).`;
+  return undefined;
+}
+
+const RATE_HINT =
+  'Lower TONCENTER_RPS, or see who else uses the key: the limit counts all processes of a network.';
+const AWAY_HINT = 'The API is in trouble; what was read is kept. Try again later.';
+const GATEWAY_HINT = 'A gateway answers for the API, perhaps for a while: open the URL in a browser.';
+const TIMEOUT_HINT =
+  'The server gives each query three seconds, which did not suffice: it is busy; try again later.';
+const NO_ROUTE_HINT =
+  "This server may not have the endpoint: builds differ (see the response's X-API-Version).";
 
 /** What every attempt needs. */
 export interface AttemptContext {
@@ -251,4 +376,39 @@ function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): ne
       ? 'This is a bug of toncenter-etl: please report it with this message.'
       : 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
   });
+}
+
+/**
+ * The envelope of both v2 servers. One of them answers JSON-RPC with the plain envelope and no `id`, the other adds
+ * `jsonrpc` and `id`: a response is known by its request, never by its id, so neither is looked at.
+ */
+const success = z
+  .looseObject({ ok: z.literal(true).optional(), result: z.unknown() })
+  .refine((body) => body.result !== undefined, 'no result in the envelope');
+const failure = z.looseObject({
+  ok: z.literal(false).optional(),
+  code: z.number().optional(),
+  error: z.union([z.string(), z.looseObject({ code: z.number().optional() })]).nullish(),
+});
+
+/** What an envelope holds: the result, or the HTTP status that its error stands for. */
+type OpenedEnvelope =
+  { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly status: number };
+
+/** Opens the body of a v2 response that came with status 200. Throws a ZodError for what is no envelope. */
+export function openEnvelope(body: unknown): OpenedEnvelope {
+  const refusal = failure.safeParse(body);
+  if (refusal.success) {
+    const { ok, code, error } = refusal.data;
+    const reported = error ?? undefined;
+    const own = typeof reported === 'object' ? reported.code : undefined;
+    if (ok === false || reported !== undefined) return { ok: false, status: statusOf(code ?? own) };
+  }
+  return { ok: true, result: success.parse(body).result };
+}
+
+/** The server's own mapping of an envelope's code to a status: -3 is the liteserver's 542, what is no status is 500. */
+function statusOf(code: number | undefined): number {
+  if (code === -3) return 542;
+  return code !== undefined && code >= 400 && code < 600 ? code : 500;
 }

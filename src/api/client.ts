@@ -1,27 +1,31 @@
+import PQueue from 'p-queue';
 import type { Budget } from '../budget/budget.ts';
-import type { Flight } from '../budget/in-flight.ts';
-import { MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
+import { type Flight, MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
 import type { Clock } from '../clock.ts';
-import { ApiUnavailableError } from '../errors.ts';
+import {
+  ApiUnavailableError,
+  NoEndpointError,
+  ApiTimeoutError,
+  BadResponseError,
+  RateLimitedError,
+  RequestTooLargeError,
+} from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Params } from '../dataset/paginator.ts';
-import type { Priority } from '../budget/priority.ts';
+import { type Priority, urgencyOf } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import { attempt, type AttemptContext, type BodyReading, type Call } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
-import { createRequestQueue, TAIL_LANES } from './queue.ts';
 import { guardKey } from './response/key-guard.ts';
 import { summary } from './response/reason.ts';
-import { NoEndpointError } from '../errors.ts';
 import { createRedactor } from '../settings/redact.ts';
-import { retry, type RetryOptions } from '../retry.ts';
-import { createRetryLog } from './retry-log.ts';
-import { createRetryPolicy } from './retry-policy.ts';
+import { retry, type RetryOptions, type RetryPolicy } from '../retry.ts';
 import { createServerFacts, type ApiFacts } from './server-facts.ts';
 import { createStats, type Stats } from './stats.ts';
 import { createTransport } from './transport.ts';
+import { ApiFailedError } from './response/api-failed-error.ts';
 
 export interface ApiClientOptions {
   /** Scheme, host and perhaps a path before `/api`: `https://toncenter.com`. */
@@ -216,4 +220,99 @@ async function persist<T>(
   } finally {
     ended.release();
   }
+}
+
+/** A server in trouble fails hundreds of requests: one of them a minute is worth a warning, in milliseconds. */
+const EVERY_MS = 60_000;
+
+interface FailedAttempt extends Pick<Attempt, 'path' | 'priority' | 'attempt'> {
+  readonly reason: string;
+  readonly pauseMs: number;
+}
+
+/** Logs attempts that failed: the first of a minute as a warning, with how many were none since the last; all others at debug. */
+function createRetryLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): (failed: FailedAttempt) => void {
+  let warnedAt = -Infinity;
+  let retries = 0;
+  return (failed) => {
+    if (clock.monotonic() - warnedAt < EVERY_MS) {
+      retries += 1;
+      logger.debug({ ...failed }, 'request failed, trying again');
+      return;
+    }
+    logger.warn({ ...failed, retries }, 'request failed, trying again');
+    warnedAt = clock.monotonic();
+    retries = 0;
+  };
+}
+
+const BASE_MS = 1000;
+const CAP_MS = 30_000;
+
+/** Attempts at what answers, but wrongly: it may never change, however long an API that is away is waited for. */
+const MAX_WRONG_RESPONSES = 6;
+
+/**
+ * How one request is tried again: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
+ * 2015). What a `Retry-After` asks for the budget keeps: every attempt waits there. A timeout is tried once more and then
+ * thrown, because only a smaller page helps; what is no fault of the API's availability is thrown at once.
+ * `attemptsInDoubt`: so often at most is a request tried that may never be answered well, as long as it is not the rate that
+ * the API minds.
+ */
+export function createRetryPolicy(attemptsInDoubt?: number): RetryPolicy {
+  let timeouts = 0;
+  return {
+    when: (error, attempt) => {
+      if (error instanceof ApiTimeoutError) timeouts += 1;
+      if (!(error instanceof ApiUnavailableError) || error instanceof RequestTooLargeError) return false;
+      if (error instanceof ApiTimeoutError && timeouts > 1) return false;
+      if (attemptsInDoubt !== undefined && !(error instanceof RateLimitedError))
+        return attempt < attemptsInDoubt;
+      return !isWrongResponse(error) || attempt < MAX_WRONG_RESPONSES;
+    },
+    delay: ({ attempt, random }) => random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1)),
+  };
+}
+
+function isWrongResponse(error: ApiUnavailableError): boolean {
+  return error instanceof ApiFailedError || error instanceof BadResponseError;
+}
+
+/** How many requests are under way at once, and which is next. */
+interface RequestQueue {
+  /**
+   * Runs the task when a lane is free, the most urgent first. Rejects with the signal's reason as soon as it is
+   * aborted, waiting or running.
+   */
+  run<T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>): Promise<T>;
+  /** Requests that wait for a lane. */
+  readonly waiting: number;
+}
+
+/** Lanes that only the tail may use: each of its datasets has one, and the poll, whatever the others wait for. */
+const TAIL_LANES = 16;
+
+/** Lanes beyond the requests under way: for those that wait for a slot, or between two attempts. */
+const MORE_LANES = 16;
+
+/**
+ * As many lanes as requests should be under way and some more, and a few for the tail alone: a request keeps its lane
+ * between its attempts, so a backfill that waits out an outage would otherwise keep the head of the chain from even asking.
+ */
+function createRequestQueue(
+  inFlight: Pick<InFlight, 'target'>,
+  clock: Pick<Clock, 'monotonic'>,
+): RequestQueue {
+  const tail = new PQueue({ concurrency: TAIL_LANES });
+  const rest = new PQueue({ concurrency: inFlight.target + MORE_LANES });
+  return {
+    run: (priority, signal, task) => {
+      rest.concurrency = inFlight.target + MORE_LANES;
+      const queue = priority === 'tail' ? tail : rest;
+      return queue.add(task, { priority: urgencyOf(priority, clock), signal });
+    },
+    get waiting() {
+      return tail.size + rest.size;
+    },
+  };
 }

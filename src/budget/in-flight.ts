@@ -109,8 +109,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
   };
   const shares = createShares(target);
   const open = (priority: Priority, isBrief = false): Flight => {
-    let sentAt: number | undefined;
-    let waitedMs = 0;
+    let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
     let leave: (() => void) | undefined;
     const land = (isAnswer: boolean, isTrouble: boolean) => {
       leave?.();

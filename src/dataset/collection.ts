@@ -1,13 +1,13 @@
+import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
-import { DAY } from '../range.ts';
-import type { Tables } from './rows.ts';
+import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
+import type { Tables, Rows } from './rows.ts';
 import type { Params } from './paginator.ts';
 import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';
 import { offset } from './paginators/offset.ts';
 import { seqnos } from './paginators/seqnos.ts';
 import { canonicalOf } from './declaration/canonical.ts';
-import { memberText, readResponse, type RecordSpec } from './read-response.ts';
 import type {
   AnyWalk,
   BackwardWalk,
@@ -19,7 +19,12 @@ import type {
   ResponseShape,
   Subjects,
   Walk,
+  ResponseReading,
+  Asked,
 } from './walk.ts';
+import { nameable } from './position.ts';
+import type { Rejected } from './job.ts';
+import { hashOf, readRecord, type Extra } from './record.ts';
 
 interface CollectionSpec {
   /** One line: what the dataset is. */
@@ -160,4 +165,61 @@ function common<Rec>(name: string, spec: WalkSpec<Rec>): AnyWalk {
     params: (choices) => (typeof params === 'function' ? params(choices) : params),
     read: (records, asked, first) => readResponse(spec, records, asked, first),
   };
+}
+
+/** What a walk says of its records. */
+interface RecordSpec<Rec> {
+  /** Strict, as a stream's record: see `defineJob`. */
+  readonly record: ZodType<Rec>;
+  /** Members (dotted paths) that name a record together, for the quarantine. */
+  readonly id: readonly string[];
+  readonly rows: (record: Rec, extra: Extra, asked: Asked) => Rows;
+}
+
+/** Reads the records of a response; the first one has the rank `first`. */
+function readResponse<Rec>(
+  { record, rows, id }: RecordSpec<Rec>,
+  raws: readonly unknown[],
+  asked: Omit<Asked, 'rank'>,
+  first: number,
+): ResponseReading {
+  const fitting: ResponseReading['fitting'][number][] = [];
+  const rejected: Rejected[] = [];
+  for (const [index, raw] of raws.entries()) {
+    const canonical = canonicalOf(record, raw);
+    const name = nameOf(canonical, id);
+    const reading = readRecord(record, { raw, canonical });
+    if (reading.ok) {
+      const { extra } = reading;
+      const written = rows(reading.record, extra, { ...asked, rank: first + index });
+      fitting.push({ id: name, rows: written, extra, canonical });
+    } else {
+      const utime = secondOfTime(asked.at);
+      const position = { utime, lt: '0', id: name };
+      rejected.push({
+        position,
+        span: spanOfSecond(utime),
+        path: reading.path,
+        reason: reading.reason,
+        raw,
+      });
+    }
+  }
+  return { fitting, rejected };
+}
+
+/** Text of a member by dotted path; undefined where it is neither text nor number. */
+function memberText(raw: unknown, path: string): string | undefined {
+  let value = raw;
+  for (const name of path.split('.')) {
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  }
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function nameOf(raw: unknown, id: readonly string[]): string {
+  const parts = id.map((path) => memberText(raw, path));
+  return parts.length > 0 && parts.every((part) => part !== undefined)
+    ? nameable(parts.join('/'))
+    : hashOf(raw);
 }

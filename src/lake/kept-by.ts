@@ -4,9 +4,18 @@ import { readClock } from '../db/connection/server-clock.ts';
 import { floorsOf } from '../db/coverage/expire.ts';
 import { readSavedWatermark } from '../db/coverage/stored-watermark.ts';
 import type { PartitionSize } from '../db/write/partitions.ts';
-import { tablesOf } from '../export/tables-of.ts';
+import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import { withLake } from './open-lake.ts';
-import { provedFloors } from './proved-floors.ts';
+import { findExpired, type Expired, type Kept } from '../db/coverage/retention.ts';
+import { readLastWrite } from '../db/write/writes.ts';
+import { coveredBy } from '../db/read/grade-of.ts';
+import { countBrokenSeals, isSameState, stateOf } from '../db/read/table-rows.ts';
+import { common, formatRange, without, type Range } from '../range.ts';
+import { readLog } from './delta/table-log.ts';
+import { lostGrade } from './grades.ts';
+import type { Lake } from './lake.ts';
+import type { Part } from './part.ts';
+import { faultsOf } from './verify-lake.ts';
 
 /** What the settings say of what is kept. */
 interface Keeping {
@@ -32,4 +41,86 @@ export async function keptBy(
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
   return withLake(place, (lake) => provedFloors({ lake, database, tables, kept }));
+}
+
+interface ProvedFloorsOptions {
+  readonly lake: Lake;
+  readonly database: Database;
+  readonly tables: readonly ExportedTable[];
+  readonly kept: readonly Kept[];
+}
+
+/** A partition that stays, as the lake was not proved to have it, and why. */
+interface Unproved {
+  readonly name: string;
+  readonly why: string;
+}
+
+/**
+ * How far each floor may rise so that only what the lake was proved to have lies below it: every covered second stands in
+ * a part, each part is whole, and holds the rows of the database, which are those of its seals.
+ */
+async function provedFloors(
+  options: ProvedFloorsOptions,
+): Promise<{ readonly kept: readonly Kept[]; readonly unproved: readonly Unproved[] }> {
+  const kept: Kept[] = [];
+  const unproved: Unproved[] = [];
+  for (const wanted of options.kept) {
+    const held = options.tables.filter(({ facts }) => wanted.tables.includes(facts.name));
+    const lastWrite = await readLastWrite(
+      options.database,
+      held.map(({ table }) => table),
+    );
+    let floor = wanted.floor;
+    for (const partition of await findExpired(options.database, [wanted])) {
+      const why = await faultOf(options, partition);
+      if (why === undefined) continue;
+      floor = Math.min(floor, partition.span.from);
+      unproved.push({ name: partition.name, why });
+    }
+    kept.push({ ...wanted, floor, lake: options.lake.store.label, lastWrite });
+  }
+  return { kept, unproved };
+}
+
+/** Why a partition must not be dropped; undefined where the lake has it. */
+async function faultOf(
+  options: ProvedFloorsOptions,
+  { table: name, span }: Expired,
+): Promise<string | undefined> {
+  const { lake, database, tables } = options;
+  const source = tables.find(({ facts }) => facts.name === name);
+  if (source === undefined) return 'no dataset fills its table';
+  const { table, dataset, facts } = source;
+  const broken = facts.partitioned ? await countBrokenSeals(database, table, span) : 0;
+  if (broken > 0)
+    return `in ${broken} of its seconds it has other rows than were verified: run verify --repair`;
+  const log = await readLog(lake, name);
+  const parts = log.parts.filter((part) => common([part.span], [span]).length > 0);
+  const covered = await coveredBy(database, dataset, span);
+  const [lacking] = without(
+    covered,
+    parts.map((part) => part.span),
+  );
+  if (lacking !== undefined) return `the lake lacks ${formatRange(lacking)}`;
+  for (const part of parts) {
+    const [fault] = await faultsOf(lake, log, part, facts);
+    if (fault !== undefined) return `${part.path} ${fault}`;
+    // Also where a second of it is a hole by now: the others may have been read anew since.
+    if (!(await isSame(database, source, part)))
+      return `${part.path} has other rows than the database: ${whatToDo(without([part.span], covered))}`;
+    const lost = await lostGrade(database, source, part);
+    if (lost !== undefined)
+      return `${part.path} says ${lost}, which its rows have lost since: export it again`;
+  }
+  return undefined;
+}
+
+/** An export writes a part anew only where every second of it is covered. */
+function whatToDo([hole]: readonly Range[]): string {
+  return hole === undefined ? 'export it again' : `read ${formatRange(hole)} again, and export it then`;
+}
+
+async function isSame(database: Database, { table }: ExportedTable, part: Part): Promise<boolean> {
+  return isSameState(await stateOf(database, { table, span: part.span }), part);
 }

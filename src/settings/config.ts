@@ -7,7 +7,6 @@ import { parseSchedules, type Schedule } from './schedule.ts';
 import { readProxies, type ProxyFor } from './proxy.ts';
 import { findUnknown, homeDirectory, readValues, workingDirectory } from './read-values.ts';
 import { withoutLogin } from './redact.ts';
-import { parseRetention, type Retention } from './retention-setting.ts';
 
 /** What an operator may choose of how much is read. */
 export interface Choices {
@@ -345,4 +344,29 @@ function parseBytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)b?$/i.exec(text.trim());
   if (match === null) throw new UsageError('write it like 5GB or 500MB');
   return Number(match[1]) * 1000 ** ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
+}
+
+/** What is kept, and where it goes. */
+interface Retention {
+  /** For which each dataset is kept; one that is not named is kept for ever. */
+  readonly seconds: ReadonlyMap<string, number>;
+  /** True: only what the lake has been proved to have is dropped. */
+  readonly isInLake: boolean;
+}
+
+/**
+ * Reads words such as `transactions:90d` and `lake`.
+ * @throws UsageError
+ */
+function parseRetention(all: readonly string[]): Retention {
+  const kept = all.filter((word) => word !== 'lake').map(parseKept);
+  return { seconds: new Map(kept), isInLake: all.includes('lake') };
+}
+
+/** A dataset and the seconds for which it is kept, of `transactions:90d`. */
+function parseKept(text: string): [string, number] {
+  const [dataset, duration, ...rest] = text.split(':');
+  if (dataset === undefined || duration === undefined || rest.length > 0)
+    throw new UsageError('write it like transactions:90d,blocks:90d');
+  return [dataset, parseDuration(duration)];
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ApiFailedError } from '../../src/api/response/api-failed-error.ts';
-import { retryAfterMs } from '../../src/api/retry-after.ts';
-import { createRetryPolicy } from '../../src/api/retry-policy.ts';
+import { retryAfterMs } from '../../src/api/transport.ts';
+import { createRetryPolicy } from '../../src/api/client.ts';
 import {
   ApiTimeoutError,
   ApiUnavailableError,

@@ -3,6 +3,8 @@ import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { Config } from '../../src/settings/config.ts';
+import { releaseLease } from '../../src/db/coordination/leases.ts';
+import { reopen, type Reopening } from '../../src/db/coverage/reopen.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf, type Reach } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
@@ -55,6 +57,15 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
 }
 
 /** What was found of a dataset, by check and kind. */
+/** Takes holes out of coverage, and leaves them to whoever reads next. */
+export async function openHoles(
+  { database }: TestStore,
+  { stream, holes, surplus = [] }: Pick<Reopening, 'stream' | 'holes'> & Partial<Reopening>,
+): Promise<void> {
+  const opened = { stream, holes, surplus, unsealed: [], owner: 'a test' };
+  for (const lease of await reopen(database, opened)) await releaseLease(database, lease);
+}
+
 export function kindsOf(reports: readonly Verified[], name: string): string[] {
   return reports
     .filter(({ dataset }) => dataset.name === name)

@@ -5,7 +5,6 @@ import { streamOf } from '../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { confirmDue } from '../../src/db/coverage/confirm.ts';
 import { readFindings } from '../../src/db/coverage/findings.ts';
-import { openHoles } from '../../src/db/coverage/reopen.ts';
 import { readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
 import { readLastWrite } from '../../src/db/write/writes.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
@@ -23,7 +22,7 @@ import { common, type Range, without } from '../../src/range.ts';
 import { WrongDatabaseError } from '../../src/errors.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
-import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
+import { openHoles, expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -177,7 +176,7 @@ test('what was taken out and read anew since the checks began is not verified by
   await proof.verify(only, range);
   const lastWrite = await readLastWrite(store.database, tables);
   const surplus = [{ table: blocks, span: anew }];
-  await openHoles(store.database, { stream, holes: [anew], surplus, unsealed: [] });
+  await openHoles(store, { stream, holes: [anew], surplus });
   await proof.cover(only, await proof.reach());
   const verdict = { good: [range], bad: [], lastWrite };
   await setVerified(store.database, { stream, tables }, verdict);
@@ -196,14 +195,14 @@ test('what was emptied and read anew since the checks began is not verified by t
   await proof.verify(transfers, range);
   const lastWrite = await readLastWrite(store.database, tables);
   const surplus = [{ table: jetton_transfers, span: minute }];
-  await openHoles(store.database, { stream, holes: [minute], surplus, unsealed: [] });
+  await openHoles(store, { stream, holes: [minute], surplus });
   // The source says that nothing was there.
   await run(
     `update etl.coverage set covered = covered + '{[${minute.from},${minute.to})}' where dataset = 'jetton_transfers'`,
   );
   await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastWrite });
   expect(common(await readVerified(store.database, stream), [minute])).toEqual([]);
-  await openHoles(store.database, { stream, holes: [minute], surplus, unsealed: [] });
+  await openHoles(store, { stream, holes: [minute], surplus });
   await proof.cover(transfers, await proof.reach());
   await proof.readAgain(transfers, range);
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
@@ -221,7 +220,7 @@ test('what was taken out since the checks began and read once since is not cross
     const isCheck = how?.isSnapshot === true;
     if (isChecked && !isCheck) {
       isChecked = false;
-      await openHoles(store.database, { stream, holes: [anew], surplus: [], unsealed: [] });
+      await openHoles(store, { stream, holes: [anew] });
       await proof.cover(transfers, await proof.reach());
     }
     isChecked = isCheck;
@@ -248,8 +247,8 @@ test('a trace is not proved whose transactions were taken out since the checks b
   const holes = [{ from: trace!.began, to: trace!.began + 1 }];
   const own = { from: trace!.own, to: trace!.own + 1 };
   const stream = (dataset: string) => ({ dataset, scope: '', pass: 0 });
-  const opening = { stream: stream('transactions'), holes, surplus: [], unsealed: [] };
-  await openHoles(store.database, opening);
+  const opening = { stream: stream('transactions'), holes };
+  await openHoles(store, opening);
   expect(common(await certified('traces'), [own])).toEqual([]);
   await setVerified(
     store.database,

@@ -6,7 +6,7 @@ import { messages } from '../../src/db/schema/ton/messages.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { unseal } from '../../src/db/write/seals.ts';
 import { HOUR } from '../../src/range.ts';
-import { runChecks } from '../../src/verify/run/run-checks.ts';
+import { runChecks } from '../../src/verify/verify.ts';
 import { openNetworkProof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;

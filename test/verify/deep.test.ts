@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { openHoles } from '../../src/db/coverage/reopen.ts';
 import { unseal } from '../../src/db/write/seals.ts';
 import { compareRows, type RowSum } from '../../src/db/read/compare.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
@@ -18,7 +17,7 @@ import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
-import { openNetworkProof, type Proof } from '../support/verify.ts';
+import { openHoles, openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -385,11 +384,9 @@ test('what a trace has shown to be wrong is known until that trace has been look
   };
   await run(`update ton.transactions set compute_gas_used = 5 where hash = '${hash}'`);
   await compare(['traces'], range, false);
-  await openHoles(store.database, {
+  await openHoles(store, {
     stream: { dataset: 'traces', scope: '', pass: 0 },
     holes: [at(end)],
-    surplus: [],
-    unsealed: [],
   });
   // Other traces end in the transaction's own second.
   await compare(['traces'], at(own), false);

@@ -4,7 +4,6 @@ import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
-import { openHoles } from '../../src/db/coverage/reopen.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import type { Database, Session } from '../../src/db/connection/database.ts';
 import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
@@ -17,7 +16,7 @@ import type { Result } from '../../src/verify/check.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
-import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
+import { openHoles, expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -135,8 +134,8 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
 test('where what a check needs is read no more, nothing is certified without it', async () => {
   const second = await secondIn('actions');
   const holes = [{ from: second - 5, to: second + 5 }];
-  const opening = { stream: { dataset: 'traces', scope: '', pass: 0 }, holes, surplus: [], unsealed: [] };
-  await openHoles(store.database, opening);
+  const opening = { stream: { dataset: 'traces', scope: '', pass: 0 }, holes };
+  await openHoles(store, opening);
   const found = await proof.verify(
     all.filter(({ name }) => name === 'actions'),
     range,
@@ -198,7 +197,7 @@ describe('where hundreds of seconds are missing', () => {
   async function statementsOf(holes: readonly Range[], dataset: string): Promise<[number, Range[]]> {
     await run(`create table public.kept as select * from etl.coverage`);
     const stream = streamOf(all.find(({ name }) => name === dataset)!);
-    await openHoles(store.database, { stream, holes, surplus: [], unsealed: [] });
+    await openHoles(store, { stream, holes });
     const { database, statements } = counting(store.database);
     const reports = await verifyRange({ ...proof.context, database }, all, range);
     const wrong = reports
@@ -230,7 +229,7 @@ describe('where hundreds of seconds are missing', () => {
     await run(`create table public.kept as select * from etl.coverage`);
     const holes = oddSeconds();
     const stream = { dataset: 'transactions', scope: '', pass: 0 };
-    await openHoles(store.database, { stream, holes, surplus: [], unsealed: [] });
+    await openHoles(store, { stream, holes });
     const [hit] = await store.database.rows(
       sql.raw(`select hash, extract(epoch from utime)::int8 as second from ton.transactions
         where utime > to_timestamp(${range.from + 150}) and (extract(epoch from utime)::int8 - ${range.from}) % 2 = 0

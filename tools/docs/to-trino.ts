@@ -1,4 +1,5 @@
-import { inWords, OF_POSTGRES_ALONE, RAW_ADDRESS, type Words } from '../../src/lake/sql/words.ts';
+import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/open-lake-reader.ts';
+import { RAW_ADDRESS } from './raw-address.ts';
 
 /** What Postgres says otherwise than Trino. */
 const WORDS: Words = [

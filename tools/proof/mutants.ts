@@ -97,12 +97,12 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a link to any stored block is a link to a parent',
     edits: [
       {
-        module: 'verify/closure/surplus-blocks',
+        module: 'verify/checks/blocks',
         find: "'stray_link', 'surplus'",
         instead: "'stray_link', 'open'",
       },
       {
-        module: 'verify/closure/surplus-blocks',
+        module: 'verify/checks/blocks',
         find: "select 'unfit_link' as kind, 'doubt' as outcome,",
         instead: "select 'unfit_link' as kind, 'open' as outcome,",
       },
@@ -114,7 +114,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a block that no chain of parents reaches is a block like others',
     edits: [
       {
-        module: 'verify/closure/surplus-blocks',
+        module: 'verify/checks/blocks',
         find: "where ${during('b', closed)} and not exists (",
         instead: "where false and ${during('b', closed)} and not exists (",
       },

@@ -1,4 +1,5 @@
-import type { Walk } from '../../dataset/walk.ts';
+import * as z from 'zod';
+import type { Walk, SampleWalk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../db/write/commit-response.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../db/cursors/cursors.ts';
@@ -6,11 +7,13 @@ import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts'
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { walkBackward } from './backward.ts';
-import { isOver, type RunContext, type WalkContext } from './walk-context.ts';
+import { isOver, type RunContext, type WalkContext, nowOf } from './walk-context.ts';
 import { walkList } from './list.ts';
 import { walkLookup } from './lookup.ts';
 import { walkBlocks } from './per-block.ts';
-import { walkSample } from './sample.ts';
+import { ask } from './ask.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
 
 /**
  * Reads each collection once, one after the other; what is looked up in the tables of collections once more, for some of
@@ -112,4 +115,19 @@ async function dispatch(
       await walkSample({ ...walkContext, walk });
       return undefined;
   }
+}
+
+const Cursor = z.object({ taken: z.number() });
+
+/** Takes one sample, unless the last one is not old enough. */
+async function walkSample(walkContext: WalkContext<SampleWalk>): Promise<void> {
+  const now = nowOf(walkContext);
+  const stored = Cursor.safeParse(walkContext.stored).data;
+  if (stored !== undefined && now - stored.taken < walkContext.walk.everySeconds) return;
+  const response = await ask(walkContext, {});
+  await writeResponse(walkContext, {
+    response,
+    reading: readResponseRecords(walkContext, response, ''),
+    cursor: { taken: now },
+  });
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import { every, type Clock } from '../../clock.ts';
 import { DatabaseUnavailableError, messageOf, UsageError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { packageRoot } from '../../package.ts';
-import { createChanges } from './changes.ts';
-import { isOwnName } from './own-names.ts';
 import type { Metrics } from './metrics.ts';
 import { sayReasons } from '../../status/readiness.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
@@ -275,4 +275,54 @@ async function bind(server: Server, listen: string): Promise<string> {
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   return `http://${hostname}:${bound}`;
+}
+
+/**
+ * True for a `Host` header by which this server may be meant: an address, a name without a dot (localhost, a service of
+ * compose), the machine's own name, or the name in ETL_LISTEN. A page of any website can make its own name lead here
+ * (DNS rebinding), and would then read what is served; such a name has a dot.
+ */
+function isOwnName(host: string | undefined, listen: string): boolean {
+  const name = nameOf(host ?? '');
+  if (name === undefined) return false;
+  return (
+    isIP(name) > 0 || !name.includes('.') || name === hostname().toLowerCase() || name === nameOf(listen)
+  );
+}
+
+function nameOf(authority: string): string | undefined {
+  const url = `http://${authority}`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '') : undefined;
+}
+
+/** Lists that are sent row by row, because they are long and few of their rows change. The page knows the rows' keys. */
+const BY_ROW: ReadonlySet<string> = new Set(['datasets', 'activity', 'spentMinutes']);
+
+/**
+ * Makes a function that says what of its parts differs from what it said before, as a JSON object: whole parts, and of
+ * lists in `BY_ROW` the rows that are new or differ. Undefined where nothing does. What is said beside comes along with
+ * a change, and is none.
+ */
+function createChanges(): (
+  parts: Readonly<Record<string, unknown>>,
+  beside: Readonly<Record<string, unknown>>,
+) => string | undefined {
+  const known = new Map<string, ReadonlySet<string>>();
+  return (parts, beside) => {
+    const changed: string[] = [];
+    for (const [name, value] of Object.entries(parts)) {
+      if (value === undefined) continue;
+      const isList = BY_ROW.has(name) && Array.isArray(value);
+      const texts = isList ? value.map((row) => JSON.stringify(row)) : [JSON.stringify(value)];
+      const before = known.get(name);
+      const fresh = texts.filter((text) => before?.has(text) !== true);
+      known.set(name, new Set(texts));
+      if (before !== undefined && fresh.length === 0) continue;
+      changed.push(`${JSON.stringify(name)}:${isList ? `[${fresh.join()}]` : fresh.join()}`);
+    }
+    const also = Object.entries(beside).map(
+      ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+    );
+    return changed.length === 0 ? undefined : `{${[...also, ...changed].join()}}`;
+  };
 }

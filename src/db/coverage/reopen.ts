@@ -69,11 +69,6 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
   });
 }
 
-/** Takes holes out of coverage, all in one transaction: whoever looks for work next reads them. */
-export function openHoles(database: Database, ...openings: readonly HolesToOpen[]): Promise<void> {
-  return writeTransaction(database, (session) => takeOut(session, openings));
-}
-
 async function takeOut(session: Session, openings: readonly HolesToOpen[]): Promise<void> {
   const surplus = openings.flatMap((opening) => opening.surplus);
   const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)].map(({ table }) => table);

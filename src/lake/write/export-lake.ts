@@ -3,7 +3,7 @@ import { networkName, readNetwork } from '../../db/connection/network.ts';
 import { coveredBy, isRead } from '../../db/read/grade-of.ts';
 import { atOneMoment, isSameState, stateOf } from '../../db/read/table-rows.ts';
 import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../../errors.ts';
-import { spanOfSecond, without, type Range } from '../../range.ts';
+import { spanOfSecond, without, type Range, HOUR } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import { commit, readLog, takeBack, type Change, type TableLog } from '../delta/table-log.ts';
 import type { Lake } from '../lake.ts';
@@ -13,7 +13,6 @@ import { daysOf } from '../days-of.ts';
 import { dayOf, type Part } from '../part.ts';
 import { doubtedGrades, gradesOf, isCovered } from '../grades.ts';
 import { compact, removeParts } from './compact.ts';
-import { removeStrays } from './remove-strays.ts';
 import { writePart } from './write-part.ts';
 
 interface LakeOptions {
@@ -170,4 +169,14 @@ async function exportSnapshot(options: SourceOptions): Promise<void> {
   const part = await writePart(lake, database, source, spanOfSecond(now));
   await replaceParts(options, log, { add: [part], remove: log.parts.filter((one) => one.day === day) });
   onPart(name, part, true);
+}
+
+/** Longer than any run takes from a file to the commit that names it. */
+const STRAY_SECONDS = HOUR;
+
+/** Removes what runs that were killed left of a day: files that no commit names. `now` is unix seconds. */
+async function removeStrays({ store }: Lake, log: TableLog, day: string, now: number): Promise<void> {
+  const known = new Set(log.parts.map(({ path }) => `${log.table}/${path}`));
+  for (const { name, changedAt } of await store.list(`${log.table}/day=${day}/`))
+    if (!known.has(name) && changedAt < now - STRAY_SECONDS) await store.remove(name);
 }

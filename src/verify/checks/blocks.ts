@@ -1,12 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
 import { block_parents } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, formatTime, spanOfSecond, without, type Range } from '../../range.ts';
+import { common, formatTime, spanOfSecond, without, type Range, HOUR } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Check, CheckLook, Result, VerifyContext } from '../check.ts';
-import { type Around, missingParents, type Missing } from '../closure/missing-parents.ts';
-import { DOUBLED, unfitLinks, unreachedBlocks } from '../closure/surplus-blocks.ts';
-import { placeFirst, placeLast } from '../closure/place-missing.ts';
 import {
   blocksBefore,
   surroundingsOf,
@@ -19,6 +17,15 @@ import { joinByHash } from '../run/at-speed.ts';
 import { countRows } from '../../db/read/table-rows.ts';
 import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
+import { blocksBeyond, linksOf } from '../closure/links.ts';
+import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
+import type { BlocksOfSource } from '../closure/block-source.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
+import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { NEAR } from '../near.ts';
+
+/** The bits of a shard's prefix, as text: one shard lies in another where its prefix begins with the other's. */
+const prefix = (shard: SQL) => sql`left(rtrim(('x' || lpad(${shard}, 16, '0'))::bit(64)::text, '0'), -1)`;
 
 const CHECK = 'blocks';
 const ATTEMPTS = 3;
@@ -194,4 +201,227 @@ function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
       cross join lateral (select coalesce(p.links, 0) - case when b.after_merge then 2 else 1 end as surplus) s
       where ${during('b', stretch)} and s.surplus <> 0`,
   });
+}
+
+/** So far beyond the stretch another copy of one of its blocks is looked for: ranges that touch are verified one by one. */
+const COPIES_WITHIN = HOUR;
+
+/** Kind of the finding that names all copies of a block. */
+const DOUBLED = 'doubled_block';
+
+const FACTS = { check: 'blocks', dataset: 'blocks' };
+
+/**
+ * The other side of the closure: every stored block of the stretch is a parent of a stored block, or a top, and is
+ * stored once. A made-up block that names made-up parents loses its last one with each round of repair.
+ */
+function unreachedBlocks(session: Session, stretch: Range, around: Surroundings): Promise<Finding[]> {
+  const last = blocksBeyond(around).map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno }));
+  const closed = { from: stretch.from, to: Math.min(stretch.to, around.closesAt) };
+  const near = { from: closed.from - COPIES_WITHIN, to: closed.to + COPIES_WITHIN };
+  return findingsOf(session, {
+    ...FACTS,
+    query: sql`
+      with links as materialized (
+        select workchain, shard, seqno from (${linksOf(stretch.from, around)}) l
+        union all
+        select * from jsonb_to_recordset(${JSON.stringify(last)}::jsonb) as n (workchain int, shard text, seqno int)),
+      doubled as materialized (
+        select workchain, shard, seqno from ton.blocks b where ${during('b', near)} group by 1, 2, 3
+        having count(*) > 1 and bool_or(${during('b', closed)}))
+      select 'unreached_block' as kind, 'surplus' as outcome, ${blockKeyOf('b')} as id,
+        ${secondOf('b')} as span
+      from ton.blocks b
+      where ${during('b', closed)} and not exists (
+        select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)
+      union all
+      select ${DOUBLED}, 'surplus', ${blockKeyOf('b')}, ${secondOf('b')}
+      from ton.blocks b join doubled using (workchain, shard, seqno) where ${during('b', near)}`,
+  });
+}
+
+/**
+ * Links that no chain has: the parent lies in another workchain, is not the block before, or its shard is neither the
+ * child's own nor the one that was split or merged into it. And links of blocks that are not stored.
+ */
+function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
+  const [child, parent] = [prefix(sql`p.shard`), prefix(sql`p.parent_shard`)];
+  return findingsOf(session, {
+    ...FACTS,
+    query: sql`
+      select 'unfit_link' as kind, 'doubt' as outcome, ${blockKeyOf('p')} as id,
+        ${secondOf('p')} as span
+      from ton.block_parents p
+      where ${during('p', stretch)} and (p.parent_workchain <> p.workchain or p.parent_seqno >= p.seqno
+        or case when p.parent_shard = p.shard then p.parent_seqno <> p.seqno - 1
+          when length(${parent}) = length(${child}) - 1 then not starts_with(${child}, ${parent}) or p.parent_seqno <> p.seqno - 1
+          else length(${parent}) <> length(${child}) + 1 or not starts_with(${parent}, ${child}) end)
+      union all
+      select 'stray_link', 'surplus', ${blockKeyOf('p')}, ${secondOf('p')}
+      from ton.block_parents p
+      where ${during('p', stretch)} and not exists (
+        select 1 from ton.blocks b where b.utime = p.utime and b.workchain = p.workchain and b.shard = p.shard
+          and b.seqno = p.seqno and ${during('b', stretch)})`,
+  });
+}
+
+type Found = Pick<LinkedBlock, 'gen_utime'>;
+
+/** Blocks that are looked up by name, where the stored ones do not say in which second they lie. */
+const MOST_LOOK_UPS = 32;
+
+/**
+ * A missing block with nothing of its chain below it in the stretch may well lie before it: the source knows. Where the
+ * source itself begins it has none, and nothing is missing; of what was read before it began there, it knows nothing.
+ */
+async function placeFirst(
+  source: BlocksOfSource,
+  stretch: Range,
+  rows: readonly Missing[],
+): Promise<Missing[]> {
+  const placed: Missing[] = [];
+  let lookUps = 0;
+  for (const row of rows) {
+    if (isOfNoIndex(row)) continue;
+    if (!isAtStart(row, stretch) || lookUps >= MOST_LOOK_UPS) {
+      placed.push(row);
+      continue;
+    }
+    lookUps += 1;
+    const found = await source.named(row);
+    // Nothing of its chain is stored below it: what comes before it in the stretch is missing as well.
+    if (liesWithin(row, found, stretch)) placed.push({ ...row, lower: stretch.from });
+  }
+  return placed;
+}
+
+/** The parent of the first masterchain block. */
+function isOfNoIndex({ registered, workchain, known }: Missing): boolean {
+  return registered === 'first' && workchain === MASTERCHAIN && !known;
+}
+
+/** True where the source may know more of it. */
+function isAtStart({ lower, known, registered }: Missing, { from }: Range): boolean {
+  return !known && registered !== 'earlier' && (lower === null || lower < from);
+}
+
+/** What the source does not have lies in the stretch, unless the source begins there. */
+function liesWithin({ registered }: Missing, found: Found | undefined, { from }: Range): boolean {
+  return found === undefined ? registered !== 'first' : found.gen_utime >= from;
+}
+
+/**
+ * A link that is broken behind the stretch leads to a block that may lie in it, which the source knows; undefined where
+ * it lies behind the stretch too, so that what is known of it is not whole.
+ */
+async function placeLast(
+  source: BlocksOfSource,
+  end: number,
+  rows: readonly Missing[],
+): Promise<Missing[] | undefined> {
+  const placed: Missing[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (row.child_at < end) {
+      placed.push(row);
+      continue;
+    }
+    const found = index < MOST_LOOK_UPS ? await source.named(row) : undefined;
+    if (found === undefined || found.gen_utime >= end) return undefined;
+    placed.push({ ...row, child_at: found.gen_utime });
+  }
+  return placed;
+}
+
+/** Broken links that are reported one by one, from the highest down: below them nothing is proved anyway. */
+const MOST = 5000;
+
+const Missing = z.object({
+  workchain: z.number(),
+  shard: z.string(),
+  seqno: z.number(),
+  child: z.string(),
+  child_at: z.coerce.number(),
+  lower: z.coerce.number().nullable(),
+  known: z.boolean(),
+  /** Where the index begins, with nothing of the chain below: the masterchain block by which the child was registered. */
+  registered: z.enum(['first', 'earlier']).nullable(),
+});
+
+/** A parent that a stored block names and that is not stored. */
+type Missing = z.infer<typeof Missing>;
+
+interface Around extends Surroundings {
+  /** The last blocks before the stretch. */
+  readonly before: readonly LinkedBlock[];
+  /** The masterchain block with which the source begins. */
+  readonly first: { readonly seqno: number; readonly utime: number };
+}
+
+/**
+ * Parents of the stored blocks of a stretch, and tops behind it, that are not stored. Those that are not near are few: each
+ * is looked up in the index of all blocks, which a join by hash would read whole.
+ */
+function missingParents(
+  session: Session,
+  { stretch, covered }: CoveredStretch,
+  around: Around,
+): Promise<Missing[]> {
+  const beyond = blocksBeyond(around);
+  const near = [...around.before, ...beyond];
+  return session.rows(
+    sql`
+      with near as (${asTable(near)}), links as (${linksOf(stretch.from, around)}),
+      unseen as materialized (
+        select l.* from links l
+        where l.seqno > 0 and not exists (select 1 from near n where (n.workchain, n.shard, n.seqno) = (l.workchain, l.shard, l.seqno))
+          and not exists (select 1 from ton.blocks b where (b.workchain, b.shard, b.seqno) = (l.workchain, l.shard, l.seqno)
+            and ${during('b', { from: stretch.from - NEAR, to: around.storedUntil })})),
+      missing as materialized (
+        select u.* from unseen u
+        where (select true from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno limit 1) is null
+        order by child_at desc limit ${MOST}::int)
+      select m.workchain, m.shard, m.seqno, ${blockKeyOf('child')} as child, child_at, lower,
+        exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'
+          and ${quarantine.record_id} = ${blockKeyOf('m')}) as known,
+        case when lower is null and m.child_at <= ${around.first.utime}::int8 then ${registeredBy(around.first)} end as registered
+      from missing m cross join lateral (${newestBelow(covered.from, near)}) b (lower)
+        cross join lateral (select m.workchain, m.child_shard, m.child_seqno) child (workchain, shard, seqno)`,
+    Missing,
+  );
+}
+
+/** Whether the first masterchain block of the index has registered the child, or one that the index no longer has. */
+const registeredBy = ({ seqno }: Around['first']): SQL => sql`(
+  select case when r.seqno = ${seqno}::int then 'first' when r.seqno < ${seqno}::int then 'earlier' end
+  from ton.blocks c cross join lateral (
+    select case when c.workchain = ${MASTERCHAIN} then c.seqno else c.masterchain_block_ref_seqno end as seqno) r
+  where c.workchain = m.workchain and c.shard = m.child_shard and c.seqno = m.child_seqno limit 1)`;
+
+function asTable(blocks: readonly LinkedBlock[]): SQL {
+  const rows = blocks.map(({ workchain, shard, seqno, gen_utime }) => ({
+    workchain,
+    shard,
+    seqno,
+    at: gen_utime,
+  }));
+  return sql`select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+    as n (workchain int, shard text, seqno int, at int8)`;
+}
+
+/** When the newest known block of the missing one's own chain was made: the missing one is not older. */
+function newestBelow(from: number, near: readonly LinkedBlock[]): SQL {
+  const [own, stored, other] = [prefix(sql`m.shard`), prefix(sql`b.shard`), prefix(sql`n.shard`)];
+  const overlaps = (shard: SQL) => sql`(starts_with(${own}, ${shard}) or starts_with(${shard}, ${own}))`;
+  const fromNear =
+    near.length === 0
+      ? sql`null`
+      : sql`(select max(n.at) from near n
+      where n.workchain = m.workchain and n.seqno < m.seqno and n.at <= m.child_at and ${overlaps(other)})`;
+  return sql`
+    select greatest(
+      (select extract(epoch from b.utime)::int8 from ton.blocks b
+        where b.workchain = m.workchain and b.seqno < m.seqno and b.utime <= to_timestamp(m.child_at)
+          and b.utime >= to_timestamp(${from}::float8) and ${overlaps(stored)}
+        order by b.utime desc limit 1),
+      ${fromNear})`;
 }

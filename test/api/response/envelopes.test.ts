@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ZodError } from 'zod';
-import { openEnvelope } from '../../../src/api/response/v2.ts';
+import { openEnvelope } from '../../../src/api/attempt.ts';
 import { listOf } from '../../../src/api/response/v3-envelope.ts';
 
 test.each([

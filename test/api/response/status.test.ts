@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ApiFailedError } from '../../../src/api/response/api-failed-error.ts';
-import { errorOfStatus } from '../../../src/api/response/status.ts';
+import { errorOfStatus } from '../../../src/api/attempt.ts';
 import {
   ApiTimeoutError,
   ApiUnavailableError,

@@ -1,12 +1,72 @@
 import { compile } from '../../../compile.ts';
-import { layoutOf } from '../../../dataset/bytes/layout.ts';
-import { isViewOf } from '../../../dataset/bytes/view.ts';
+import { layoutOf, find } from '../../../dataset/bytes/layout.ts';
+import { isViewOf, valueOf, type MemberKind } from '../../../dataset/bytes/view.ts';
 import type { MemberColumn, Noted, Sheet } from '../../../dataset/declaration/sheet.ts';
 import { formatTime } from '../../../range.ts';
-import { ofObjects, ofViews, type Access } from './access.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import type { CopyColumn } from './copy-text.ts';
 import { targetOf, type Target } from './target.ts';
+import type { Layout } from '../../../dataset/bytes/object-reader.ts';
+
+/** How compiled code comes by the members of a record `r`: expressions, and the values that they use by name. */
+interface Access {
+  readonly scope: Readonly<Record<string, unknown>>;
+  /** The value of a member. */
+  readonly value: (path: readonly string[]) => string;
+  /** True where a member is null or was not sent. */
+  readonly isAbsent: (path: readonly string[]) => string;
+  /** The slot of a member that can be written as it stands; undefined where it has to become a value first. */
+  readonly standing: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;
+  /** Writes what stands in slots to `out`, one after another. */
+  readonly copy: (slots: readonly number[]) => string;
+}
+
+/** Of records that are objects. */
+const ofObjects: Access = {
+  scope: {},
+  value: memberAt,
+  isAbsent: (path) => `${memberAt(path)} == null`,
+  standing: () => undefined,
+  copy: () => '',
+};
+
+function memberAt(path: readonly string[]): string {
+  return `r${path.map((name, depth) => `${depth === 0 ? '' : '?.'}[${JSON.stringify(name)}]`).join('')}`;
+}
+
+/** Of records that are views. */
+function ofViews(layout: Layout): Access {
+  const scope: Record<string, unknown> = { valueOf };
+  const member = (path: readonly string[], use: (slot: number, name: string) => string | undefined) => {
+    const found = find(layout, path);
+    if (found === undefined) return undefined;
+    const name = `member${found.slot}`;
+    scope[name] = found.member;
+    return use(found.slot, name);
+  };
+  return {
+    scope,
+    value: (path) => member(path, (slot, name) => `valueOf(r, ${slot}, ${name})`) ?? memberAt(path),
+    isAbsent: (path) =>
+      member(path, (slot) => `r.$page.slots[2 * (r.$slot + ${slot})] <= 0`) ?? ofObjects.isAbsent(path),
+    standing: (path, column) => {
+      const found = find(layout, path);
+      return found !== undefined && STANDING[column].includes(found.member.kind) ? found.slot : undefined;
+    },
+    copy: (slots) => {
+      const name = `slots${slots.join('_')}`;
+      scope[name] = Int32Array.from(slots);
+      return `out.standing(r.$page, r.$slot, ${name})`;
+    },
+  };
+}
+
+/** Which members stand in a body as they stand in a column. */
+const STANDING: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
+  text: ['text', 'scalar'],
+  json: ['json'],
+  array: [],
+};
 
 /** What is compiled of a sheet. */
 interface Compiled {

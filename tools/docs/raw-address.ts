@@ -1,0 +1,7 @@
+import type { Words } from '../../src/lake/sql/open-lake-reader.ts';
+
+/** For engines without that function: raw addresses in the form of the tables, and friendly ones as they are. */
+export const RAW_ADDRESS: Words[number] = [
+  /\betl\.raw_address\(((?:[^()]|\([^()]*\))*)\)/g,
+  `case when $1 like '%:%' then upper($1) else $1 end`,
+];
