@@ -60,9 +60,9 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
 /** Takes holes out of coverage, and leaves them to whoever reads next. */
 export async function openHoles(
   { database }: TestStore,
-  { stream, holes, surplus = [] }: Pick<Reopening, 'stream' | 'holes'> & Partial<Reopening>,
+  opening: Pick<Reopening, 'stream' | 'holes'> & Partial<Reopening>,
 ): Promise<void> {
-  const opened = { stream, holes, surplus, unsealed: [], owner: 'a test' };
+  const opened = { surplus: [], unsealed: [], owner: 'a test', ...opening };
   for (const lease of await reopen(database, opened)) await releaseLease(database, lease);
 }
 

@@ -2,9 +2,8 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import { openHoles } from '../../src/db/coverage/reopen.ts';
 import { proveRange } from '../../src/verify/prove.ts';
-import { openNetworkProof } from '../support/verify.ts';
+import { openHoles, openNetworkProof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const STREAM = { dataset: 'traces', scope: '', pass: 0 };
@@ -32,11 +31,9 @@ test('a wrong row goes only with the coverage of its second', async () => {
   const options = { datasets: traces, range, share: 1, repair: false, random: Math.random };
   await proveRange(proof.context, options);
   const reopen = () =>
-    openHoles(store.database, {
+    openHoles(store, {
       stream: STREAM,
       holes: [{ from: end, to: end + 1 }],
-      surplus: [],
-      unsealed: [],
       wrong: [{ name: 'transactions', table: transactions, owner: 'transactions' }],
     });
   const isStored = () => store.database.run(sql`select from ton.transactions where hash = ${hash}`);
