@@ -49,7 +49,7 @@ afterAll(async () => {
 async function crawl(network: string, more: readonly string[] = []) {
   const store = await openTestStore();
   stores.push(store);
-  const result = await cli.ask(['backfill', ...RANGE, ...more], {
+  const result = await cli.ask(['backfill', '--quiet', ...RANGE, ...more], {
     DATABASE_URL: store.url,
     TONCENTER_NETWORK: network,
     TONCENTER_API_KEY: 'the-key-itself',

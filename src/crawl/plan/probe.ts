@@ -1,3 +1,4 @@
+import { rawOf } from '../../dataset/bytes/view.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { DAY, isInside, type Range } from '../../range.ts';
@@ -135,7 +136,7 @@ function measure(
   const within = (range: Range) =>
     records.filter((_, index) => isInside(reading.positions[index]?.utime ?? -1, range));
   const rows = within(completed);
-  const bytes = rows.reduce<number>((sum, record) => sum + sizeOf(record), 0);
+  const bytes = rows.reduce<number>((sum, record) => sum + sizeOf(rawOf(record)), 0);
   return { rows: rows.length, cut: within(span).length - rows.length, bytes };
 }
 

@@ -115,7 +115,9 @@ async function loseSome({ name, path, member }: (typeof STREAMS)[number], unserv
   await endPauses(store.database, [name], RANGE);
   simulator.stats.clear();
   expect(await crawl(name)).toEqual([RANGE]);
-  expect(simulator.stats.byPath.get(path)).toBeLessThanOrEqual(2 * bad.length);
+  // A second is asked for, and what lies behind its short page. Rows that come in another order meanwhile are asked for again.
+  const atMost = dataset!.job.paginator.wholeSeconds ? 3 : 2;
+  expect(simulator.stats.byPath.get(path)).toBeLessThanOrEqual(atMost * bad.length);
   expect(await stored(name, member)).toEqual(truth);
   expect(await refused()).toEqual([]);
   return requests! / bad.length;
