@@ -162,6 +162,18 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     ],
     caughtBy: cells('validator_events row deleted'),
   },
+  {
+    name: 'rows passed over',
+    what: 'a check of the states of accounts reads only half of the accounts',
+    edits: [
+      {
+        module: 'verify/checks/state-chain',
+        find: "ton.transactions t where ${during('t', stretch)}`;",
+        instead: "ton.transactions t where ${during('t', stretch)} and t.account < '0:8'`;",
+      },
+    ],
+    caughtBy: cells('transactions.total_fees other'),
+  },
 ];
 
 /** Runs the proofs that must catch each bug, on the program as it is and with the bug; true where all are caught. */

@@ -6,7 +6,7 @@ import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range
 import { worthKeeping } from '../derivable.ts';
 import { rememberedFindings } from '../remember.ts';
 import type { CompareContext } from './compare-span.ts';
-import { certifiedOf, type Verified } from '../verify.ts';
+import { certifiedOf, heldBy, type Verified } from '../verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from '../checks/second-reading.ts';
@@ -155,7 +155,10 @@ async function withComparison(
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
   if (confirmed.length > 0)
-    await setVerified(database, certifiedOf(dataset, stream, jobs), { good, bad: [], lastWrite });
+    await setVerified(database, certifiedOf(dataset, stream, jobs), {
+      ...{ good, bad: [], lastWrite },
+      held: heldBy(report.checks),
+    });
   const verified = common(good, await readVerified(database, stream));
   return { ...report, checks: [...report.checks, ...checks], findings, verified };
 }
