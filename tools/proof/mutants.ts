@@ -33,8 +33,8 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'verify/verify',
-        find: 'const findings = [...checks.flatMap((check) => check.findings), ...remembered];',
-        instead: 'const findings = checks.flatMap((check) => check.findings);',
+        find: 'const seen = [...ran.flatMap((check) => check.findings), ...remembered];',
+        instead: 'const seen = ran.flatMap((check) => check.findings);',
       },
       {
         module: 'db/coverage/verifications',
@@ -144,8 +144,8 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'records/members/form',
-        find: ".regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is not a hash: 44 characters of base64'), isHash",
-        instead: ", (value) => typeof value === 'string'",
+        find: '{42}[AEIMQUYcgkosw048]=$/',
+        instead: '*=?$/',
       },
     ],
     caughtBy: kind('/api/v3/transactions: hash of one character'),
