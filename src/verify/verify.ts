@@ -120,7 +120,7 @@ export function heldBy(checks: readonly Checked[]): HeldByCheck[] {
 }
 
 /** Reading again brings a check no further that did not look at what is stored: nothing proves these seconds. */
-function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: Unheld): Checked {
+export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: Unheld): Checked {
   const finding: Finding = {
     ...{ check, dataset, scope, spans, count: 1, rows: [] },
     kind: 'rows_not_held',

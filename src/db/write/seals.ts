@@ -81,7 +81,6 @@ export interface HeldByCheck extends HeldRows {
 /** Seconds of which a check held fewer rows than were counted to be sealed. */
 export interface Unheld {
   readonly check: string;
-  readonly table: object;
   readonly spans: readonly Range[];
   /** `held 5 of 7 rows of transactions` */
   readonly sentence: string;
@@ -96,10 +95,16 @@ export async function findUnheld(
   held: readonly HeldByCheck[],
   seconds: SQL,
 ): Promise<Unheld[]> {
+  const groups = new Map<string, [HeldByCheck, ...HeldByCheck[]]>();
+  for (const rows of held) {
+    const name = `${rows.check} ${targetOf(rows.table).name}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [rows]);
+    else group.push(rows);
+  }
   const found: Unheld[] = [];
-  for (const { check, table } of held) {
-    if (found.some((unheld) => unheld.check === check && unheld.table === table)) continue;
-    const all = held.filter((other) => other.check === check && other.table === table);
+  for (const all of groups.values()) {
+    const [{ check, table }] = all;
     const spans = union(all.flatMap(({ stretch }) => partsOf(stretch)));
     const [row] = await session.rows(
       unheldMinutes(
@@ -111,7 +116,7 @@ export async function findUnheld(
     );
     if (row === undefined || row.spans.length === 0) continue;
     const sentence = `held ${row.held} of ${row.due} rows of ${targetOf(table).name}`;
-    found.push({ check, table, spans: row.spans, sentence });
+    found.push({ check, spans: row.spans, sentence });
   }
   return found;
 }
