@@ -1,9 +1,11 @@
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import type { Job } from '../dataset/job.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import type { Database, Session } from '../db/connection/database.ts';
 import { partsOf, type Range, type Stretch } from '../range.ts';
 import type { Stop } from '../stop.ts';
+import type { HeldRows } from '../db/write/seals.ts';
 import type { BlocksOfSource } from './closure/block-source.ts';
 import type { Finding } from './finding.ts';
 
@@ -33,6 +35,8 @@ export interface CheckInput {
 export interface Result {
   readonly findings: readonly Finding[];
   readonly rows: number;
+  /** The rows of the stretch that the check has read, of each table that it holds as a whole. */
+  readonly held?: readonly HeldRows[];
 }
 
 /**
@@ -55,6 +59,8 @@ export interface Check {
   readonly name: string;
   /** Datasets that must be proved, in the same run, before this check can say anything. */
   readonly needs: readonly string[];
+  /** Tables of a dataset of which it has to hold every row: of one that no result has, it has held none. */
+  readonly holds: (job: Job) => readonly object[];
   /** True: seconds of which these were never read can have the grade without this check. */
   readonly isOptional?: true;
   steps(context: VerifyContext, input: CheckInput): readonly CheckStep[] | Promise<readonly CheckStep[]>;

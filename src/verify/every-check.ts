@@ -19,7 +19,7 @@ import type { Stretch } from '../range.ts';
 import { findingsOf, type Finding } from './finding.ts';
 import { NEAR } from './near.ts';
 import { joinByHash } from './run/at-speed.ts';
-import { countRows } from '../db/read/table-rows.ts';
+import { holdRows } from '../db/write/seals.ts';
 import { during, secondOf } from '../db/connection/seconds.ts';
 
 const NAME = 'cross-checks';
@@ -27,6 +27,7 @@ const NAME = 'cross-checks';
 const crossChecks: Check = {
   name: NAME,
   needs: ['transactions'],
+  holds: ({ tables }) => Object.values(tables).slice(0, 1),
   isOptional: true,
   steps: (_, input) =>
     input.stretches.map((stretch) => ({
@@ -48,7 +49,7 @@ async function checkAgainstTransactions(
   await joinByHash(session);
   const hook = job.checks[NAME];
   const [own] = Object.values(job.tables);
-  if (hook === undefined || own === undefined) return { findings: [], rows: 0 };
+  if (hook === undefined || own === undefined) throw new Error(`${name} declares no ${NAME} of a table`);
   const table = targetOf(own).into;
   const doubts = [
     stray(table, hook, scope, stretch),
@@ -57,21 +58,23 @@ async function checkAgainstTransactions(
   const findings: Finding[] = [];
   for (const query of doubts)
     findings.push(...(await findingsOf(session, { check: NAME, dataset: name, scope, query })));
-  const held = await countRows(session, own, stretch);
-  return { findings, rows: held };
+  const held = await holdRows(session, own, { read: rowsOf(table, stretch), stretch });
+  return { findings, rows: held.rows, held: [held] };
 }
+
+const rowsOf = (table: SQL, stretch: Stretch) => sql`${table} r where ${during('r', stretch)}`;
 
 /** A row that is not of this scope alone cannot be removed with the scope's second. */
 const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: Stretch) => sql`
   select 'stray_row' as kind, ${scope === '' ? 'surplus' : 'doubt'} as outcome, r.${sql.identifier(transaction)} as id, ${secondOf('r')} as span
-  from ${table} r where ${during('r', stretch)} and not exists (
+  from ${rowsOf(table, stretch)} and not exists (
     select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = r.utime
       and t.hash = r.${sql.identifier(transaction)})`;
 
 /** Accounts are taken from the stretch itself: any contract may answer to the opcode, few make rows. */
 const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Stretch) => sql`
   with accounts as (
-    select distinct ${sql.identifier(made?.account ?? '')} as account from ${table} r where ${during('r', stretch)}),
+    select distinct ${sql.identifier(made?.account ?? '')} as account from ${rowsOf(table, stretch)}),
   received as materialized (
     select t.utime, t.hash, t.in_msg_hash, t.in_msg_utime from ton.transactions t
     where ${during('t', stretch)} and t.compute_success and t.aborted is not true

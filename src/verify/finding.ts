@@ -5,6 +5,7 @@ import type { Session } from '../db/connection/database.ts';
 import type { Range, Stretch } from '../range.ts';
 import { spanOfRow, spansOfRow } from '../db/connection/sql.ts';
 import { MOST_NAMED } from '../db/coverage/findings.ts';
+import type { HeldRows } from '../db/write/seals.ts';
 import { union } from '../range.ts';
 
 /** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
@@ -57,6 +58,7 @@ export interface Checked {
   readonly findings: readonly Finding[];
   /** How many rows, or links between rows, were held against each other. */
   readonly rows: number;
+  readonly held: readonly HeldRows[];
   readonly requests: number;
   readonly ms: number;
 }

@@ -5,6 +5,7 @@ import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { forgetWrites, readLastWrite } from '../db/write/writes.ts';
+import type { HeldByCheck, Unheld } from '../db/write/seals.ts';
 import { readVerified, saveGrade, setVerified, type Certified } from '../db/coverage/verifications.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
 import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './check.ts';
@@ -75,13 +76,18 @@ async function verifyStream(
   const began = await databaseTime(database);
   const coverage = await readCoverage(database, stream);
   const covered = common(coverage, [range]);
-  const checks = await runChecks(context, { dataset, stream, covered, coverage, proved });
-  await rememberFindings(database, { jobs, dataset, stream, began }, checks);
-  const remembered = await rememberedFindings(database, stream, covered, { checks, began });
-  const findings = [...checks.flatMap((check) => check.findings), ...remembered];
-  const good = without(covered, spansOf(findings));
+  const ran = await runChecks(context, { dataset, stream, covered, coverage, proved });
+  await rememberFindings(database, { jobs, dataset, stream, began }, ran);
+  const remembered = await rememberedFindings(database, stream, covered, { checks: ran, began });
+  const seen = [...ran.flatMap((check) => check.findings), ...remembered];
+  const good = without(covered, spansOf(seen));
   const { grade } = dataset.job;
-  await remember(context, { dataset, stream, lastWrite, checks, findings, verified: good });
+  const verdict = { dataset, stream, lastWrite, checks: ran, findings: seen, verified: good };
+  const unheld = await remember(context, verdict);
+  const [checks, findings] = [
+    [...ran, ...unheld],
+    [...seen, ...unheld.flatMap((check) => check.findings)],
+  ];
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
   const missing = without([range], covered);
@@ -97,12 +103,32 @@ export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dat
 async function remember(
   { database, jobs }: VerifyContext,
   report: Pick<Verified, 'dataset' | 'stream' | 'lastWrite' | 'checks' | 'findings' | 'verified'>,
-): Promise<void> {
+): Promise<Checked[]> {
   const { dataset, stream, lastWrite, checks, findings, verified } = report;
   const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'expired'));
-  await setVerified(database, certifiedOf(dataset, stream, jobs), { good: verified, bad, lastWrite });
-  await forgetHoles(database, stream, verified);
-  await logChecks(database, checks);
+  const verdict = { good: verified, bad, lastWrite, held: heldBy(checks) };
+  const unheld = await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
+  const short = unheld.map((lack) => toChecked(stream, lack));
+  await forgetHoles(database, stream, without(verified, spansOf(unheld)));
+  await logChecks(database, [...checks, ...short]);
+  return short;
+}
+
+/** All rows that some checks have held. */
+export function heldBy(checks: readonly Checked[]): HeldByCheck[] {
+  return checks.flatMap(({ check, span, held }) => held.map((rows) => ({ ...rows, check, stretch: span })));
+}
+
+/** Reading again brings a check no further that did not look at what is stored: nothing proves these seconds. */
+export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: Unheld): Checked {
+  const finding: Finding = {
+    ...{ check, dataset, scope, spans, count: 1, rows: [] },
+    kind: 'rows_not_held',
+    example: `the check ${sentence}`,
+    outcome: 'open',
+  };
+  const [span = { from: 0, to: 0 }] = stretchesOf(spans, Infinity);
+  return { check, dataset, scope, span, findings: [finding], rows: 0, held: [], requests: 0, ms: 0 };
 }
 
 /** What is checked of one stream, and on what that rests. */
@@ -112,14 +138,14 @@ interface StreamToCheck extends Pick<CheckInput, 'dataset' | 'stream' | 'covered
 }
 
 /**
- * Runs every check that a dataset has on every second of it that is covered. Whatever a check did not hold, for whatever
- * reason, it says: a second of which nothing is found was held by every check.
+ * Runs every check that a dataset has on every second of it that is covered. Seconds that a check did not look at, for
+ * whatever reason, are findings of it; whether it held every row of the others the certificate asks.
  */
 export async function runChecks(context: VerifyContext, input: StreamToCheck): Promise<Checked[]> {
   const made: { readonly check: Check; readonly checked: Checked }[] = [];
   for (const check of checksOf(input.dataset.job)) {
     for (const step of await stepsOf(context, check, input))
-      made.push(...(await timed(context, input, step)).map((checked) => ({ check, checked })));
+      made.push(...(await timed(context, input, check, step)).map((checked) => ({ check, checked })));
   }
   const all = made.flatMap(({ checked }) => checked.findings);
   return made.map(({ check, checked }) => ({
@@ -160,11 +186,13 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
 async function timed(
   { database, clock, source, stop }: VerifyContext,
   { dataset, stream }: Pick<CheckInput, 'dataset' | 'stream'>,
+  { holds }: Check,
   step: CheckStep,
 ): Promise<Checked[]> {
   const { check, also, stretch } = step;
   const [start, asked] = [clock.monotonic(), source.requests()];
-  const { findings, rows } = await runStep({ database, stop }, stream, step);
+  const { findings, rows, held = [] } = await runStep({ database, stop }, stream, step);
+  const none = holds(dataset.job).map((table) => ({ table, rows: 0, byMinute: '{}' }));
   const names = also === undefined ? [check] : [check, also];
   return names.map((name, index) => ({
     check: name,
@@ -172,6 +200,7 @@ async function timed(
     scope: stream.scope,
     span: stretch,
     rows,
+    held: index === 0 ? [...none, ...held] : [],
     findings: findings.filter((finding) => finding.check === name),
     requests: index === 0 ? source.requests() - asked : 0,
     ms: index === 0 ? clock.monotonic() - start : 0,

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -9,10 +9,12 @@ import type { Database, Session } from '../../src/db/connection/database.ts';
 import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
 import { block_parents } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
-import { unseal } from '../../src/db/write/seals.ts';
+import { countToSeal, unseal } from '../../src/db/write/seals.ts';
 import { isAbort } from '../../src/errors.ts';
-import { common, type Range, without } from '../../src/range.ts';
-import type { Result } from '../../src/verify/check.ts';
+import { common, type Range, stretchesOf, union, without } from '../../src/range.ts';
+import type { Check, CheckStep, Result } from '../../src/verify/check.ts';
+import { checksOf } from '../../src/verify/every-check.ts';
+import { JOINED } from '../../src/verify/near.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
@@ -160,6 +162,85 @@ test('where it was never read, two readings are enough', async () => {
   for (const { findings, verified } of found) expect([findings, verified]).toEqual([[], [range]]);
   await run(`delete from etl.coverage; insert into etl.coverage select * from public.kept;
     insert into etl.pages overriding system value select * from public.kept_pages; drop table public.kept, public.kept_pages`);
+  await expectProved(proof, all, range);
+});
+
+/** Lets a check pass over seconds, which it says it looks at, until the test is over. */
+function passOver(check: Check, passed: readonly Range[]) {
+  const steps = check.steps.bind(check);
+  return vi.spyOn(check, 'steps').mockImplementation(async (context, input) => {
+    const covered = without(input.covered, passed);
+    const looked = await steps(context, { ...input, covered, stretches: stretchesOf(covered, JOINED) });
+    const run: CheckStep['run'] = async (look) => {
+      const results: Result[] = [];
+      for (const step of looked) results.push(await step.run(look));
+      const of = <T>(part: (result: Result) => readonly T[]) => results.flatMap(part);
+      return { rows: 0, findings: of(({ findings }) => findings), held: of(({ held = [] }) => held) };
+    };
+    return (await steps(context, input)).map((step) => ({ ...step, run }));
+  });
+}
+
+/** Seconds of a part of the range in which a dataset has rows. */
+async function secondsIn(table: string, { from, to }: Range): Promise<Range[]> {
+  const found = await store.database.rows(
+    sql.raw(`select distinct extract(epoch from utime)::int8 as second from ton.${table}
+      where utime >= to_timestamp(${from}) and utime < to_timestamp(${to}) order by 1`),
+    z.object({ second: z.coerce.number() }),
+  );
+  return union(found.map(({ second }) => at(second)));
+}
+
+describe.for(['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'])(
+  'rows of %s that a check passes over',
+  (dataset) => {
+    const parts: Record<string, (second: number) => Range> = {
+      'at the end': () => ({ from: range.to - 70, to: range.to }),
+      'in one second': at,
+      altogether: () => range,
+    };
+    test.for(Object.entries(parts))('%s have no certificate', async ([, partOf]) => {
+      const part = partOf(await secondIn(dataset));
+      const own = all.filter(({ name }) => name === dataset);
+      const checks = checksOf(own[0]!.job).filter(({ name }) => !WITHOUT_ROWS.has(name));
+      const rows = await secondsIn(dataset, part);
+      expect(Math.min(rows.length, checks.length)).toBeGreaterThan(0);
+      for (const check of checks) {
+        await expectProved(proof, own, range);
+        const passing = passOver(check, [part]);
+        const found = await proof.verify(own, range).finally(() => passing.mockRestore());
+        expect(kindsOf(found, dataset)).toContain(`${check.name}: rows_not_held`);
+        expect(common(await certified(dataset), rows)).toEqual([]);
+      }
+      await expectProved(proof, all, range);
+    });
+  },
+);
+
+/** Checks that read no rows: of what is not to be had, of the numbers themselves, and of another reading. */
+const WITHOUT_ROWS = new Set(['quarantine', 'seal', 'second-reading']);
+
+test('a row that came after a check, and that another verification has counted, has no certificate', async () => {
+  const second = await secondIn('actions');
+  const own = all.filter(({ name }) => name === 'actions');
+  const check = checksOf(own[0]!.job).find(({ name }) => name === 'actions')!;
+  const steps = check.steps.bind(check);
+  const late = vi.spyOn(check, 'steps').mockImplementation(async (context, input) =>
+    (await steps(context, input)).map((step) => ({
+      ...step,
+      async run(look) {
+        const result = await step.run(look);
+        await run(WRONG[0]![3](second));
+        await unseal(store.database, actions, at(second));
+        await countToSeal(store.database, actions, range);
+        return result;
+      },
+    })),
+  );
+  const found = await proof.verify(own, range).finally(() => late.mockRestore());
+  expect(kindsOf(found, 'actions')).toEqual(['actions: rows_not_held']);
+  expect(common(await certified('actions'), [at(second)])).toEqual([]);
+  await run(`delete from ton.actions where trace_id = 'made up'`);
   await expectProved(proof, all, range);
 });
 

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
-import type { Range } from '../../range.ts';
+import { type Range, union, without } from '../../range.ts';
 import * as z from 'zod';
 import { coveredOf, everReadOf, type Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
@@ -19,7 +19,7 @@ import {
 } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
-import { seal } from '../write/seals.ts';
+import { findUnheld, seal, type HeldByCheck, type Unheld } from '../write/seals.ts';
 import { writtenSince } from '../write/writes.ts';
 import { lockTables } from '../write/rows/target.ts';
 import { targetOf } from '../write/rows/target.ts';
@@ -71,6 +71,8 @@ interface CheckVerdict {
   readonly bad: readonly Range[];
   /** The last write before the checks began, by `readLastWrite`. */
   readonly lastWrite: number;
+  /** The rows that the checks have held: where they are fewer than are to be sealed, nothing is certified. */
+  readonly held: readonly HeldByCheck[];
 }
 
 /**
@@ -79,19 +81,24 @@ interface CheckVerdict {
  * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. Nobody
  * writes the tables meanwhile, so that a commit under way either shows here or sees what it takes the certificate from.
  * A second with a finding is never verified. Nor is any by an older program, whose checks see less. What is verified now is
- * sealed: the checks have counted its rows.
+ * sealed: each check has held as many rows as the seal says. Returns where one has not.
  * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export function setVerified(
   database: Database,
   { stream, tables, isReadTwice = false, grounds = [] }: Certified,
-  { good, bad, lastWrite }: CheckVerdict,
-): Promise<void> {
+  verdict: CheckVerdict,
+): Promise<Unheld[]> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
+  const { lastWrite, held } = verdict;
   const confirmed = isReadTwice ? sql`* ${coveredOf({ ...stream, pass: 1 })}` : sql``;
-  const fallen = grounds.map((ground) => sql` - ${lackingOf(ground, good)}`);
   return writeTransaction(database, async (session) => {
+    const unwritten = sql`(${multirangeParam(verdict.good)} - ${writtenSince(targets, lastWrite)})`;
+    const unheld = await findUnheld(session, held, unwritten);
+    const lost = union(...unheld.map(({ spans }) => spans));
+    const [good, bad] = [without(verdict.good, lost), union(verdict.bad, lost)];
+    const fallen = grounds.map((ground) => sql` - ${lackingOf(ground, good)}`);
     await lockTables(session, targets, 'alone');
     // Whoever has found something since is waited for here: the statement below sees it then.
     await session.run(sql`
@@ -107,6 +114,7 @@ export function setVerified(
       where ${ofStream(coverage, { ...stream, pass: 0 })}), '{}')`;
     for (const target of targets.filter(({ facts }) => facts.partitioned))
       await seal(session, target, certified);
+    return unheld;
   });
 }
 

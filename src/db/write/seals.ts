@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { common, DAY, partsOf, type Range, type Stretch, stretchesOf } from '../../range.ts';
+import { common, DAY, MINUTE, partsOf, type Range, type Stretch, stretchesOf, union } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { during } from '../connection/seconds.ts';
 import { bare, multirangeParam, setExcluded, spansOfRow } from '../connection/sql.ts';
@@ -40,6 +40,103 @@ export function heldRows(target: Target, stretch: Stretch): SQL {
 /** The seconds of a table that are sealed, as a scalar within a statement. */
 export function sealedOf({ name }: Pick<Target, 'name'>): SQL {
   return sql`coalesce((select ${sealed.seconds} from ${sealed} where ${sealed.table_name} = ${name}), '{}')`;
+}
+
+/** The rows of a table that a check has read in a stretch. */
+export interface HeldRows {
+  readonly table: object;
+  readonly rows: number;
+  /** By number of the minute, as JSON: a year has half a million of them. */
+  readonly byMinute: string;
+}
+
+const Held = z.object({ rows: z.coerce.number(), byMinute: z.string() });
+
+/**
+ * Counts the rows that a check reads, of those of its stretch. `read` is what its own query has behind `from`, with
+ * `utime` among its columns: what that leaves out is not counted.
+ */
+export async function holdRows(
+  session: Session,
+  table: object,
+  { read, stretch }: { readonly read: SQL; readonly stretch: Stretch },
+): Promise<HeldRows> {
+  const [held] = await session.rows(
+    sql`
+      select coalesce(sum(rows), 0) as rows, coalesce(json_object_agg(minute, rows), '{}')::text as "byMinute"
+      from (
+        select ${secondOfRow(sql`x`)} / ${MINUTE}::int as minute, count(*) as rows
+        from (select utime from ${read}) x where ${during('x', stretch)} group by 1) m`,
+    Held,
+  );
+  return { table, rows: 0, byMinute: '{}', ...held };
+}
+
+/** What one check has held of its stretches. */
+export interface HeldByCheck extends HeldRows {
+  readonly check: string;
+  readonly stretch: Stretch;
+}
+
+/** Seconds of which a check held fewer rows than were counted to be sealed. */
+export interface Unheld {
+  readonly check: string;
+  readonly spans: readonly Range[];
+  /** `held 5 of 7 rows of transactions` */
+  readonly sentence: string;
+}
+
+/**
+ * The minutes of some seconds (an expression) of which a check held fewer rows than there are to be sealed. All that it
+ * held of a minute counts together.
+ */
+export async function findUnheld(
+  session: Session,
+  held: readonly HeldByCheck[],
+  seconds: SQL,
+): Promise<Unheld[]> {
+  const groups = new Map<string, [HeldByCheck, ...HeldByCheck[]]>();
+  for (const rows of held) {
+    const name = `${rows.check} ${targetOf(rows.table).name}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [rows]);
+    else group.push(rows);
+  }
+  const found: Unheld[] = [];
+  for (const all of groups.values()) {
+    const [{ check, table }] = all;
+    const spans = union(all.flatMap(({ stretch }) => partsOf(stretch)));
+    const [row] = await session.rows(
+      unheldMinutes(
+        targetOf(table),
+        sql`(${multirangeParam(spans)} * ${seconds})`,
+        all.map(({ byMinute }) => byMinute),
+      ),
+      UnheldRow,
+    );
+    if (row === undefined || row.spans.length === 0) continue;
+    const sentence = `held ${row.held} of ${row.due} rows of ${targetOf(table).name}`;
+    found.push({ check, spans: row.spans, sentence });
+  }
+  return found;
+}
+
+const UnheldRow = z.object({ spans: spansOfRow, held: z.coerce.number(), due: z.coerce.number() });
+
+function unheldMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: readonly string[]): SQL {
+  return sql`
+    with looked as materialized (select ${seconds} as seconds),
+    due as (
+      select second / ${MINUTE}::int as minute, sum(rows) as rows from ${seals}, looked l
+      where table_name = ${name} and second >= lower(l.seconds) and second < upper(l.seconds) and l.seconds @> second
+      group by 1),
+    held as (
+      select key::int8 as minute, sum(value::int8) as rows
+      from unnest(${sql.param(byMinute)}::text[]) m, json_each_text(m::json) group by 1)
+    select (coalesce(range_agg(int8range(minute * ${MINUTE}, (minute + 1) * ${MINUTE})), '{}')
+        * (select seconds from looked))::text as spans,
+      coalesce(sum(h.rows), 0) as held, coalesce(sum(d.rows), 0) as due
+    from due d left join held h using (minute) where coalesce(h.rows, 0) < d.rows`;
 }
 
 /** Seconds that are counted at once. */

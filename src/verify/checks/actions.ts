@@ -1,11 +1,15 @@
-import { sql } from 'drizzle-orm';
-import { actions as actionsTable } from '../../db/schema/ton/actions.ts';
+import { sql, type SQL } from 'drizzle-orm';
+import {
+  action_accounts,
+  action_transactions,
+  actions as actionsTable,
+} from '../../db/schema/ton/actions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Stretch } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { countRows } from '../../db/read/table-rows.ts';
+import { holdRows } from '../../db/write/seals.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'actions';
@@ -14,6 +18,7 @@ const NAME = 'actions';
 export const actions: Check = {
   name: NAME,
   needs: ['traces'],
+  holds: () => [actionsTable, action_transactions, action_accounts],
   isOptional: true,
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
@@ -30,23 +35,32 @@ export const actions: Check = {
 async function checkActions(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const findings = await findingsOf(session, { check: NAME, dataset: 'actions', query: doubts(stretch) });
-  const held = await countRows(session, actionsTable, stretch);
-  return { findings, rows: held };
+  const hold = (table: object, read: SQL) => holdRows(session, table, { read, stretch });
+  const held = [
+    await hold(actionsTable, actionsOf(stretch)),
+    await hold(action_transactions, membersOf(stretch)),
+    await hold(action_accounts, accountsOf(stretch)),
+  ];
+  return { findings, rows: held[0]?.rows ?? 0, held };
 }
+
+const actionsOf = (stretch: Stretch) => sql`ton.actions a where ${during('a', stretch)}`;
+const membersOf = (stretch: Stretch) => sql`ton.action_transactions m where ${during('m', stretch)}`;
+const accountsOf = (stretch: Stretch) => sql`ton.action_accounts c where ${during('c', stretch)}`;
 
 /** A trace that is larger than its server gives has no tree, so its transactions are not known by it. */
 const doubts = (stretch: Stretch) => sql`
   with a as materialized (
     select utime, trace_id, action_id, start_utime, start_lt, end_utime, end_lt, trace_end_lt, trace_mc_seqno_end,
       account_count, transaction_count
-    from ton.actions a where ${during('a', stretch)}),
+    from ${actionsOf(stretch)}),
   t as materialized (
     select utime, trace_id, start_utime, start_lt, end_lt, mc_seqno_end, is_incomplete
     from ton.traces t where ${during('t', stretch)}),
   members as materialized (
-    select utime, trace_id, action_id, tx_hash from ton.action_transactions m where ${during('m', stretch)}),
+    select utime, trace_id, action_id, tx_hash from ${membersOf(stretch)}),
   accounts as (
-    select utime, trace_id, action_id, count(*) as rows from ton.action_accounts c where ${during('c', stretch)}
+    select utime, trace_id, action_id, count(*) as rows from ${accountsOf(stretch)}
     group by 1, 2, 3),
   transactions as (select utime, trace_id, action_id, count(*) as rows from members group by 1, 2, 3),
   placed as (

@@ -5,7 +5,7 @@ import type { Stretch } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { countRows } from '../../db/read/table-rows.ts';
+import { holdRows } from '../../db/write/seals.ts';
 import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -22,6 +22,7 @@ const NEAR = 60;
 export const blockSeconds: Check = {
   name: NAME,
   needs: [],
+  holds: () => [blocks],
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
       check: NAME,
@@ -33,29 +34,30 @@ export const blockSeconds: Check = {
 async function checkSeconds(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const near = { from: stretch.from - NEAR, to: stretch.to + NEAR };
+  const read = sql`(select * from ton.blocks b where ${during('b', near)}) b`;
   const findings = await findingsOf(session, {
     check: NAME,
     dataset: 'blocks',
     // Nobody knows which of the two is wrong.
     query: sql`
       select n.kind, 'doubt' as outcome, n.id, s.span
-      from ton.blocks b join ton.transactions t
+      from ${read} join ton.transactions t
         on t.block_workchain = b.workchain and t.block_shard = b.shard and t.block_seqno = b.seqno
       cross join lateral (values (${secondOf('b')}), (${secondOf('t')})) s (span)
       cross join lateral (values
         ('other_second_than_transactions', ${blockKeyOf('b')}), (${OF_TRANSACTIONS}::text, t.hash)) n (kind, id)
-      where ${during('b', near)} and ${during('t', near)} and (${during('b', stretch)} or ${during('t', stretch)})
+      where ${during('t', near)} and (${during('b', stretch)} or ${during('t', stretch)})
         and t.utime <> b.utime
       union all
       select 'earlier_than_parent', 'doubt', ${blockKeyOf('p')}, s.span
-      from ton.block_parents p join ton.blocks b
+      from ton.block_parents p join ${read}
         on b.workchain = p.parent_workchain and b.shard = p.parent_shard and b.seqno = p.parent_seqno
       cross join lateral (values (${secondOf('p')}), (${secondOf('b')})) s (span)
-      where ${during('p', near)} and ${during('b', near)} and (${during('p', stretch)} or ${during('b', stretch)})
+      where ${during('p', near)} and (${during('p', stretch)} or ${during('b', stretch)})
         and b.utime > p.utime`,
   });
-  const held = await countRows(session, blocks, stretch);
-  return { findings: findings.map(withTable), rows: held };
+  const held = await holdRows(session, blocks, { read, stretch });
+  return { findings: findings.map(withTable), rows: held.rows, held: [held] };
 }
 
 function withTable(finding: Finding): Finding {

@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { block_parents } from '../../db/schema/ton/blocks.ts';
+import { block_parents, blocks as blocksTable } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, formatTime, spanOfSecond, without, type Range, HOUR } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
@@ -14,7 +14,7 @@ import {
 } from '../closure/surroundings.ts';
 import { findingsOf, spansOf, type Finding } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { countRows } from '../../db/read/table-rows.ts';
+import { holdRows } from '../../db/write/seals.ts';
 import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 import { blocksBeyond, linksOf } from '../closure/links.ts';
@@ -33,6 +33,7 @@ const ATTEMPTS = 3;
 export const blocks: Check = {
   name: CHECK,
   needs: [],
+  holds: () => [blocksTable, block_parents],
   steps: (context, { covered, coverage }) =>
     covered.map((stretch) => {
       const around = coverage.find(({ from, to }) => from <= stretch.from && to >= stretch.to) ?? stretch;
@@ -92,12 +93,17 @@ async function lookAt(
 ): Promise<SeenBlocks> {
   const { stretch } = place;
   await joinByHash(session);
-  const links = await countRows(session, block_parents, stretch);
+  const [block, link] = [blocksOf(stretch), linksWithin(stretch)];
+  const held = [
+    await holdRows(session, blocksTable, { read: block, stretch }),
+    await holdRows(session, block_parents, { read: link, stretch }),
+  ];
   return {
     missing: around === undefined ? [] : await missingParents(session, place, around),
     unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
     findings: [...(await findMiscounted(session, stretch)), ...(await unfitLinks(session, stretch))],
-    rows: links,
+    rows: held.reduce((sum, { rows }) => sum + rows, 0),
+    held,
   };
 }
 
@@ -183,6 +189,13 @@ function open(span: Range): Finding {
   };
 }
 
+/** The blocks of a stretch. */
+const blocksOf = (stretch: Range) => sql`(select * from ton.blocks b where ${during('b', stretch)}) b`;
+
+/** The links of the blocks of a stretch to their parents. */
+const linksWithin = (stretch: Range) =>
+  sql`(select * from ton.block_parents p where ${during('p', stretch)}) p`;
+
 /**
  * A block whose links are gone ends every chain that comes to it, so that nothing below it would be missed. One that has
  * more than its parents leads to a block of another chain, or to the same twice.
@@ -195,11 +208,11 @@ function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
       select case when s.surplus > 0 then 'surplus_link' else 'missing_link' end as kind,
         case when s.surplus > 0 then 'surplus' else 'hole' end as outcome, ${blockKeyOf('b')} as id,
         ${secondOf('b')} as span
-      from ton.blocks b
-      left join (select utime, workchain, shard, seqno, count(*) as links from ton.block_parents p
-        where ${during('p', stretch)} group by 1, 2, 3, 4) p using (utime, workchain, shard, seqno)
+      from ${blocksOf(stretch)}
+      left join (select utime, workchain, shard, seqno, count(*) as links from ${linksWithin(stretch)}
+        group by 1, 2, 3, 4) p using (utime, workchain, shard, seqno)
       cross join lateral (select coalesce(p.links, 0) - case when b.after_merge then 2 else 1 end as surplus) s
-      where ${during('b', stretch)} and s.surplus <> 0`,
+      where s.surplus <> 0`,
   });
 }
 
@@ -251,15 +264,15 @@ function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
     query: sql`
       select 'unfit_link' as kind, 'doubt' as outcome, ${blockKeyOf('p')} as id,
         ${secondOf('p')} as span
-      from ton.block_parents p
-      where ${during('p', stretch)} and (p.parent_workchain <> p.workchain or p.parent_seqno >= p.seqno
+      from ${linksWithin(stretch)}
+      where (p.parent_workchain <> p.workchain or p.parent_seqno >= p.seqno
         or case when p.parent_shard = p.shard then p.parent_seqno <> p.seqno - 1
           when length(${parent}) = length(${child}) - 1 then not starts_with(${child}, ${parent}) or p.parent_seqno <> p.seqno - 1
           else length(${parent}) <> length(${child}) + 1 or not starts_with(${parent}, ${child}) end)
       union all
       select 'stray_link', 'surplus', ${blockKeyOf('p')}, ${secondOf('p')}
-      from ton.block_parents p
-      where ${during('p', stretch)} and not exists (
+      from ${linksWithin(stretch)}
+      where not exists (
         select 1 from ton.blocks b where b.utime = p.utime and b.workchain = p.workchain and b.shard = p.shard
           and b.seqno = p.seqno and ${during('b', stretch)})`,
   });

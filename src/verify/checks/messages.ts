@@ -1,11 +1,13 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
+import { transactions } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, HOUR, partsOf, type Range, type Stretch, stretchesOf, without } from '../../range.ts';
 import type { Check, CheckStep, Result } from '../check.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { countByMinute, countRows } from '../../db/read/table-rows.ts';
+import { countByMinute } from '../../db/read/table-rows.ts';
+import { holdRows } from '../../db/write/seals.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { floorOfTable } from '../../db/coverage/floors.ts';
@@ -20,6 +22,9 @@ const addressed = (column: string) => sql`hashtextextended(coalesce(${sql.identi
 
 const nearOf = ({ from, to }: Range): Range => ({ from: from - NEAR, to });
 
+const messagesOf = (stretch: Stretch) => sql`ton.messages m where ${during('m', nearOf(stretch))}`;
+const ownOf = (stretch: Stretch) => sql`ton.transactions t where ${during('t', stretch)}`;
+
 /**
  * Queries by name: `near`, the messages of a stretch and of shortly before (`was_sent` where they say that a transaction
  * sent them, by its hash or by its account); `own`, its transactions; `sent`, what each of these sent in its own second,
@@ -31,11 +36,11 @@ export function messageLists(stretch: Stretch): SQL {
       select utime, hash, out_msg_tx_hash, value, ihr_fee, fwd_fee,
         ${addressed('source')} as sender, ${addressed('destination')} as receiver,
         out_msg_tx_hash is not null or (source is not null and source <> ${SYSTEM} and created_lt is not null) as was_sent
-      from ton.messages m where ${during('m', nearOf(stretch))}),
+      from ${messagesOf(stretch)}),
     own as materialized (
       select utime, hash, ${addressed('account')} as account, in_msg_hash, in_msg_utime, out_msg_count, orig_status, end_status, description_type,
         before_balance, after_balance, total_fees, action_success, action_msgs_created, bounce_type
-      from ton.transactions t where ${during('t', stretch)}),
+      from ${ownOf(stretch)}),
     sent as (
       select out_msg_tx_hash as hash, utime, count(*) as messages, min(sender) as first_sender, max(sender) as last_sender,
         sum(coalesce(value, 0) + coalesce(fwd_fee, 0) + coalesce(ihr_fee, 0)) as value
@@ -175,6 +180,7 @@ const strayDoubts = sql`
 export const messages: Check = {
   name: 'messages',
   needs: [],
+  holds: () => [messagesTable, transactions],
   async steps({ database }, { stretches }) {
     const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, stretch)));
     return pieces.flat().map((stretch): CheckStep => ({
@@ -225,8 +231,9 @@ async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promis
         ${strays(stretch)}
       ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });
-  const held = await countRows(session, messagesTable, stretch);
-  return { findings: findings.map(withTable), rows: held };
+  const held = await holdRows(session, messagesTable, { read: messagesOf(stretch), stretch });
+  const own = await holdRows(session, transactions, { read: ownOf(stretch), stretch });
+  return { findings: findings.map(withTable), rows: held.rows, held: [held, own] };
 }
 
 /** Strays are messages. Of a transaction with more messages than it sent, its messages are doubtful: one of them may be under another's hash. */

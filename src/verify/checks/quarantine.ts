@@ -10,6 +10,7 @@ import { countOf, findingsOf } from '../finding.ts';
 export const quarantine: Check = {
   name: 'quarantine',
   needs: [],
+  holds: () => [],
   steps: (_, input) =>
     input.stretches.map((stretch) => ({
       check: 'quarantine',

@@ -18,6 +18,7 @@ import { countRows } from '../../db/read/table-rows.ts';
 export const sealCheck: Check = {
   name: SEAL,
   needs: [],
+  holds: () => [],
   steps({ database, jobs }, { dataset, stream, stretches }) {
     const tables = ownTablesOf(dataset, jobs).filter(([, table]) => factsOf(table).partitioned);
     return tables.flatMap(([, table]) =>

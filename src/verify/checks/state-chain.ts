@@ -7,7 +7,7 @@ import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
-import { countRows } from '../../db/read/table-rows.ts';
+import { holdRows } from '../../db/write/seals.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { during, partOf, secondAt, secondOf } from '../../db/connection/seconds.ts';
 
@@ -16,6 +16,7 @@ const MISSING = 'missing_predecessor';
 export const stateChain: Check = {
   name: 'state-chain',
   needs: [],
+  holds: () => [transactions],
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
       check: 'state-chain',
@@ -54,6 +55,7 @@ const strangers = (stretch: Stretch) => sql`
  */
 async function checkStateChain(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
+  const read = sql`ton.transactions t where ${during('t', stretch)}`;
   const findings = await findingsOf(session, {
     check: 'state-chain',
     dataset: 'transactions',
@@ -63,7 +65,7 @@ async function checkStateChain(session: Session, stretch: Stretch): Promise<Resu
           before_account_status, lag(lt) over w as last_lt, lag(hash) over w as last_hash, lag(utime) over w as last_utime,
           lag(after_hash) over w as last_after, lag(after_balance) over w as last_balance,
           lag(after_account_status) over w as last_status
-        from ton.transactions t where ${during('t', stretch)} window w as (
+        from ${read} window w as (
           partition by ${partOf('t', stretch)}, account collate "C" order by lt)),
       broken as (
         select *, case
@@ -84,6 +86,6 @@ async function checkStateChain(session: Session, stretch: Stretch): Promise<Resu
       select 'other_account', 'doubt', hash, span
       from strangers s cross join lateral (values (${secondOf('s')}), (${secondAt(sql`last_utime`)})) d (span)`,
   });
-  const held = await countRows(session, transactions, stretch);
-  return { findings, rows: held };
+  const held = await holdRows(session, transactions, { read, stretch });
+  return { findings, rows: held.rows, held: [held] };
 }

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { trace_edges } from '../../db/schema/ton/traces.ts';
+import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { floorOfTable } from '../../db/coverage/floors.ts';
@@ -8,7 +8,7 @@ import type { Check, Result, CheckStep } from '../check.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { NEAR } from '../near.ts';
-import { countRows } from '../../db/read/table-rows.ts';
+import { holdRows } from '../../db/write/seals.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -19,6 +19,7 @@ const AFTERMATH = HOUR;
 export const traces: Check = {
   name: NAME,
   needs: ['transactions'],
+  holds: () => [trace_edges, tracesTable],
   async steps({ database }, { stretches }) {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
     return stretches.map((stretch): CheckStep => {
@@ -52,9 +53,13 @@ async function checkTraces(session: Session, stretch: Stretch, transactionsUntil
     })),
     ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
   ];
-  const edges = await countRows(session, trace_edges, stretch);
-  return { findings, rows: edges };
+  const edges = await holdRows(session, trace_edges, { read: edgesOf(stretch), stretch });
+  const whole = await holdRows(session, tracesTable, { read: tracesOf(stretch), stretch });
+  return { findings, rows: edges.rows, held: [edges, whole] };
 }
+
+const tracesOf = (stretch: Stretch) => sql`(select * from ton.traces t where ${during('t', stretch)}) t`;
+const edgesOf = (stretch: Stretch) => sql`ton.trace_edges e where ${during('e', stretch)}`;
 
 /**
  * Traces larger than the source gives come without their tree, and say so. Where a tree has too many nodes, those of an
@@ -63,16 +68,16 @@ async function checkTraces(session: Session, stretch: Stretch, transactionsUntil
 const incomplete = (stretch: Stretch) => sql`
   select case when e.nodes > t.transactions then 'surplus_nodes' else 'missing_nodes' end as kind,
     case when e.nodes > t.transactions then 'surplus' else 'hole' end as outcome, t.trace_id as id, ${secondOf('t')} as span
-  from ton.traces t
-  left join (select utime, trace_id, count(*) as nodes from ton.trace_edges e where ${during('e', stretch)} group by 1, 2) e
+  from ${tracesOf(stretch)}
+  left join (select utime, trace_id, count(*) as nodes from ${edgesOf(stretch)} group by 1, 2) e
     using (utime, trace_id)
-  where ${during('t', stretch)} and t.is_incomplete is not true and t.transactions is not null
+  where t.is_incomplete is not true and t.transactions is not null
     and coalesce(e.nodes, 0) <> t.transactions`;
 
 /** Parts of no stored trace, and transactions that are a part of two, one of which may end beyond the stretch. */
 const stray = (stretch: Stretch, near: Range) => sql`
   select 'stray_edge' as kind, 'surplus' as outcome, e.tx_hash as id, ${secondOf('e')} as span
-  from ton.trace_edges e where ${during('e', stretch)} and not exists (
+  from ${edgesOf(stretch)} and not exists (
     select 1 from ton.traces t where ${during('t', stretch)} and t.utime = e.utime and t.trace_id = e.trace_id)
   union all
   select 'doubled_edge', 'surplus', e.tx_hash, ${secondOf('e')}
@@ -116,7 +121,7 @@ const isHalved = sql`exists (
  */
 const bodiless = (stretch: Stretch) => sql`
   with unseen as materialized (
-    select e.* from ton.trace_edges e where ${during('e', stretch)} and not exists (
+    select e.* from ${edgesOf(stretch)} and not exists (
       select 1 from ton.transactions t where t.hash = e.tx_hash
         and ${during('t', { from: stretch.from - NEAR, to: stretch.to })})),
   gone as (

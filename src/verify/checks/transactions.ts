@@ -4,7 +4,7 @@ import type { Session } from '../../db/connection/database.ts';
 import type { Range, Stretch } from '../../range.ts';
 import type { Check, Result, CheckStep } from '../check.ts';
 import { findingsOf, spansOf, type Finding } from '../finding.ts';
-import { countRows } from '../../db/read/table-rows.ts';
+import { holdRows } from '../../db/write/seals.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
@@ -23,6 +23,7 @@ const LACKING = new Set([
 export const transactions: Check = {
   name: NAME,
   needs: ['blocks'],
+  holds: () => [transactionsTable],
   steps: (_, { stretches }) => stretches.map(countTransactions),
 };
 
@@ -45,16 +46,17 @@ export function countTransactions(proved: Stretch): CheckStep {
  * known to be all there. Older servers leave the shard of a transaction's block out; their seconds get no verdict.
  */
 async function checkTransactions(session: Session, proved: Stretch): Promise<Result> {
+  const read = sql`ton.transactions t where ${during('t', proved)}`;
   const findings = await findingsOf(session, {
     check: NAME,
     dataset: 'transactions',
     query: sql`
       with held as (
         select utime, block_workchain as workchain, block_shard as shard, block_seqno as seqno, count(*) as transactions
-        from ton.transactions t where ${during('t', proved)} and block_shard is not null group by 1, 2, 3, 4),
+        from ${read} and block_shard is not null group by 1, 2, 3, 4),
       listed as (select utime, workchain, shard, seqno, tx_count from ton.blocks b where ${during('b', proved)}),
       shardless as (
-        select distinct utime from ton.transactions t where ${during('t', proved)} and block_shard is null),
+        select distinct utime from ${read} and block_shard is null),
       x as (
         select utime, workchain, shard, seqno, tx_count, coalesce(transactions, 0) as transactions
         from listed full join held using (utime, workchain, shard, seqno)
@@ -69,6 +71,6 @@ async function checkTransactions(session: Session, proved: Stretch): Promise<Res
       union all
       select 'no_shard', 'open', utime::text, ${secondOf('s')} from shardless s`,
   });
-  const held = await countRows(session, transactionsTable, proved);
-  return { findings, rows: held };
+  const held = await holdRows(session, transactionsTable, { read, stretch: proved });
+  return { findings, rows: held.rows, held: [held] };
 }

@@ -64,7 +64,16 @@ export async function compareSpans(
       unsaid.set(table, union(unsaid.get(table) ?? [], more));
     }
     const { findings, requests } = result;
-    const facts = { check: DEEP, dataset: dataset.name, scope: stream.scope, findings, rows, requests, ms };
+    const facts = {
+      check: DEEP,
+      dataset: dataset.name,
+      scope: stream.scope,
+      findings,
+      rows,
+      held: [],
+      requests,
+      ms,
+    };
     for (const part of union(result.completed)) checks.push({ ...facts, span: part });
   }
   await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks);

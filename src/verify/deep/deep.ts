@@ -6,7 +6,7 @@ import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range
 import { worthKeeping } from '../derivable.ts';
 import { rememberedFindings } from '../remember.ts';
 import type { CompareContext } from './compare-span.ts';
-import { certifiedOf, type Verified } from '../verify.ts';
+import { certifiedOf, heldBy, toChecked, type Verified } from '../verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from '../checks/second-reading.ts';
@@ -154,8 +154,15 @@ async function withComparison(
   // What another dataset's pages have shown to be wrong is wrong here too.
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
-  if (confirmed.length > 0)
-    await setVerified(database, certifiedOf(dataset, stream, jobs), { good, bad: [], lastWrite });
+  const verdict = { good, bad: [], lastWrite, held: heldBy(report.checks) };
+  const unheld =
+    confirmed.length === 0 ? [] : await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
+  const short = unheld.map((lack) => toChecked(stream, lack));
   const verified = common(good, await readVerified(database, stream));
-  return { ...report, checks: [...report.checks, ...checks], findings, verified };
+  return {
+    ...report,
+    checks: [...report.checks, ...checks, ...short],
+    findings: [...findings, ...short.flatMap((check) => check.findings)],
+    verified,
+  };
 }
