@@ -86,7 +86,7 @@ export async function commitPage(
   // Pages bring rows along that are older than what is kept: those of a trace that lasted long.
   const byTable = inOrder(commit.rows).map((rows) => {
     const floor = tables.get(rows.target.name);
-    return floor === undefined ? rows : rows.split(formatTime(floor))[1];
+    return floor === undefined ? rows : rows.split(formatTime(floor))[0];
   });
   await ensurePartitions(partitions, byTable);
   try {
@@ -114,7 +114,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   return writeTransaction(database, async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
-    const { direct, others } = divide(byTable, commit.newAfter);
+    const { direct, others } = divide(byTable, commit.newAfter, commit.lease);
     // What locks the lease is sent when all data is there: should this process freeze while it sends, it is not held.
     const [written, staged] = await answersOf([
       writeDirect(session, byTable, { direct, lease: commit.lease }),

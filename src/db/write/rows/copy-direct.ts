@@ -20,20 +20,31 @@ export class NotNewError extends DatabaseError {
   override readonly code = 'not_new';
 }
 
-/** True of a table whose rows no other page brings, and that take the place of no other rows. */
+/** True of a table whose rows take the place of no other rows. */
 function isDirect({ facts }: Target): boolean {
-  return facts.partitioned && facts.supersedes === undefined && facts.shared === undefined;
+  return facts.partitioned && facts.supersedes === undefined;
+}
+
+/**
+ * A message is hardly ever longer on its way. Those that were sent so late in a lease may have been stored by a reader of
+ * the next one, with what they led to.
+ */
+const LONGEST_WAY_SECONDS = 30;
+
+/** Where the seconds of a lease end whose rows no reader of another one brings. */
+function endOfNew({ facts }: Target, { to }: Range): number {
+  return facts.shared === undefined ? to : to - LONGEST_WAY_SECONDS;
 }
 
 /** True if the tables hold no row of a range behind its first second, where the range before may have ended. */
 export async function isEmpty(session: Session, tables: readonly object[], span: Range): Promise<boolean> {
   const targets = tables.map(targetOf).filter(isDirect);
   if (targets.length === 0) return false;
-  const [from, to] = [formatTime(span.from), formatTime(span.to)];
-  const stored = targets.map(
-    ({ into }) =>
-      sql`select where exists (select from ${into} t where t.utime > ${from} and t.utime < ${to})`,
-  );
+  const from = formatTime(span.from);
+  const stored = targets.map((target) => {
+    const to = formatTime(endOfNew(target, span));
+    return sql`select where exists (select from ${target.into} t where t.utime > ${from} and t.utime < ${to})`;
+  });
   return (await session.run(sql.join(stored, sql` union all `))) === 0;
 }
 
@@ -41,16 +52,21 @@ export async function isEmpty(session: Session, tables: readonly object[], span:
 export function divide(
   byTable: readonly Lines[],
   newAfter: number | undefined,
+  { span }: Pick<Lease, 'span'>,
 ): { readonly direct: readonly Lines[]; readonly others: readonly Lines[] } {
   if (newAfter === undefined) return { direct: [], others: byTable };
-  const time = formatTime(newAfter + 1);
-  const parts = byTable.map((lines): readonly [Lines | undefined, Lines | undefined] =>
-    isDirect(lines.target) ? lines.split(time) : [lines, undefined],
-  );
-  return {
-    direct: parts.flatMap(([, after]) => (after !== undefined && after.count > 0 ? [after] : [])),
-    others: parts.flatMap(([before]) => before ?? []),
-  };
+  const from = formatTime(newAfter + 1);
+  const direct: Lines[] = [];
+  const others: Lines[] = [];
+  for (const lines of byTable) {
+    const { target } = lines;
+    const [within, without] = isDirect(target)
+      ? lines.split(from, formatTime(endOfNew(target, span)))
+      : [undefined, lines];
+    if (within !== undefined && within.count > 0) direct.push(within);
+    others.push(without);
+  }
+  return { direct, others };
 }
 
 /**

@@ -9,8 +9,8 @@ export interface Lines {
   readonly count: number;
   /** Their block times, ISO 8601; empty for a table that has none. */
   readonly times: ReadonlySet<string>;
-  /** Those before a time, and those from then on. */
-  readonly split: (time: string) => readonly [before: Lines, after: Lines];
+  /** Those from a time on, up to another one, and the others. A table without block times has no others. */
+  readonly split: (from: string, to?: string) => readonly [within: Lines, others: Lines];
   readonly pieces: () => Iterable<string | Buffer>;
   /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
   readonly contradictions: () => Range[];
@@ -39,29 +39,53 @@ export function linesOfBytes(target: Target, written: RowBytes, copies: readonly
     target,
     count,
     times: new Set(times.map(({ time }) => time)),
-    split: (time) => {
-      const [before, after] = splitBytes(time, written);
-      return [linesOfBytes(target, before, copies), linesOfBytes(target, after, copies)];
+    split: (from, to) => {
+      const [within, others] = splitBytes(written, from, to);
+      return [linesOfBytes(target, within, copies), linesOfBytes(target, others, copies)];
     },
     pieces: () => piecesOf(bytes),
     contradictions: () => contradictions(target.facts, copies),
   };
 }
 
-function splitBytes(time: string, written: RowBytes): readonly [RowBytes, RowBytes] {
-  const { bytes, count, times } = written;
-  if (times.length === 0) return [{ bytes: bytes.subarray(0, 0), count: 0, times }, written];
-  const index = times.findIndex((mark) => mark.time >= time);
-  const { line, at } = times[index] ?? { line: count, at: bytes.length };
-  const later = index < 0 ? [] : times.slice(index);
-  return [
-    { bytes: bytes.subarray(0, at), count: line, times: index < 0 ? times : times.slice(0, index) },
-    {
-      bytes: bytes.subarray(at),
-      count: count - line,
-      times: later.map((mark) => ({ time: mark.time, line: mark.line - line, at: mark.at - at })),
-    },
-  ];
+const NO_ROWS: RowBytes = { bytes: new Uint8Array(0), count: 0, times: [] };
+
+function splitBytes(written: RowBytes, from: string, to?: string): readonly [RowBytes, RowBytes] {
+  const { times } = written;
+  if (times.length === 0) return [written, NO_ROWS];
+  const placeOf = (time: string) => {
+    const place = times.findIndex((mark) => mark.time >= time);
+    return place < 0 ? times.length : place;
+  };
+  const start = placeOf(from);
+  const until = to === undefined ? times.length : Math.max(start, placeOf(to));
+  const parts = [part(written, 0, start), part(written, until, times.length)] as const;
+  return [part(written, start, until), together(...parts)];
+}
+
+/** The lines of some block times, by the places of their marks. */
+function part({ bytes, count, times }: RowBytes, start: number, until: number): RowBytes {
+  if (start >= until) return NO_ROWS;
+  const end = { line: count, at: bytes.length };
+  const [first, next] = [times[start] ?? end, times[until] ?? end];
+  return {
+    bytes: bytes.subarray(first.at, next.at),
+    count: next.line - first.line,
+    times: times.slice(start, until).map((mark) => moved(mark, -first.line, -first.at)),
+  };
+}
+
+function moved({ time, line, at }: TimeMark, lines: number, bytes: number): TimeMark {
+  return { time, line: line + lines, at: at + bytes };
+}
+
+function together(one: RowBytes, other: RowBytes): RowBytes {
+  if (one.count === 0 || other.count === 0) return one.count === 0 ? other : one;
+  return {
+    bytes: Buffer.concat([one.bytes, other.bytes]),
+    count: one.count + other.count,
+    times: [...one.times, ...other.times.map((mark) => moved(mark, one.count, one.bytes.length))],
+  };
 }
 
 /** Large enough to be sent at once, small enough that the driver's copy of it is. */

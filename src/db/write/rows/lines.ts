@@ -30,9 +30,12 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
     target,
     count: rows.length,
     times: new Set(rows.flatMap((row) => timeOf(row) ?? [])),
-    split: (time) => {
-      const isLater = (row: DistinctRow) => (timeOf(row) ?? time) >= time;
-      const parts = [rows.filter((row) => !isLater(row)), rows.filter(isLater)] as const;
+    split: (from, to) => {
+      const isWithin = (row: DistinctRow) => {
+        const time = timeOf(row);
+        return time === undefined || (time >= from && (to === undefined || time < to));
+      };
+      const parts = [rows.filter(isWithin), rows.filter((row) => !isWithin(row))] as const;
       return [linesOf(target, parts[0], copies), linesOf(target, parts[1], copies)];
     },
     pieces: () => toCopyText(target.staging.columns, rows),
