@@ -13,6 +13,7 @@ import {
 import { linkSignals } from './link-signals.ts';
 import type { KeyGuard } from './response/key-guard.ts';
 import { HOUR } from '../range.ts';
+import { giveMemory, takeMemory } from '../spare-memory.ts';
 
 /** A request, ready to go out: nothing is left to be computed between the slot and the send. */
 export interface Outgoing {
@@ -210,7 +211,7 @@ interface Gathering {
 
 /** Puts the parts together as they come. Throws a RangeError if there is no end. */
 async function gather(parts: AsyncIterable<unknown>, { most, length }: Gathering): Promise<Buffer> {
-  let memory: Buffer = Buffer.allocUnsafeSlow(length <= most ? length : FIRST_ROOM);
+  let memory = memoryOf(length <= most ? length : FIRST_ROOM);
   let bytes = 0;
   for await (const part of parts) {
     if (!(part instanceof Uint8Array)) continue;
@@ -224,9 +225,14 @@ async function gather(parts: AsyncIterable<unknown>, { most, length }: Gathering
 }
 
 function grown(memory: Buffer, used: number, needed: number): Buffer {
-  const larger = Buffer.allocUnsafeSlow(Math.max(2 * memory.length, needed));
+  const larger = memoryOf(Math.max(2 * memory.length, needed));
   memory.copy(larger, 0, 0, used);
+  giveMemory(memory.buffer);
   return larger;
+}
+
+function memoryOf(bytes: number): Buffer {
+  return Buffer.from(takeMemory(bytes));
 }
 
 /** What is decoded at once. */
@@ -237,7 +243,9 @@ async function decode(raw: Buffer, encoding: string | undefined, most: number): 
   const decoder = decoderOf(encoding?.toLowerCase() ?? '');
   if (decoder === undefined) return raw;
   decoder.end(raw);
-  return gather(decoder, { most, length: NaN });
+  const decoded = await gather(decoder, { most, length: NaN });
+  giveMemory(raw.buffer);
+  return decoded;
 }
 
 /** None where nothing is encoded. */

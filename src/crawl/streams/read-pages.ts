@@ -257,6 +257,7 @@ async function commitAndAdvance(
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
   const commit = { ...toCommit(assignment, held, pages), newAfter };
   const wereNew = isWritten && (await write(context, assignment.network, commit));
+  if (isWritten) for (const { release } of commit.rows) release();
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const records = page.value.reading.positions.length;

@@ -25,6 +25,8 @@ export interface ReadList {
   readonly records: readonly unknown[];
   /** The body as text with an empty list. */
   readonly rest: string;
+  /** Called if the records are read no more, nor the body: its memory may be used for another one. */
+  readonly release: () => void;
 }
 
 interface ListBody {
@@ -69,7 +71,13 @@ export async function readList({
     at = skipSpace(bytes, at + 1);
   }
   const rest = bytes.toString('utf8', 0, start + 1) + bytes.toString('utf8', at);
-  return { records, rest };
+  return {
+    records,
+    rest,
+    release: () => {
+      reader.page.release();
+    },
+  };
 }
 
 /** Where the list of this name opens in an object. */

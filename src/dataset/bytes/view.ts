@@ -1,4 +1,5 @@
 import type { ZodType } from 'zod';
+import { giveMemory, takeMemory } from '../../spare-memory.ts';
 import { LETTER_F, LETTER_T, MINUS, QUOTE, ZERO } from './json-bytes.ts';
 
 /** How the value of a member is read: `json` stands for all that is parsed as it comes. */
@@ -39,13 +40,21 @@ export class Page {
     this.parse = parse;
     this.words = wordsOf(bytes);
     // A value takes some ten bytes for each of its two numbers.
-    this.slots = new Int32Array(Math.max(2 ** 10, bytes.length >> 3));
+    this.slots = takeSlots(Math.max(2 ** 10, bytes.length >> 3));
   }
 
   growSlots(length: number): void {
     const before = this.slots;
-    this.slots = new Int32Array(length);
+    this.slots = takeSlots(length);
     this.slots.set(before);
+    giveMemory(before.buffer);
+  }
+
+  /** No view is read any more: its body and its slots may be used for another page. */
+  release(): void {
+    giveMemory(this.slots.buffer);
+    giveMemory(this.bytes.buffer);
+    this.slots = NO_SLOTS;
   }
 
   textAt(start: number, end: number, encoding: ViewedMember['encoding']): string {
@@ -57,6 +66,12 @@ export class Page {
     const list = this.parse(`[${this.textAt(start, end, 'utf8')}]`);
     return Array.isArray(list) ? list[0] : undefined;
   }
+}
+
+const NO_SLOTS = new Int32Array(0);
+
+function takeSlots(length: number): Int32Array {
+  return new Int32Array(takeMemory(length * Int32Array.BYTES_PER_ELEMENT), 0, length).fill(0);
 }
 
 export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {

@@ -85,6 +85,7 @@ export async function askPage(
       if (toWrite === undefined) return { records, reading, step };
       await turn();
       const content = contentOf(job.tables, inside([reading], toWrite));
+      body.release();
       return { records: [], reading: { ...reading, accepted: [], rejected: [] }, step, content };
     },
   });

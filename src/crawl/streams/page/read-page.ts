@@ -23,6 +23,8 @@ export interface ReadBody {
   readonly records: readonly unknown[];
   readonly reading: RecordsReading;
   readonly echo: Echo;
+  /** Called if nothing of the records is read any more. */
+  readonly release: () => void;
 }
 
 /** Waits until it may take some milliseconds of this thread: others have their turns between. */
@@ -42,7 +44,8 @@ export async function readBody(job: Job, bytes: Buffer, turn: Turn): Promise<Rea
     throw new TypeError(`the reader of records does not find "${list}" in a body that has it`);
   await turn();
   const records = found?.records ?? [];
-  return { records, reading: readRecords(job, records), echo: echoOf(json) };
+  const release = () => found?.release();
+  return { records, reading: readRecords(job, records), echo: echoOf(json), release };
 }
 
 /** Parses parts of a body. Views need no memory for their values; once much is parsed, all values of the body count. */

@@ -1,5 +1,6 @@
 import { formatTime } from '../../../range.ts';
 import { wordsOf, type Page } from '../../../dataset/bytes/view.ts';
+import { takeMemory } from '../../../spare-memory.ts';
 import { escapeCopy, toArray, toJson } from './copy-text.ts';
 
 /** Room for a row of the widest table whose values are all short. */
@@ -53,9 +54,9 @@ export class CopyBuffer {
     this.at += this.buffer.write(text, this.at);
   }
 
-  /** A copy of what was written, in memory of its own. */
+  /** A copy of what was written, in memory of its own: `giveMemory` may have it. */
   take(): Uint8Array {
-    const copy = new Uint8Array(this.at);
+    const copy = new Uint8Array(takeMemory(this.at), 0, this.at);
     copy.set(this.buffer.subarray(0, this.at));
     return copy;
   }

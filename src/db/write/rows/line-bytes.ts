@@ -1,4 +1,5 @@
 import type { Range } from '../../../range.ts';
+import { giveMemory } from '../../../spare-memory.ts';
 import { contradictions } from './conflict.ts';
 import type { DistinctRow } from './conflict.ts';
 import type { Target } from './target.ts';
@@ -12,6 +13,8 @@ export interface Lines {
   /** Those from a time on, up to another one, and the others. A table without block times has no others. */
   readonly split: (from: string, to?: string) => readonly [within: Lines, others: Lines];
   readonly pieces: () => Iterable<string | Buffer>;
+  /** Called if they are stored: their memory may be used for others. */
+  readonly release: () => void;
   /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
   readonly contradictions: () => Range[];
 }
@@ -44,6 +47,9 @@ export function linesOfBytes(target: Target, written: RowBytes, copies: readonly
       return [linesOfBytes(target, within, copies), linesOfBytes(target, others, copies)];
     },
     pieces: () => piecesOf(bytes),
+    release: () => {
+      giveMemory(bytes.buffer);
+    },
     contradictions: () => contradictions(target.facts, copies),
   };
 }

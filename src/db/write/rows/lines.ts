@@ -39,6 +39,7 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
       return [linesOf(target, parts[0], copies), linesOf(target, parts[1], copies)];
     },
     pieces: () => toCopyText(target.staging.columns, rows),
+    release: () => undefined,
     contradictions: () => contradictions(target.facts, copies),
   };
 }
