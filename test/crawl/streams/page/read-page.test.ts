@@ -32,8 +32,23 @@ it('leaves out what lies behind the span', async () => {
   expect(content.ids).toHaveLength(2);
 });
 
-it('splits the lines where a second begins', async () => {
-  const { lines } = await read([1, 1, 2].map((second, index) => recordAt(second, { lt: String(index + 1) })));
-  const parts = lines?.split(new Date((NOW + 2) * 1000).toISOString()) ?? [];
-  expect(parts.map(({ count }) => count)).toEqual([2, 1]);
+it('splits the lines where seconds begin, in any part of them', async () => {
+  const records = [1, 1, 2, 3, 3, 3].map((second, index) => recordAt(second, { lt: String(index + 1) }));
+  const { lines } = await read(records);
+  const at = (second: number) => new Date((NOW + second) * 1000).toISOString();
+  const textOf = (pieces: Iterable<string | Buffer> = []) => [...pieces].map(String).join('');
+  for (const [from, to, counts] of [
+    [at(2), undefined, [4, 2]],
+    [at(2), at(3), [1, 5]],
+    [at(1), at(9), [6, 0]],
+    [at(4), at(9), [0, 6]],
+    [at(3), at(2), [0, 6]],
+  ] as const) {
+    const parts = lines?.split(from, to) ?? [];
+    expect(parts.map(({ count }) => count)).toEqual(counts);
+    const together = parts.map(({ pieces }) => textOf(pieces())).join('');
+    expect(together.split('\n').sort()).toEqual(textOf(lines?.pieces()).split('\n').sort());
+    const again = parts[1]?.split(at(1), at(2)).map(({ count }) => count);
+    expect(again?.reduce((sum, count) => sum + count, 0)).toBe(counts[1]);
+  }
 });
