@@ -2,8 +2,8 @@ import { account, accountStatus, optionalHash } from '../src/records/members/for
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull } from '../src/dataset/record.ts';
-import { account_state_changes, account_states } from '../src/db/schema/ton/account-states.ts';
+import { orNull } from '../src/dataset/declaration/record.ts';
+import { account_state_changes, account_states } from '../src/tables/ton/account-states.ts';
 import {
   digits,
   extraCurrencies,

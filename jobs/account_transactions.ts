@@ -1,5 +1,5 @@
 import { defineCollection, backward } from '../src/dataset/collection.ts';
-import { account_messages, account_transactions } from '../src/db/schema/ton/account-transactions.ts';
+import { account_messages, account_transactions } from '../src/tables/ton/account-transactions.ts';
 import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
 
 export default defineCollection({

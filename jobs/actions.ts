@@ -1,7 +1,7 @@
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { action_accounts, action_transactions, actions } from '../src/db/schema/ton/actions.ts';
+import { action_accounts, action_transactions, actions } from '../src/tables/ton/actions.ts';
 import { actionTypes } from '../src/records/action-types.ts';
 import { action, actionRows } from '../src/records/action.ts';
 

@@ -2,8 +2,8 @@ import { account } from '../src/records/members/form.ts';
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull } from '../src/dataset/record.ts';
-import { address_book } from '../src/db/schema/ton/address-book.ts';
+import { orNull } from '../src/dataset/declaration/record.ts';
+import { address_book } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
 import { text, texts } from '../src/records/members/scalar.ts';
 

@@ -1,6 +1,6 @@
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
+import { block_parents, blocks } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { joinsOf } from '../src/records/joins.ts';
 

@@ -2,8 +2,8 @@ import { account, optionalAddress, optionalKey } from '../src/records/members/fo
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull, type Extra } from '../src/dataset/record.ts';
-import { dns_records } from '../src/db/schema/ton/dns-records.ts';
+import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { dns_records } from '../src/tables/ton/dns-records.ts';
 import { DAY } from '../src/range.ts';
 
 /** One element of `records` of GET /api/v3/dns/records. */

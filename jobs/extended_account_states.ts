@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull, type Extra } from '../src/dataset/record.ts';
-import { extended_account_states } from '../src/db/schema/ton/extended-account-states.ts';
+import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { extended_account_states } from '../src/tables/ton/extended-account-states.ts';
 import {
   accountAddress,
   blockIdExt,

@@ -4,7 +4,7 @@ import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { jetton_burns } from '../src/db/schema/ton/jetton-burns.ts';
+import { jetton_burns } from '../src/tables/ton/jetton-burns.ts';
 import { transferMembers, transferPosition } from '../src/records/transfer.ts';
 import { digits } from '../src/records/members/scalar.ts';
 

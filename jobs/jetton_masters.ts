@@ -2,8 +2,8 @@ import { account, optionalAddress, optionalHash } from '../src/records/members/f
 import * as z from 'zod';
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull } from '../src/dataset/record.ts';
-import { jetton_masters } from '../src/db/schema/ton/jetton-masters.ts';
+import { orNull } from '../src/dataset/declaration/record.ts';
+import { jetton_masters } from '../src/tables/ton/jetton-masters.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';
 import { contentDecimals, contentText } from '../src/records/members/token-content.ts';
 

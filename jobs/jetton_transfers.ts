@@ -4,7 +4,7 @@ import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { jetton_transfers } from '../src/db/schema/ton/jetton-transfers.ts';
+import { jetton_transfers } from '../src/tables/ton/jetton-transfers.ts';
 import { transferMembers, transferPosition } from '../src/records/transfer.ts';
 import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 

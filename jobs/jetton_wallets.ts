@@ -2,8 +2,8 @@ import { account, optionalAddress, optionalHash } from '../src/records/members/f
 import * as z from 'zod';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { isEmpty, orNull, type Extra } from '../src/dataset/record.ts';
-import { jetton_wallets } from '../src/db/schema/ton/jetton-wallets.ts';
+import { isEmpty, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { jetton_wallets } from '../src/tables/ton/jetton-wallets.ts';
 import { count, digits, requiredInt64, texts } from '../src/records/members/scalar.ts';
 
 /** One element of `jetton_wallets` of GET /api/v3/jetton/wallets. */

@@ -5,7 +5,7 @@ import {
   account_messages,
   account_transactions,
   message_locations,
-} from '../src/db/schema/ton/account-transactions.ts';
+} from '../src/tables/ton/account-transactions.ts';
 import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
 
 const tables = { message_locations, account_transactions, account_messages };

@@ -1,7 +1,7 @@
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull, type Extra } from '../src/dataset/record.ts';
-import { multisig_order_actions, multisig_orders } from '../src/db/schema/ton/multisig.ts';
+import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { multisig_order_actions, multisig_orders } from '../src/tables/ton/multisig.ts';
 import { multisigOrder, type MultisigOrder } from '../src/records/multisig-order.ts';
 
 const tables = { multisig_orders, multisig_order_actions };

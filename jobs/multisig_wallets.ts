@@ -2,8 +2,8 @@ import { account, addresses, optionalHash } from '../src/records/members/form.ts
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { extraOutside, type Extra } from '../src/dataset/record.ts';
-import { multisig_wallets } from '../src/db/schema/ton/multisig.ts';
+import { extraOutside, type Extra } from '../src/dataset/declaration/record.ts';
+import { multisig_wallets } from '../src/tables/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
 import { digits, int, requiredInt64 } from '../src/records/members/scalar.ts';
 

@@ -1,5 +1,5 @@
 import { defineCollection, list } from '../src/dataset/collection.ts';
-import { nft_collections } from '../src/db/schema/ton/nft-collections.ts';
+import { nft_collections } from '../src/tables/ton/nft-collections.ts';
 import { nftCollection, nftCollectionRow } from '../src/records/nft-item.ts';
 
 export default defineCollection({

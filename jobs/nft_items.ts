@@ -1,6 +1,6 @@
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
-import { nft_collections } from '../src/db/schema/ton/nft-collections.ts';
-import { nft_items } from '../src/db/schema/ton/nft-items.ts';
+import { nft_collections } from '../src/tables/ton/nft-collections.ts';
+import { nft_items } from '../src/tables/ton/nft-items.ts';
 import { nftItem, nftItemRows, type NftItem } from '../src/records/nft-item.ts';
 
 // Never with `sort_by_last_transaction_lt`: the list changes under the walk.

@@ -2,8 +2,8 @@ import { account, optionalAddress, optionalHash } from '../src/records/members/f
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull, type Extra } from '../src/dataset/record.ts';
-import { nft_sales } from '../src/db/schema/ton/nft-sales.ts';
+import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { nft_sales } from '../src/tables/ton/nft-sales.ts';
 import { freeForm, int64, momentOf, seconds } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */

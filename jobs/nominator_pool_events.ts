@@ -4,7 +4,7 @@ import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { nominator_pool_events } from '../src/db/schema/ton/nominator-pool-events.ts';
+import { nominator_pool_events } from '../src/tables/ton/nominator-pool-events.ts';
 import { count, digits, requiredInt64, requiredSeconds, seconds } from '../src/records/members/scalar.ts';
 
 /**

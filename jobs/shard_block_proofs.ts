@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull, type Extra } from '../src/dataset/record.ts';
+import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
-import { shard_block_proofs } from '../src/db/schema/ton/shard-block-proofs.ts';
+import { shard_block_proofs } from '../src/tables/ton/shard-block-proofs.ts';
 import { blockIdExt, tag } from '../src/records/members/node-scalar.ts';
 import { requiredFlag } from '../src/records/members/scalar.ts';
 

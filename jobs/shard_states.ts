@@ -2,10 +2,10 @@ import { timeOf } from '../src/records/members/scalar.ts';
 import * as z from 'zod';
 import { defineCollection, perBlock } from '../src/dataset/collection.ts';
 import { collectRows, type Rows } from '../src/dataset/rows.ts';
-import { extraWithin, NOTHING, type Extra } from '../src/dataset/record.ts';
+import { extraWithin, NOTHING, type Extra } from '../src/dataset/declaration/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
-import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
-import { shard_states } from '../src/db/schema/ton/shard-states.ts';
+import { block_parents, blocks } from '../src/tables/ton/blocks.ts';
+import { shard_states } from '../src/tables/ton/shard-states.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { MASTERCHAIN, tiles } from '../src/ton/shard.ts';
 

@@ -2,8 +2,8 @@ import { account } from '../src/records/members/form.ts';
 import * as z from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull } from '../src/dataset/record.ts';
-import { top_accounts } from '../src/db/schema/ton/top-accounts.ts';
+import { orNull } from '../src/dataset/declaration/record.ts';
+import { top_accounts } from '../src/tables/ton/top-accounts.ts';
 import { requiredDigits } from '../src/records/members/scalar.ts';
 
 /** One element of the response of GET /api/v3/topAccountsByBalance. */

@@ -1,9 +1,9 @@
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { action_accounts, action_transactions, actions } from '../src/db/schema/ton/actions.ts';
-import { messages } from '../src/db/schema/ton/messages.ts';
-import { trace_edges, traces } from '../src/db/schema/ton/traces.ts';
-import { transactions } from '../src/db/schema/ton/transactions.ts';
+import { action_accounts, action_transactions, actions } from '../src/tables/ton/actions.ts';
+import { messages } from '../src/tables/ton/messages.ts';
+import { trace_edges, traces } from '../src/tables/ton/traces.ts';
+import { transactions } from '../src/tables/ton/transactions.ts';
 import { trace, traceRows } from '../src/records/trace.ts';
 
 export default defineJob({

@@ -5,8 +5,8 @@ import { column, elsewhere } from '../src/dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import type { Extra } from '../src/dataset/record.ts';
-import { complaint_votes, validator_complaints } from '../src/db/schema/ton/validator-complaints.ts';
+import type { Extra } from '../src/dataset/declaration/record.ts';
+import { complaint_votes, validator_complaints } from '../src/tables/ton/validator-complaints.ts';
 import {
   count,
   digits,

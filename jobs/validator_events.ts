@@ -4,7 +4,7 @@ import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { validator_events } from '../src/db/schema/ton/validator-events.ts';
+import { validator_events } from '../src/tables/ton/validator-events.ts';
 import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**

@@ -2,8 +2,8 @@ import { account, addresses, optionalAddress } from '../src/records/members/form
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { orNull, type Extra } from '../src/dataset/record.ts';
-import { vesting_contracts } from '../src/db/schema/ton/vesting-contracts.ts';
+import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { vesting_contracts } from '../src/tables/ton/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
 import { count, digits } from '../src/records/members/scalar.ts';
 

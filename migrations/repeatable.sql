@@ -1,5 +1,5 @@
 -- Functions, views and comments: applied as a whole, in one transaction, whenever this text has changed.
--- Comments of tables and columns stand beside the tables in src/db/schema/ and follow after this file.
+-- Comments of tables and columns stand beside the tables in src/tables/ and follow after this file.
 
 do $$
 begin

@@ -6,7 +6,7 @@ import { SETTING_NAMES } from '../src/settings/config.ts';
 import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { TIME_FORMS } from '../src/range.ts';
-import { runSql } from '../src/db/read/free-sql.ts';
+import { runSql } from '../src/read/free-sql.ts';
 import { ROUTES_OF } from '../src/simulator/http/api.ts';
 import { openTestStore } from './support/database/database.ts';
 import { openapiPaths } from './support/openapi.ts';

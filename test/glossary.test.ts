@@ -46,7 +46,7 @@ const REPLACED = new Set([
 ]);
 
 /** Texts that name what older versions stored or serve it as it was, and pages made from them. */
-const EXEMPT = /^(src\/db\/schema\/|docs\/members\.md|docs\/analyst\/(dictionary|diagram)\.md)/;
+const EXEMPT = /^(src\/tables\/|docs\/members\.md|docs\/analyst\/(dictionary|diagram)\.md)/;
 
 /** Names that every version stores or prints: of who reads the watermark, and of the limitations of a grade. */
 const KEPT_NAMES = /'lookout'|\bblind_to\b|\bblindTo\b/g;

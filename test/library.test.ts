@@ -1,6 +1,6 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
-import { loadTables } from '../src/db/load-tables.ts';
+import { loadTables } from '../src/postgres/load-tables.ts';
 import * as tables from '../src/library/tables.ts';
 
 // What the packed package does for a program, `.ci/run` tries: tools/package/try-library.js.

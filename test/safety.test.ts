@@ -7,9 +7,9 @@ import fc from 'fast-check';
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { findQuarantined } from '../src/db/read/find-hash.ts';
-import { readQuarantined } from '../src/db/read/quarantined.ts';
-import { addWatch, readWatched } from '../src/db/cursors/watch-list.ts';
+import { findQuarantined } from '../src/read/find-hash.ts';
+import { readQuarantined } from '../src/read/quarantined.ts';
+import { addWatch, readWatched } from '../src/ledger/stored-watch-list.ts';
 import { createRedactor, passwordsIn } from '../src/settings/redact.ts';
 import { printable } from '../src/terminal/terminal.ts';
 import { compile } from './support/program/compile.ts';
@@ -72,13 +72,13 @@ describe('SQL', () => {
 test('what is written is committed in one place, which asks for the schema of the database', () => {
   const others = sources.filter(({ text }) => text.includes('.transaction(')).map(({ path }) => path);
   expect(others.sort()).toEqual([
-    'db/migrate/migrate.ts',
-    'db/migrate/reader.ts',
-    'db/read/count-rows.ts',
-    'db/read/table-rows.ts',
-    'db/write/write-transaction.ts',
-    'db/write/writes.ts',
-    'verify/run/at-speed.ts',
+    'ledger/write-transaction.ts',
+    'migrate/migrate.ts',
+    'migrate/reader.ts',
+    'read/count-rows.ts',
+    'read/table-rows.ts',
+    'verify/checks/at-speed.ts',
+    'write/writes.ts',
   ]);
 });
 

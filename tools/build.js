@@ -85,7 +85,7 @@ function withClientAlone({ onLoad }) {
 
 /** What the program finds by looking into folders of its source is known here. */
 function withLists({ onLoad, onResolve }) {
-  const lists = { 'src/dataset/jobs-folder.ts': 'jobs', 'src/db/schema-folder.ts': 'src/db/schema' };
+  const lists = { 'src/dataset/jobs-folder.ts': 'jobs', 'src/postgres/tables-folder.ts': 'src/tables' };
   for (const [module, folder] of Object.entries(lists)) {
     const files = filesIn(folder).sort();
     const names = files.map((file) => relative(folder, file).replace(/\.ts$/, ''));

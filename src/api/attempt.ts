@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Budget } from '../budget/budget.ts';
+import type { Budget } from '../budget/request-budget.ts';
 import type { Clock } from '../clock.ts';
 import {
   ApiUnavailableError,

@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import type { Budget } from '../budget/budget.ts';
+import type { Budget } from '../budget/request-budget.ts';
 import { type Flight, MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -11,7 +11,7 @@ import {
   RequestTooLargeError,
 } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Params } from '../dataset/paginator.ts';
+import type { Params } from '../dataset/paginators/paginator.ts';
 import { type Priority, urgencyOf } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import { attempt, type AttemptContext, type BodyReading, type Call } from './attempt.ts';

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import type { Param, Params } from '../dataset/paginator.ts';
+import type { Param, Params } from '../dataset/paginators/paginator.ts';
 import { ACCEPT_ENCODING, type Outgoing } from './transport.ts';
 
 /** A request of which everything is computed that can be before its slot. */

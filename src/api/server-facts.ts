@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Params } from '../dataset/paginator.ts';
+import type { Params } from '../dataset/paginators/paginator.ts';
 import { LimitRefusedError, NoEndpointError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.ts';
-import { type Database, openDatabase } from '../db/connection/database.ts';
-import { migrate, requireSchema } from '../db/migrate/migrate.ts';
-import { rowsHiddenFrom } from '../db/migrate/reader.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { migrate, requireSchema } from '../migrate/migrate.ts';
+import { rowsHiddenFrom } from '../migrate/reader.ts';
 import type { EmbeddedServer } from '../embedded/embedded.ts';
 import { WrongDatabaseError } from '../errors.ts';
 import type { Logger } from '../logger.ts';

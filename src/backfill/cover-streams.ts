@@ -1,20 +1,20 @@
 import { lookAgain, lookBeforeReading } from '../crawl/gaps.ts';
 import { lacksEndpoint } from '../crawl/failure-policy.ts';
-import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
+import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
 import type { HeldBack } from '../crawl/streams/reach.ts';
 import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { readCoverage } from '../db/coverage/coverage.ts';
-import { isGap } from '../db/coverage/stored-gaps.ts';
-import { readAllRefused, type RefusedSpan } from '../db/coverage/refused.ts';
-import { settleEstimates, type Settled } from '../db/read/estimates.ts';
+import { readCoverage } from '../ledger/stored-coverage.ts';
+import { isGap } from '../ledger/stored-gaps.ts';
+import { readAllRefused, type RefusedSpan } from '../ledger/refused.ts';
+import { settleEstimates, type Settled } from '../read/row-estimates.ts';
 import { EtlError, IncompleteError, WrongDatabaseError } from '../errors.ts';
 import { common, union, without, type Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
-import { createBlockSource } from '../verify/closure/block-source.ts';
+import { createBlockSource } from '../verify/checks/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
 interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'reach'> {

@@ -1,12 +1,12 @@
-import { readUnfit, type Unfit } from '../db/read/quarantined.ts';
+import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import type { RunContext } from '../crawl/collections/walk-context.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import { reachOf, type Reach, type Reached } from '../crawl/streams/reach.ts';
 import { requireHead } from '../crawl/watermark/went-back.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
-import { endPauses } from '../db/coverage/refused.ts';
+import { endPauses } from '../ledger/refused.ts';
 import { delayOf } from '../dataset/tail-pace.ts';
 import { IncompleteError } from '../errors.ts';
 import type { Range } from '../range.ts';

@@ -1,4 +1,4 @@
-import type { Budget } from './budget.ts';
+import type { Budget } from './request-budget.ts';
 import { IncompleteError } from '../errors.ts';
 
 /** A budget that ends after `most` requests: whoever asks for one more gets an IncompleteError. */

@@ -6,7 +6,7 @@ import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { exportCsv } from '../export/export-csv.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
-import { exportLake } from '../lake/write/export-lake.ts';
+import { exportLake } from '../lake/export-lake.ts';
 import { formatRange, parseRange } from '../range.ts';
 import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';

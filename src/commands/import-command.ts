@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { createPartitions } from '../db/write/partitions.ts';
+import { createPartitions } from '../write/partitions.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { importLake } from '../lake/import-lake.ts';
 import { withLakeThatIs } from '../lake/open-lake.ts';

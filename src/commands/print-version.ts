@@ -1,5 +1,5 @@
-import { openDatabase } from '../db/connection/database.ts';
-import { readVersions } from '../db/connection/version.ts';
+import { openDatabase } from '../postgres/database.ts';
+import { readVersions } from '../postgres/version.ts';
 import { findBinaries } from '../embedded/binaries.ts';
 import { EtlError, EXIT, type ExitCode } from '../errors.ts';
 import { schemaVersion, version } from '../package.ts';

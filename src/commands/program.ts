@@ -42,7 +42,7 @@ const COMMANDS: readonly Listed[] = [
   {
     usage: 'backfill [options]',
     about: 'cover a range of time once: exact, resumable, reads only what is missing',
-    load: async () => (await import('./backfill/backfill-command.ts')).defineBackfill,
+    load: async () => (await import('./backfill-command.ts')).defineBackfill,
   },
   {
     usage: 'plan [options]',
@@ -116,7 +116,7 @@ const COMMANDS: readonly Listed[] = [
   {
     usage: 'sql [options] [statement]',
     about: 'run SQL: one statement, several from a pipe, or a prompt; read-only unless --write',
-    load: async () => (await import('./sql/sql-command.ts')).defineSql,
+    load: async () => (await import('./sql-command.ts')).defineSql,
   },
   {
     usage: 'export [options]',

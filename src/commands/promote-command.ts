@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type Database, openDatabase } from '../db/connection/database.ts';
-import { migrate } from '../db/migrate/migrate.ts';
-import { promoteTables } from '../db/migrate/promote.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { migrate } from '../migrate/migrate.ts';
+import { promoteTables } from '../migrate/promote.ts';
 import { DatabaseAccessError, DatabaseUnavailableError, EXIT, type ExitCode, UsageError } from '../errors.ts';
 import type { Config } from '../settings/config.ts';
 import { examples } from './option-words.ts';

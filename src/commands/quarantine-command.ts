@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openCrawl } from '../app/open-crawl.ts';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
-import type { Database } from '../db/connection/database.ts';
+import type { Database } from '../postgres/database.ts';
 import {
   type Chosen,
   countQuarantined,
@@ -10,7 +10,7 @@ import {
   type QuarantineKind,
   readQuarantined,
   readQuarantineKinds,
-} from '../db/read/quarantined.ts';
+} from '../read/quarantined.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { everyRecord } from '../quarantine/every-record.ts';
 import { rereadSeconds } from '../quarantine/reread-seconds.ts';

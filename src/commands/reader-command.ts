@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { allowReading } from '../db/migrate/reader.ts';
+import { allowReading } from '../migrate/reader.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { parseDuration } from '../range.ts';
 import { withLogin } from '../settings/postgres-url.ts';

@@ -9,7 +9,7 @@ import { verifyLake } from '../lake/verify-lake.ts';
 import { formatRange, formatTime, type Range, union, without } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
 import { type Causes, causesOf } from '../verify/causes.ts';
-import { type Finding, spansOf } from '../verify/finding.ts';
+import { type Finding, spansOf } from '../verify/checks/finding.ts';
 import { type Proof, proveRange } from '../verify/prove.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
 import { isProved, type Verified } from '../verify/verify.ts';

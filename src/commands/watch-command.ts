@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Store } from '../app/open-store.ts';
-import { MAINNET, readNetwork } from '../db/connection/network.ts';
-import { addWatch, readWatched, removeWatch, type Watched } from '../db/cursors/watch-list.ts';
+import { MAINNET, readNetwork } from '../ledger/stored-network.ts';
+import { addWatch, readWatched, removeWatch, type Watched } from '../ledger/stored-watch-list.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatTime } from '../range.ts';
 import { formatAddress, isFriendly, parseAddress } from '../ton/address.ts';

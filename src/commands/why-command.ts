@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { openApi } from '../app/open-crawl.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
-import type { OpenFinding } from '../db/coverage/findings.ts';
+import type { OpenFinding } from '../ledger/stored-findings.ts';
 import {
   findHashColumns,
   type FoundRow,
   type LoggedPage,
   type QuarantinedRecord,
   type SecondCoverage,
-} from '../db/read/find-hash.ts';
+} from '../read/find-hash.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { DAY, formatTime, parseTime, type Range, spanOfSecond } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';

@@ -1,4 +1,4 @@
-import { endStrayCopies } from '../db/coordination/copying.ts';
+import { endStrayCopies } from '../ledger/copying.ts';
 import { CONFLICT, retry } from '../retry.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import type { NetworkWatch } from './network-guard.ts';

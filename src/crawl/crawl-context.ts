@@ -2,15 +2,15 @@ import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Rejected } from '../dataset/job.ts';
-import type { Database } from '../db/connection/database.ts';
-import type { Partitions } from '../db/write/partitions.ts';
+import type { Database } from '../postgres/database.ts';
+import type { Partitions } from '../write/partitions.ts';
 import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
 import type { NetworkGuard } from './network-guard.ts';
-import type { Density } from './streams/density.ts';
-import type { DiskGuard } from './streams/disk-guard.ts';
-import type { LimitTrust } from './streams/page/limit-trust.ts';
-import type { LtBounds } from './streams/page/lt-bounds.ts';
+import type { Density } from './density.ts';
+import type { DiskGuard } from './disk-guard.ts';
+import type { LimitTrust } from './limit-trust.ts';
+import type { LtBounds } from './lt-bounds.ts';
 import type { PageSize } from './page-size.ts';
 
 /** What was learned of a dataset's pages, shared by all that read it in this process. */

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../api/client.ts';
-import { recordFailure } from '../db/coverage/failures.ts';
-import { isFaultOfDatabase } from '../db/connection/translate.ts';
-import type { Stream } from '../db/coverage/coverage.ts';
+import { recordFailure } from '../ledger/failures.ts';
+import { isFaultOfDatabase } from '../postgres/translate.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
 import {
   ApiUnavailableError,
   AuthError,
@@ -13,7 +13,7 @@ import {
 } from '../errors.ts';
 import type { Stop } from '../stop.ts';
 import type { CrawlContext } from './crawl-context.ts';
-import { readChainInfo } from './watermark/chain-info.ts';
+import { readChainInfo } from './chain-info.ts';
 
 /** The API is there, but does not answer this as it should: another range or dataset may fare better. */
 const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([

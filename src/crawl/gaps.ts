@@ -1,13 +1,13 @@
-import type { Predecessor } from '../dataset/paginator.ts';
-import { keepGap, readGaps, renewGap, type Gap } from '../db/coverage/stored-gaps.ts';
-import { blocksNotStored } from '../db/read/bounding-blocks.ts';
+import type { Predecessor } from '../dataset/paginators/paginator.ts';
+import { keepGap, readGaps, renewGap, type Gap } from '../ledger/stored-gaps.ts';
+import { blocksNotStored } from '../read/bounding-blocks.ts';
 import { BadResponseError, EtlError, isNotServed, NotJoinedError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
 import { blockKey } from '../ton/block-key.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 import type { CrawlContext } from './crawl-context.ts';
-import { brokenLinks, newestBelow, type BrokenLink, type LinkedBlock } from './watermark/block-links.ts';
-import { namedBlock, newestBefore, visibleBlocks, type Asking } from './watermark/visible-blocks.ts';
+import { brokenLinks, newestBelow, type BrokenLink, type LinkedBlock } from './block-links.ts';
+import { namedBlock, newestBefore, visibleBlocks, type Asking } from './visible-blocks.ts';
 
 /** Seconds behind a range in which a block names a missing one of the range, where blocks come as usual. */
 const AHEAD = 120;

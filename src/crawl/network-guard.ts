@@ -3,10 +3,10 @@ import type { ApiClient, GetRequest } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
 import { canonicalOf } from '../dataset/declaration/canonical.ts';
 import { hash, seqno } from '../records/members/form.ts';
-import { networkChanged, otherChain, type ChainBlock } from '../db/connection/network.ts';
+import { networkChanged, otherChain, type ChainBlock } from '../ledger/stored-network.ts';
 import type { WrongNetworkError } from '../errors.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
-import { readChainInfo } from './watermark/chain-info.ts';
+import { readChainInfo } from './chain-info.ts';
 
 /** Where nothing has named the network for so long, it is asked for: one request. */
 const ASKED_AFTER_MS = 45_000;

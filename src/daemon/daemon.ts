@@ -1,5 +1,5 @@
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
-import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
+import { keepWanted, readWanted } from '../ledger/wanted.ts';
 import { parseTime } from '../range.ts';
 import { createOutageLog } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';

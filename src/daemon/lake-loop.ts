@@ -1,10 +1,10 @@
 import { keepAlive } from '../crawl/keep-alive.ts';
-import { keepSetting, readSetting, takeDuty, type Settings } from '../db/settings.ts';
+import { keepSetting, readSetting, takeDuty, type Settings } from '../ledger/stored-settings.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
-import { exportLake } from '../lake/write/export-lake.ts';
+import { exportLake } from '../lake/export-lake.ts';
 import { untilAborted } from '../stop.ts';
 import type { DaemonContext } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';

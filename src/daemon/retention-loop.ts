@@ -1,6 +1,6 @@
-import { prune } from '../db/coverage/expire.ts';
+import { prune } from '../write/expire.ts';
 import { keptBy } from '../lake/kept-by.ts';
-import { readWanted } from '../db/coverage/wanted.ts';
+import { readWanted } from '../ledger/wanted.ts';
 import { untilAborted } from '../stop.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';

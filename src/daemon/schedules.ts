@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { backfill } from '../crawl/streams/backfill.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
-import { readWanted } from '../db/coverage/wanted.ts';
+import { readWanted } from '../ledger/wanted.ts';
 import { isAbort, messageOf } from '../errors.ts';
 import { formatRange, lengthOf, parseTime } from '../range.ts';
 import type { Schedule } from '../settings/schedule.ts';

@@ -3,19 +3,19 @@ import { loadJobs } from '../dataset/load-jobs.ts';
 import { isAnsweredWrongly } from '../crawl/failure-policy.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { closeDays } from '../db/coverage/close-days.ts';
-import { readCoverage } from '../db/coverage/coverage.ts';
-import { withReach } from '../db/coverage/findings.ts';
-import { countHoles } from '../db/coverage/holes.ts';
-import { readVerified } from '../db/coverage/verifications.ts';
-import { takeDuty } from '../db/settings.ts';
+import { closeDays } from '../ledger/close-days.ts';
+import { readCoverage } from '../ledger/stored-coverage.ts';
+import { withReach } from '../ledger/stored-findings.ts';
+import { countHoles } from '../ledger/holes.ts';
+import { readVerified } from '../write/verifications.ts';
+import { takeDuty } from '../ledger/stored-settings.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
 import { runRounds, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
-import { isLost, spansOf } from '../verify/finding.ts';
+import { isLost, spansOf } from '../verify/checks/finding.ts';
 
 /** A round asks for about so many blocks' pages, and may spend a hundredth of the budget. */
 const REQUESTS_OF_A_ROUND = 4;

@@ -1,12 +1,12 @@
-import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
+import { readChainInfo, type ChainInfo } from '../crawl/chain-info.ts';
 import { lookAgain, sayAndKeep } from '../crawl/gaps.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
 import type { PolledWatermark, Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { requireHead, SourceWentBackError, toleranceOf } from '../crawl/watermark/went-back.ts';
-import { readFoundWatermark, saveWatermark } from '../db/coverage/stored-watermark.ts';
-import { requireOwnSchema } from '../db/migrate/own-schema.ts';
-import { takeDuty } from '../db/settings.ts';
+import { readFoundWatermark, saveWatermark } from '../ledger/stored-watermark.ts';
+import { requireOwnSchema } from '../postgres/own-schema.ts';
+import { takeDuty } from '../ledger/stored-settings.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 

@@ -2,7 +2,7 @@ import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
 import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
 import type { Tables, Rows } from './rows.ts';
-import type { Params } from './paginator.ts';
+import type { Params } from './paginators/paginator.ts';
 import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';
 import { offset } from './paginators/offset.ts';
@@ -22,9 +22,9 @@ import type {
   ResponseReading,
   Asked,
 } from './walk.ts';
-import { nameable } from './position.ts';
+import { nameable } from './paginators/position.ts';
 import type { Rejected } from './job.ts';
-import { hashOf, readRecord, type Extra } from './record.ts';
+import { hashOf, readRecord, type Extra } from './declaration/record.ts';
 
 interface CollectionSpec {
   /** One line: what the dataset is. */

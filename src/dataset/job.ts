@@ -5,9 +5,9 @@ import { canonicalOf } from './declaration/canonical.ts';
 import type { Put } from './declaration/sheet.ts';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
-import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
-import { readPosition, type PositionMembers } from './position.ts';
-import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
+import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
+import { readPosition, type PositionMembers } from './paginators/position.ts';
+import { hashOf, NOTHING, readRecord, type Extra } from './declaration/record.ts';
 import { DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {

@@ -1,5 +1,5 @@
 import { rowOf, type Given, type Put, type Sheet, type Table } from './declaration/sheet.ts';
-import type { Extra } from './record.ts';
+import type { Extra } from './declaration/record.ts';
 
 export type Tables = Readonly<Record<string, Table>>;
 

@@ -1,12 +1,12 @@
 import type { Choices } from '../settings/config.ts';
 import type { Rejected } from './job.ts';
 import type { Rows } from './rows.ts';
-import type { Params } from './paginator.ts';
+import type { Params } from './paginators/paginator.ts';
 import type { BackwardPaginator, HistoryPlace } from './paginators/backward.ts';
 import type { BatchPaginator } from './paginators/lookup.ts';
 import type { OffsetPaginator } from './paginators/offset.ts';
 import type { SeqnoPaginator } from './paginators/seqnos.ts';
-import type { Extra } from './record.ts';
+import type { Extra } from './declaration/record.ts';
 
 /** One thing that is asked for: an address, a block, a message. */
 export interface Subject {

@@ -1,7 +1,7 @@
 import type { Watermark } from '../crawl/watermark/watermark.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { Database } from '../db/connection/database.ts';
-import { networkMismatch, readNetwork } from '../db/connection/network.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { Database } from '../postgres/database.ts';
+import { networkMismatch, readNetwork } from '../ledger/stored-network.ts';
 import { EtlError, isAbort } from '../errors.ts';
 import { formatDuration } from '../range.ts';
 import { endedAfter } from '../stop.ts';

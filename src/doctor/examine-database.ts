@@ -4,17 +4,17 @@ import {
   readLockRoom,
   rowSecurity,
   strayPartitions,
-} from '../db/migrate/check-schema.ts';
-import type { Database } from '../db/connection/database.ts';
-import { endpointOf } from '../db/coverage/failures.ts';
-import { readStatus, type Status } from '../db/read/stored-status.ts';
-import { readSpending } from '../db/coordination/workers.ts';
-import { hasEnded, SILENT_SECONDS } from '../db/coordination/worker-name.ts';
-import { readOwner } from '../db/settings.ts';
+} from '../migrate/check-schema.ts';
+import type { Database } from '../postgres/database.ts';
+import { endpointOf } from '../ledger/failures.ts';
+import { readStatus, type Status } from '../read/stored-status.ts';
+import { readSpending } from '../ledger/workers.ts';
+import { hasEnded, SILENT_SECONDS } from '../ledger/worker-name.ts';
+import { readOwner } from '../ledger/stored-settings.ts';
 import { formatDuration } from '../range.ts';
 import type { DoctorFinding } from './doctor-finding.ts';
 import { programName } from '../terminal/program-name.ts';
-import { readClock } from '../db/connection/server-clock.ts';
+import { readClock } from '../postgres/server-clock.ts';
 
 /** Clocks that differ by more than this make logs misleading and times such as -6h wrong; seconds. */
 const SKEW = 5;

@@ -1,10 +1,10 @@
 import type { ApiClient } from '../api/client.ts';
 import { listOf } from '../api/response/v3-envelope.ts';
 import { recordsOf } from '../crawl/collections/parse-response.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import type { Job, Rejected } from '../dataset/job.ts';
-import type { Params } from '../dataset/paginator.ts';
+import type { Params } from '../dataset/paginators/paginator.ts';
 import type { Walk } from '../dataset/walk.ts';
 import { EtlError, NoEndpointError, NotFoundError } from '../errors.ts';
 import { HOUR } from '../range.ts';

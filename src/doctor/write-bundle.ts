@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import type { Config } from '../settings/config.ts';
-import type { Database } from '../db/connection/database.ts';
-import { readBundle } from '../db/read/support-bundle.ts';
+import type { Database } from '../postgres/database.ts';
+import { readBundle } from '../read/support-bundle.ts';
 import { messageOf, UsageError } from '../errors.ts';
 import { version } from '../package.ts';
 import { createRedactor, passwordsIn, pathIn } from '../settings/redact.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
-import { exists, namesIn, readIfThere, writeOwned } from './account/owned-files.ts';
+import { exists, namesIn, readIfThere, writeOwned } from './owned-files.ts';
 import type { ServerPlace } from './data-place.ts';
 
 /** Marks a data directory as ours, and keeps what a connection string needs, so that it stays valid. Mode 0600. */

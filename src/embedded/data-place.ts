@@ -2,10 +2,10 @@ import { access, chmod, constants, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseError } from '../errors.ts';
 import { makeMissing } from '../make-folder.ts';
-import { canEnter, isRoot, ownerOf, serverAccount } from './account/account.ts';
-import type { Account } from './account/command.ts';
-import { exists, namesIn } from './account/owned-files.ts';
-import { isTrusted, openShelter, shelterFor } from './account/shelter.ts';
+import { canEnter, isRoot, ownerOf, serverAccount } from './account.ts';
+import type { Account } from './command.ts';
+import { exists, namesIn } from './owned-files.ts';
+import { isTrusted, openShelter, shelterFor } from './shelter.ts';
 
 /** Where a server keeps its data, and as whom it runs. */
 export interface ServerPlace {

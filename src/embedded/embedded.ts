@@ -9,7 +9,7 @@ import { joinOrStart, type Joined } from './join-or-start.ts';
 import { choosePlace, whereDataAre, type ServerPlace } from './data-place.ts';
 import { stopPostmaster } from './postmaster.ts';
 import { DATABASE, SUPERUSER, type ServerSettings } from './server-settings.ts';
-import { reachableBinaries, SHELTERS } from './account/shelter.ts';
+import { reachableBinaries, SHELTERS } from './shelter.ts';
 
 export interface EmbeddedOptions {
   /** Made where absent. Must hold nothing but this database. */

@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runCommand } from './account/command.ts';
-import { readIfThere } from './account/owned-files.ts';
+import { runCommand } from './command.ts';
+import { readIfThere } from './owned-files.ts';
 import { codeOf } from '../errors.ts';
 
 /** What a server says of itself in `postmaster.pid`; the file outlives a server that was killed. */

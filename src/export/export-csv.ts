@@ -1,8 +1,8 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database } from '../db/connection/database.ts';
-import { coveredBy, gradeOf, isRead } from '../db/read/grade-of.ts';
-import { atOneMoment, stateOf } from '../db/read/table-rows.ts';
+import type { Database } from '../postgres/database.ts';
+import { coveredBy, gradeOf, isRead } from '../read/grade-of.ts';
+import { atOneMoment, stateOf } from '../read/table-rows.ts';
 import type { ExportedTable } from './tables-of.ts';
 import { makeFolder } from '../make-folder.ts';
 import { without, type Range } from '../range.ts';

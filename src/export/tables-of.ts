@@ -1,6 +1,6 @@
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../db/schema/owners.ts';
-import { describeTable, type TableDescription } from '../db/read/table-description.ts';
+import { ownTablesOf } from '../tables/owners.ts';
+import { describeTable, type TableDescription } from '../read/table-description.ts';
 
 /** A table of the database, and the dataset that it is for. */
 export interface ExportedTable {

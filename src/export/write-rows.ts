@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import type { Session } from '../db/connection/database.ts';
+import type { Session } from '../postgres/database.ts';
 import { BYTE_ORDER_MARK, cellsOf, csvLine, forSpreadsheets } from '../csv.ts';
-import type { TableDescription } from '../db/read/table-description.ts';
-import { copyRows, type CopyFormat, type TableRows } from '../db/read/table-rows.ts';
+import type { TableDescription } from '../read/table-description.ts';
+import { copyRows, type CopyFormat, type TableRows } from '../read/table-rows.ts';
 
 /** Bytes that are written at once: the server sends row by row. */
 const PIECE = 2 ** 20;

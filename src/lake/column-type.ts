@@ -1,4 +1,4 @@
-import type { ColumnDescription } from '../db/read/table-description.ts';
+import type { ColumnDescription } from '../read/table-description.ts';
 
 /** A column's type in the words of DuckDB, which writes the files, and of the log that table formats read. */
 export interface ColumnType {

@@ -1,5 +1,5 @@
-import { literal } from '../db/migrate/literal.ts';
-import type { ColumnDescription } from '../db/read/table-description.ts';
+import { literal } from '../tables/literal.ts';
+import type { ColumnDescription } from '../read/table-description.ts';
 import { columnType, EXACT } from './column-type.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { periodOf } from '../db/write/partitions.ts';
+import { periodOf } from '../write/partitions.ts';
 import { intersect, type Range } from '../range.ts';
 import { dayOf } from './part.ts';
 

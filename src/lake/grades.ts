@@ -1,6 +1,6 @@
-import type { Database } from '../db/connection/database.ts';
-import { coveredBy, gradeOf } from '../db/read/grade-of.ts';
-import { isSameState, stateOf } from '../db/read/table-rows.ts';
+import type { Database } from '../postgres/database.ts';
+import { coveredBy, gradeOf } from '../read/grade-of.ts';
+import { isSameState, stateOf } from '../read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { GRADES } from '../dataset/grade.ts';
 import { lengthOf, type Range } from '../range.ts';

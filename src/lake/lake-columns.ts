@@ -1,5 +1,5 @@
-import type { TableDescription } from '../db/read/table-description.ts';
-import type { DeltaColumn } from './delta/actions.ts';
+import type { TableDescription } from '../read/table-description.ts';
+import type { DeltaColumn } from './delta-actions.ts';
 import { columnType, EXACT } from './column-type.ts';
 
 /** The columns of its files, also of what these do not hold, and the one that their folder names. */
@@ -8,7 +8,7 @@ export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {
   return [...columns, { name: EXACT, type: 'string' }, { name: 'day', type: 'date' }];
 }
 
-/** An expression of DuckDB: the hash of a row's key, as `keyHash` in `src/db/write/seals.ts` has it. */
+/** An expression of DuckDB: the hash of a row's key, as `keyHash` in `src/write/seals.ts` has it. */
 export function keyHash({ key }: TableDescription): string {
   const rest = key.filter((name) => name !== 'utime').map((name) => `"${name}"`);
   const text = `concat_ws('|', epoch_us("utime") // 1000000, ${rest.join(', ')})`;

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { LakeError, UsageError } from '../errors.ts';
 import type { Engine } from './engine.ts';
-import type { LakeStore } from './store/store.ts';
+import type { LakeStore } from './lake-store.ts';
 
 /** A lake that is read or written, and what reads and writes its files. */
 export interface Lake {

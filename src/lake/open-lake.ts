@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { openEngine } from './engine.ts';
-import { tablesIn } from './delta/table-log.ts';
+import { tablesIn } from './delta-log.ts';
 import { absent, type Lake } from './lake.ts';
-import { directoryStore } from './store/directory-store.ts';
-import { s3Store } from './store/s3-store.ts';
+import { directoryStore } from './directory-store.ts';
+import { s3Store } from './s3-store.ts';
 
 /** Opens the lake at a place, a directory or `s3://bucket/prefix`, lets somebody work with it, and closes it however that ends. */
 export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
-import type { TableDescription } from '../db/read/table-description.ts';
+import type { TableDescription } from '../read/table-description.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { formatRange, intersect, isInside } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { readLog, tablesIn, type TableLog } from './delta/table-log.ts';
+import { readLog, tablesIn, type TableLog } from './delta-log.ts';
 import { keyHash } from './lake-columns.ts';
 import { digestOf, withFiles, type Lake } from './lake.ts';
 import type { Part } from './part.ts';

@@ -12,7 +12,7 @@ import {
   type Dataset,
 } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { readMissing } from '../db/coverage/coverage.ts';
+import { readMissing } from '../ledger/stored-coverage.ts';
 import { createLogger } from '../logger.ts';
 import { parseRange, union, type Range } from '../range.ts';
 import { openSource } from '../app/open-crawl.ts';

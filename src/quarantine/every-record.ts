@@ -1,5 +1,5 @@
-import type { Database } from '../db/connection/database.ts';
-import { readQuarantined, type Chosen, type Quarantined } from '../db/read/quarantined.ts';
+import type { Database } from '../postgres/database.ts';
+import { readQuarantined, type Chosen, type Quarantined } from '../read/quarantined.ts';
 
 /** Records that are read from the database at once. */
 const PAGE = 200;

@@ -1,13 +1,13 @@
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { fillHoles } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
-import { forgetUnseen, type Quarantined } from '../db/read/quarantined.ts';
+import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
+import { forgetUnseen, type Quarantined } from '../read/quarantined.ts';
 import { common, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { databaseTime } from '../db/connection/server-clock.ts';
+import { databaseTime } from '../postgres/server-clock.ts';
 
 export interface Rereading {
   readonly crawl: CrawlContext;

@@ -1,8 +1,8 @@
 import { retryRecord } from '../crawl/streams/page/retry-record.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import type { Database } from '../db/connection/database.ts';
-import type { Chosen, Quarantined } from '../db/read/quarantined.ts';
-import { createPartitions, type PartitionSize } from '../db/write/partitions.ts';
+import type { Database } from '../postgres/database.ts';
+import type { Chosen, Quarantined } from '../read/quarantined.ts';
+import { createPartitions, type PartitionSize } from '../write/partitions.ts';
 import { everyRecord } from './every-record.ts';
 
 /** Reads stored records with this version's schemas: how many were written and released, and which still do not fit. */

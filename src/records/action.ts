@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { canonicalOf } from '../dataset/declaration/canonical.ts';
 import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
-import type { Extra } from '../dataset/record.ts';
-import { actionPath, type ActionColumn } from '../db/schema/ton/action-members.ts';
-import { action_accounts, action_transactions, actions } from '../db/schema/ton/actions.ts';
+import type { Extra } from '../dataset/declaration/record.ts';
+import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
+import { action_accounts, action_transactions, actions } from '../tables/ton/actions.ts';
 import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
 /**

@@ -2,8 +2,8 @@ import { hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import * as z from 'zod';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
-import type { Extra } from '../dataset/record.ts';
-import { block_parents, blocks } from '../db/schema/ton/blocks.ts';
+import type { Extra } from '../dataset/declaration/record.ts';
+import { block_parents, blocks } from '../tables/ton/blocks.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
 /** What names a block: workchain, shard (upper-case hex without padding) and sequence number. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { requiredInt, requiredSeconds } from './members/scalar.ts';
 import { blockKey } from '../ton/block-key.ts';
-import type { Joins, Predecessor } from '../dataset/paginator.ts';
+import type { Joins, Predecessor } from '../dataset/paginators/paginator.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
 

@@ -2,8 +2,8 @@ import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
 import { elsewhere, spread } from '../dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
-import type { Extra } from '../dataset/record.ts';
-import { messages } from '../db/schema/ton/messages.ts';
+import type { Extra } from '../dataset/declaration/record.ts';
+import { messages } from '../tables/ton/messages.ts';
 import {
   digits,
   extraCurrencies,

@@ -1,9 +1,9 @@
 import { account, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
-import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
+import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
 import type { RowsOf } from '../dataset/rows.ts';
-import type { nft_collections } from '../db/schema/ton/nft-collections.ts';
-import type { nft_items } from '../db/schema/ton/nft-items.ts';
+import type { nft_collections } from '../tables/ton/nft-collections.ts';
+import type { nft_items } from '../tables/ton/nft-items.ts';
 import { digits, flag, freeForm, requiredInt64 } from './members/scalar.ts';
 import { contentText } from './members/token-content.ts';
 

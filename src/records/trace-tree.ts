@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts';
-import { doubledWithin, noteCopy, TWICE } from '../dataset/doubled.ts';
+import { doubledWithin, noteCopy, TWICE } from '../dataset/declaration/doubled.ts';
 import { message, type Message } from './message.ts';
 import { optionalHash } from './members/form.ts';
 import { transaction, type Transaction } from './transaction.ts';

@@ -3,11 +3,11 @@ import { Lacking } from '../dataset/paginators/lacking.ts';
 import type { Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Walk } from '../dataset/walk.ts';
-import type { Database } from '../db/connection/database.ts';
-import { readStandings, type CursorStanding } from '../db/cursors/cursor-standings.ts';
-import type { LookupCounts } from '../db/cursors/subjects.ts';
-import type { RowCount } from '../db/read/count-rows.ts';
-import type { Status } from '../db/read/stored-status.ts';
+import type { Database } from '../postgres/database.ts';
+import { readStandings, type CursorStanding } from '../ledger/cursor-standings.ts';
+import type { LookupCounts } from '../ledger/subjects.ts';
+import type { RowCount } from '../read/count-rows.ts';
+import type { Status } from '../read/stored-status.ts';
 
 /** Where one walk of a collection stands. */
 export interface WalkReport {

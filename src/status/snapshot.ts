@@ -1,17 +1,17 @@
 import { unixSeconds, type Clock } from '../clock.ts';
 import type { Config } from '../settings/config.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
-import { noDiskGuard } from '../crawl/streams/disk-guard.ts';
+import { noDiskGuard } from '../crawl/disk-guard.ts';
 import { longestLagOf } from './lag.ts';
 import { readReport, type Report } from './report.ts';
 import { longestAgeOf } from './collections.ts';
 import type { AnyJob, Collection, Dataset } from '../dataset/dataset.ts';
-import { countLookups } from '../db/cursors/subjects.ts';
-import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../db/read/activity.ts';
+import { countLookups } from '../ledger/subjects.ts';
+import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../read/activity.ts';
 import { version } from '../package.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
 import { HOUR } from '../range.ts';
-import { readQuarantineKinds, type QuarantineKind } from '../db/read/quarantined.ts';
+import { readQuarantineKinds, type QuarantineKind } from '../read/quarantined.ts';
 
 /** How much of the past is shown minute by minute, in seconds. */
 const HISTORY = 6 * HOUR;

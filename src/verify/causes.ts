@@ -1,5 +1,5 @@
-import { readStatus } from '../db/read/stored-status.ts';
-import type { Session } from '../db/connection/database.ts';
+import { readStatus } from '../read/stored-status.ts';
+import type { Session } from '../postgres/database.ts';
 import { common, formatRange } from '../range.ts';
 import type { Verified } from './verify.ts';
 

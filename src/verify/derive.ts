@@ -3,19 +3,19 @@ import * as z from 'zod';
 import { LONGEST_PAGES } from '../crawl/streams/lease-length.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { addCoverage, readCoverage, readMissing } from '../db/coverage/coverage.ts';
-import type { Session } from '../db/connection/database.ts';
-import { claimLease, holdLease, releaseLease, type Lease } from '../db/coordination/leases.ts';
+import { addCoverage, readCoverage, readMissing } from '../ledger/stored-coverage.ts';
+import type { Session } from '../postgres/database.ts';
+import { claimLease, holdLease, releaseLease, type Lease } from '../ledger/leases.ts';
 import { isAbort, LeaseLostError } from '../errors.ts';
 import { common, DAY, lengthOf, type Range, without } from '../range.ts';
 import { worthKeeping } from './derivable.ts';
-import { countOf, spansOf } from './finding.ts';
-import { countTransactions } from './checks/transactions.ts';
-import { runStep } from './run/run-step.ts';
-import type { VerifyContext } from './check.ts';
+import { countOf, spansOf } from './checks/finding.ts';
+import { countTransactions } from './checks/check-transactions.ts';
+import { runStep } from './run-step.ts';
+import type { VerifyContext } from './checks/check.ts';
 import { verifyRange } from './verify.ts';
-import { writeTransaction } from '../db/write/write-transaction.ts';
-import { during } from '../db/connection/seconds.ts';
+import { writeTransaction } from '../ledger/write-transaction.ts';
+import { during } from '../postgres/seconds.ts';
 
 const LONGEST = DAY;
 

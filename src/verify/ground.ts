@@ -1,12 +1,12 @@
 import type { Dataset } from '../dataset/dataset.ts';
-import { readEverRead } from '../db/coverage/coverage.ts';
-import { readFloors } from '../db/coverage/floors.ts';
-import type { Session } from '../db/connection/database.ts';
-import { withdrawGroundless, type GroundDataset } from '../db/coverage/verifications.ts';
+import { readEverRead } from '../ledger/stored-coverage.ts';
+import { readFloors } from '../ledger/floors.ts';
+import type { Session } from '../postgres/database.ts';
+import { withdrawGroundless, type GroundDataset } from '../write/verifications.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
 import { common, type Range, without } from '../range.ts';
-import type { Check } from './check.ts';
-import { checksOf } from './every-check.ts';
+import type { Check } from './checks/check.ts';
+import { checksOf } from './checks/every-check.ts';
 
 /** A dataset on which checks of another one rest. */
 interface Ground extends GroundDataset {

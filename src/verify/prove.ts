@@ -1,8 +1,8 @@
 import type { Dataset } from '../dataset/dataset.ts';
-import { closeDays } from '../db/coverage/close-days.ts';
+import { closeDays } from '../ledger/close-days.ts';
 import type { Range } from '../range.ts';
-import { DEEP } from '../db/coverage/found-row.ts';
-import { checkDeep, type ComparedTable } from './deep/deep.ts';
+import { DEEP } from '../ledger/found-row.ts';
+import { checkDeep, type ComparedTable } from './deep.ts';
 import { withdrawFallen } from './ground.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';

@@ -1,13 +1,13 @@
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownersOf } from '../db/schema/owners.ts';
-import type { Stream } from '../db/coverage/coverage.ts';
-import { keepFindings, readFindings, rememberedChecks, type FindingKind } from '../db/coverage/findings.ts';
-import { DEEP, type WrongRow } from '../db/coverage/found-row.ts';
-import type { Database, Session } from '../db/connection/database.ts';
-import { targetOf } from '../db/write/rows/target.ts';
+import { ownersOf } from '../tables/owners.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
+import { keepFindings, readFindings, rememberedChecks, type FindingKind } from '../ledger/stored-findings.ts';
+import { DEEP, type WrongRow } from '../ledger/found-row.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { targetOf } from '../write/target.ts';
 import { common, partsOf, type Range, union, without } from '../range.ts';
-import type { Checked, Finding } from './finding.ts';
-import { spansOf } from './finding.ts';
+import type { Checked, Finding } from './checks/finding.ts';
+import { spansOf } from './checks/finding.ts';
 
 /** Outcomes that say nothing of a row. */
 const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'expired', 'follows']);

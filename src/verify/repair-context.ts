@@ -1,9 +1,9 @@
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Stop } from '../stop.ts';
-import { createBlockSource } from './closure/block-source.ts';
+import { createBlockSource } from './checks/block-source.ts';
 import type { RepairContext } from './repair.ts';
 
 /** A crawl that is open, as far as verification needs it. */

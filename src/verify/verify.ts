@@ -1,23 +1,23 @@
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../db/schema/owners.ts';
+import { ownTablesOf } from '../tables/owners.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
-import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
-import { forgetHoles } from '../db/coverage/holes.ts';
-import { forgetWrites, readLastWrite } from '../db/write/writes.ts';
-import type { HeldByCheck, Unheld } from '../db/write/seals.ts';
-import { readVerified, saveGrade, setVerified, type Certified } from '../db/coverage/verifications.ts';
+import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
+import { forgetHoles } from '../ledger/holes.ts';
+import { forgetWrites, readLastWrite } from '../write/writes.ts';
+import type { HeldByCheck, Unheld } from '../write/seals.ts';
+import { readVerified, saveGrade, setVerified, type Certified } from '../write/verifications.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
-import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './check.ts';
-import { type Checked, type Finding, spansOf } from './finding.ts';
+import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './checks/check.ts';
+import { type Checked, type Finding, spansOf } from './checks/finding.ts';
 import { groundsOf, withdrawFallen, withGround, reachOf } from './ground.ts';
-import { logChecks } from './run/log-checks.ts';
+import { logChecks } from './log-checks.ts';
 import { isReadTwice } from './checks/second-reading.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
-import { databaseTime } from '../db/connection/server-clock.ts';
-import { checksOf } from './every-check.ts';
-import { JOINED } from './near.ts';
-import { runStep } from './run/run-step.ts';
+import { databaseTime } from '../postgres/server-clock.ts';
+import { checksOf } from './checks/every-check.ts';
+import { JOINED } from './checks/near.ts';
+import { runStep } from './run-step.ts';
 
 /** What became of one dataset, or of one pool of it, in a range. */
 export interface Verified {

@@ -1,6 +1,6 @@
 import type { Dataset } from '../dataset/dataset.ts';
-import type { Database } from '../db/connection/database.ts';
-import { findingsOfHash, type OpenFinding } from '../db/coverage/findings.ts';
+import type { Database } from '../postgres/database.ts';
+import { findingsOfHash, type OpenFinding } from '../ledger/stored-findings.ts';
 import {
   findPages,
   findQuarantined,
@@ -11,7 +11,7 @@ import {
   type LoggedPage,
   type QuarantinedRecord,
   type SecondCoverage,
-} from '../db/read/find-hash.ts';
+} from '../read/find-hash.ts';
 import { EtlError } from '../errors.ts';
 import type { KnownThing } from './ask-by-hash.ts';
 

@@ -6,7 +6,7 @@ import { UsageError, type EtlError } from '../../src/errors.ts';
 import { parseHash } from '../../src/ton/hash.ts';
 import { parseDuration, parseRange, parseTime } from '../../src/range.ts';
 import { readFault } from '../../src/simulator/read-fault.ts';
-import { splitSql } from '../../src/commands/sql/prompt.ts';
+import { splitSql } from '../../src/commands/prompt.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 
 const NOW = 1_790_000_000;

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prompt } from '../../src/commands/sql/prompt.ts';
+import { prompt } from '../../src/commands/prompt.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';

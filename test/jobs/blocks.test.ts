@@ -1,7 +1,7 @@
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/blocks.ts';
-import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
+import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
 import { rebuildBlock } from '../support/rebuild/rebuild.ts';
 import { comparable } from '../support/rebuild/same-record.ts';
 import { sampleBlock } from '../support/samples/sample-records.ts';

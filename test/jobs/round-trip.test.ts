@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import blocksJob from '../../jobs/blocks.ts';
 import transactionsJob from '../../jobs/transactions.ts';
-import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
-import { messages } from '../../src/db/schema/ton/messages.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
+import { messages } from '../../src/tables/ton/messages.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
 import { openPageStore, type PageStore } from '../support/database/page-store.ts';
 import { rebuildBlock, rebuildTransaction } from '../support/rebuild/rebuild.ts';
 import { comparable, sameRecord } from '../support/rebuild/same-record.ts';

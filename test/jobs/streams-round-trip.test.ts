@@ -5,8 +5,8 @@ import actionsJob from '../../jobs/actions.ts';
 import tracesJob from '../../jobs/traces.ts';
 import transactionsJob from '../../jobs/transactions.ts';
 import { parseJson } from '../../src/api/response/parse-json.ts';
-import { actions } from '../../src/db/schema/ton/actions.ts';
-import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
+import { actions } from '../../src/tables/ton/actions.ts';
+import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
 import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
 import { openPageStore, type PageStore } from '../support/database/page-store.ts';
 import {

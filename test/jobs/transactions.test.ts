@@ -1,8 +1,8 @@
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
-import { messages } from '../../src/db/schema/ton/messages.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { messages } from '../../src/tables/ton/messages.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
 import type { Rows } from '../../src/dataset/rows.ts';
 import { rebuildTransaction } from '../support/rebuild/rebuild.ts';
 import { comparable } from '../support/rebuild/same-record.ts';

@@ -23,9 +23,9 @@ import {
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { View } from '../../src/dataset/bytes/view.ts';
 import type { Job, RecordsReading } from '../../src/dataset/job.ts';
-import type { Lines } from '../../src/db/write/rows/line-bytes.ts';
-import { toJson } from '../../src/db/write/rows/copy-text.ts';
-import { linesOfRecords, linesOfRows } from '../../src/db/write/rows/lines.ts';
+import type { Lines } from '../../src/write/line-bytes.ts';
+import { toJson } from '../../src/write/copy-text.ts';
+import { linesOfRecords, linesOfRows } from '../../src/write/lines.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
 import {
   sampleAction,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readDue } from '../../src/db/coverage/coverage.ts';
+import { readDue } from '../../src/ledger/stored-coverage.ts';
 import { isProved, type Verified } from '../../src/verify/verify.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

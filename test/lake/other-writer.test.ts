@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exportRows } from '../../src/commands/export-command.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
-import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
+import { openLakeReader } from '../../src/lake/open-lake-reader.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { exported, invocationOf, logIn, verified, type Outcome } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';

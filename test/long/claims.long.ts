@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readCoverage, type Stream } from '../../src/db/coverage/coverage.ts';
+import { readCoverage, type Stream } from '../../src/ledger/stored-coverage.ts';
 import { compile } from '../support/program/compile.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { claimTogether } from '../support/leases/claimants.ts';

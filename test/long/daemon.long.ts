@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { lengthOf } from '../../src/range.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';

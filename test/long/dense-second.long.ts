@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { common } from '../../src/range.ts';
 import { datasetsNamed } from '../support/crawl.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { lengthOf } from '../../src/range.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { nodeOptionsOf } from '../support/program/node-options.ts';

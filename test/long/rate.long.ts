@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createSharedBudget } from '../../src/db/coordination/shared-budget.ts';
+import { createSharedBudget } from '../../src/ledger/shared-budget.ts';
 import { createRateLimiter, type RateLimit } from '../../src/simulator/http/rate-limiter.ts';
 import { startFakeApi, type FakeApi } from '../api/fake-api.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { createNamed } from '../support/simulator/named.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { connectionOf } from '../../src/db/connection/servers.ts';
+import { connectionOf } from '../../src/postgres/servers.ts';
 import { parsePostgres, readDatabase, withLogin } from '../../src/settings/postgres-url.ts';
 
 const SOCKET = 'postgres:///db?host=%2Frun%2Fpostgresql&user=u&password=p';

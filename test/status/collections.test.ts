@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
-import { claimCursor, moveCursor, releaseClaim } from '../../src/db/cursors/cursors.ts';
+import { claimCursor, moveCursor, releaseClaim } from '../../src/ledger/stored-cursors.ts';
 import { collectionLines } from '../../src/commands/status-command.ts';
 import { readReport } from '../../src/status/report.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

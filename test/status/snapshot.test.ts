@@ -5,7 +5,7 @@ import { createStats } from '../../src/api/stats.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer } from '../../src/daemon/server/status-server.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { openDatabase, type Database } from '../../src/db/connection/database.ts';
+import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
 import { datasetsNamed, silent, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

@@ -2,7 +2,7 @@ import { vi } from 'vitest';
 import { exportRows } from '../../src/commands/export-command.ts';
 import { importRows } from '../../src/commands/import-command.ts';
 import { verifyOfLake } from '../../src/commands/verify-command.ts';
-import { readLog, type TableLog } from '../../src/lake/delta/table-log.ts';
+import { readLog, type TableLog } from '../../src/lake/delta-log.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
 import { silent, testConfig } from './crawl.ts';
 

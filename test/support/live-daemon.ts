@@ -4,7 +4,7 @@ import { afterEach, beforeEach } from 'vitest';
 import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, openTestCrawl, silent, testConfig } from './crawl.ts';

@@ -1,9 +1,9 @@
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { commit, tablesIn } from '../../src/lake/delta/table-log.ts';
+import { commit, tablesIn } from '../../src/lake/delta-log.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
-import { directoryStore } from '../../src/lake/store/directory-store.ts';
+import { directoryStore } from '../../src/lake/directory-store.ts';
 import { exported, logIn } from './lake.ts';
 
 interface Store {

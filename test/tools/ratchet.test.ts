@@ -5,12 +5,12 @@ import { readTree } from '../../tools/structure/tree.ts';
 
 /** What may not grow. If a change makes one of these smaller, lower the number with it. */
 const LIMITS = {
-  'files, src without simulator': 519,
-  'lines, src without simulator': 48_429,
-  'product files with one importer': 209,
-  'folders of one room that import each other': 24,
-  'file names used twice': 17,
-  'files that name the setting TONCENTER_RPS': 24,
+  'files, src without simulator': 441,
+  'lines, src without simulator': 46_892,
+  'product files with one importer': 161,
+  'folders of one room that import each other': 0,
+  'file names used twice': 0,
+  'files that name the setting TONCENTER_RPS': 23,
   'circles of imports, types included': 0,
 };
 

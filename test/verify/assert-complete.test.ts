@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { actions } from '../../src/db/schema/ton/actions.ts';
-import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import { createPartitions } from '../../src/db/write/partitions.ts';
+import { actions } from '../../src/tables/ton/actions.ts';
+import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
+import { createPartitions } from '../../src/write/partitions.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let store: TestStore;

@@ -4,12 +4,12 @@ import type { Simulator, SimulatorOptions } from '../support/simulator/simulator
 import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
-import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
-import { prolongLeases, releaseLease } from '../../src/db/coordination/leases.ts';
-import { reopen } from '../../src/db/coverage/reopen.ts';
-import { transactions as transactionsTable } from '../../src/db/schema/ton/transactions.ts';
-import { unseal } from '../../src/db/write/seals.ts';
+import { readVerified } from '../../src/write/verifications.ts';
+import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { prolongLeases, releaseLease } from '../../src/ledger/leases.ts';
+import { reopen } from '../../src/write/reopen.ts';
+import { transactions as transactionsTable } from '../../src/tables/ton/transactions.ts';
+import { unseal } from '../../src/write/seals.ts';
 import { common } from '../../src/range.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
 

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
-import { messages } from '../../src/db/schema/ton/messages.ts';
-import { createPartitions } from '../../src/db/write/partitions.ts';
-import { unseal } from '../../src/db/write/seals.ts';
+import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { messages } from '../../src/tables/ton/messages.ts';
+import { createPartitions } from '../../src/write/partitions.ts';
+import { unseal } from '../../src/write/seals.ts';
 import { HOUR } from '../../src/range.ts';
 import { runChecks } from '../../src/verify/verify.ts';
 import { openNetworkProof } from '../support/verify.ts';

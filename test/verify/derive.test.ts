@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import type { Range } from '../../src/range.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { deriveTransactions } from '../../src/verify/derive.ts';

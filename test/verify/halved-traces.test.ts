@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import { unseal } from '../../src/db/write/seals.ts';
+import { readVerified } from '../../src/write/verifications.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
+import { unseal } from '../../src/write/seals.ts';
 import { common } from '../../src/range.ts';
 import { expectProved, openNetworkProof } from '../support/verify.ts';
 

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readCoverage } from '../../src/db/coverage/coverage.ts';
-import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
-import { unseal } from '../../src/db/write/seals.ts';
+import { readCoverage } from '../../src/ledger/stored-coverage.ts';
+import { readVerified } from '../../src/write/verifications.ts';
+import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
+import { unseal } from '../../src/write/seals.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { common, spanOfSecond } from '../../src/range.ts';

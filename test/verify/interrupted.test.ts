@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { readVerified } from '../../src/write/verifications.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { common, type Range, spanOfSecond } from '../../src/range.ts';
-import { addWatch } from '../../src/db/cursors/watch-list.ts';
+import { addWatch } from '../../src/ledger/stored-watch-list.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { expectProved, openNetworkProof, type Proof } from '../support/verify.ts';

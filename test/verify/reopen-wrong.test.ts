@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { openHoles, openNetworkProof } from '../support/verify.ts';
 

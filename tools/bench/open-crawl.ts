@@ -5,7 +5,7 @@ import { readConfig } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Stop } from '../../src/stop.ts';
-import { createBlockSource } from '../../src/verify/closure/block-source.ts';
+import { createBlockSource } from '../../src/verify/checks/block-source.ts';
 import type { DeriveContext } from '../../src/verify/derive.ts';
 import { unlimited } from './unlimited.ts';
 

@@ -2,12 +2,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { openDatabase, type Database } from '../../src/db/connection/database.ts';
+import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/db/migrate/migrate.ts';
-import { createPartitions } from '../../src/db/write/partitions.ts';
-import { messages } from '../../src/db/schema/ton/messages.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { migrate } from '../../src/migrate/migrate.ts';
+import { createPartitions } from '../../src/write/partitions.ts';
+import { messages } from '../../src/tables/ton/messages.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
 import { formatTime, type Range } from '../../src/range.ts';
 
 /** The tables that are measured. */

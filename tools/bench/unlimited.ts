@@ -1,4 +1,4 @@
-import type { Budget } from '../../src/budget/budget.ts';
+import type { Budget } from '../../src/budget/request-budget.ts';
 
 /** Neither the plan's rate nor anybody else's is measured. */
 export const unlimited: Budget = {

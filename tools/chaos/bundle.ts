@@ -14,7 +14,7 @@ export function entryOf(program: string): string {
 
 /**
  * Joins the 500 modules of a compiled program into few: a worker that lives for seconds would else spend most of them
- * loading. Chunks lie in `src/db/`, from where the program finds its folders of datasets and tables.
+ * loading. Chunks lie in `src/postgres/`, from where the program finds its folders of datasets and tables.
  */
 export async function bundle(program: string): Promise<void> {
   const outdir = join(program, FOLDER);
@@ -24,10 +24,10 @@ export async function bundle(program: string): Promise<void> {
       .filter((file) => file.endsWith('.js'))
       .map((file) => join(program, folder, file));
   await build({
-    entryPoints: [join(program, 'src/cli.js'), ...(await files('jobs')), ...(await files('src/db/schema'))],
+    entryPoints: [join(program, 'src/cli.js'), ...(await files('jobs')), ...(await files('src/tables'))],
     outdir,
     outbase: program,
-    chunkNames: 'src/db/[name]-[hash]',
+    chunkNames: 'src/postgres/[name]-[hash]',
     bundle: true,
     splitting: true,
     platform: 'node',

@@ -2,9 +2,9 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { openDatabase } from '../../src/db/connection/database.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
 import { openEmbedded, type EmbeddedServer } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/db/migrate/migrate.ts';
+import { migrate } from '../../src/migrate/migrate.ts';
 import { query } from '../../test/support/database/query.ts';
 import { copyAsStandby, REPLICATION } from '../../test/support/failover/pair.ts';
 

@@ -29,7 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'coverage is committed before the rows that it speaks of',
     edits: [
       {
-        module: 'db/write/commit',
+        module: 'write/commit',
         find: `const isWhole = replaced !== undefined || commit.again !== undefined;`,
         instead: `const isWhole = replaced !== undefined || commit.again !== undefined;
     if (commit.done?.outcome === 'covered') await addCoverage(database, commit.lease.stream, commit.done.span);`,
@@ -41,7 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a commit does not ask whether its lease is still its own',
     edits: [
       {
-        module: 'db/coordination/leases',
+        module: 'ledger/leases',
         find: 'export async function holdLease(session, lease, part) {',
         instead: 'export async function holdLease(session, lease, part) {\n    return;',
       },
@@ -53,7 +53,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a claim does not look at what others are reading',
     edits: [
       {
-        module: 'db/coordination/leases',
+        module: 'ledger/leases',
         find: ' - ${gapSeconds()} - ${leased} - ',
         instead: ' - ${gapSeconds()} - ',
       },
@@ -162,7 +162,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'records that do not fit are left out, their seconds are covered all the same, and nothing is reported',
     edits: [
       {
-        module: 'db/write/commit',
+        module: 'write/commit',
         find: 'await quarantineRecords(session, lease.stream, request, rejected);',
         instead: 'void request;',
       },
@@ -173,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a second that is replaced keeps the rows that the source has no longer',
     edits: [
       {
-        module: 'db/write/rows/insert',
+        module: 'write/insert',
         find: 'clearOthers(session, target, replaced)',
         instead: 'Promise.resolve({ target, seconds: null })',
       },

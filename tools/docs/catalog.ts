@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database } from '../../src/db/connection/database.ts';
+import type { Database } from '../../src/postgres/database.ts';
 
 const Column = z.object({ name: z.string(), type: z.string(), nullable: z.boolean(), comment: z.string() });
 const Entity = z.object({

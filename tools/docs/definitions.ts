@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadTables } from '../../src/db/load-tables.ts';
-import { describeTable, type TableDescription } from '../../src/db/read/table-description.ts';
-import { viewsIn } from '../../src/lake/sql/open-lake-reader.ts';
+import { loadTables } from '../../src/postgres/load-tables.ts';
+import { describeTable, type TableDescription } from '../../src/read/table-description.ts';
+import { viewsIn } from '../../src/lake/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
 
 /** Over a lake they are made of the days of parts. */

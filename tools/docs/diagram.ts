@@ -3,7 +3,7 @@ import type { DeclaredRelation } from './declared-relations.ts';
 
 const HEAD = `# How tables are joined
 
-Each line of the diagram is a relation: the row on its many side names the row on the other by the columns below. There are no foreign keys in the database, for the other row may not be stored (yet). Where \`utime\` is part of a join, give it: Postgres then reads only the partitions that it needs. Made by \`npm run docs\` from src/db/schema; columns are in [dictionary.md](dictionary.md).
+Each line of the diagram is a relation: the row on its many side names the row on the other by the columns below. There are no foreign keys in the database, for the other row may not be stored (yet). Where \`utime\` is part of a join, give it: Postgres then reads only the partitions that it needs. Made by \`npm run docs\` from src/tables; columns are in [dictionary.md](dictionary.md).
 `;
 
 /** The tables of schema ton and their relations: a diagram in Mermaid, which GitHub draws, and a table of the joins. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../src/db/connection/database.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/db/migrate/migrate.ts';
+import { migrate } from '../../src/migrate/migrate.ts';
 import { packageRoot } from '../../src/package.ts';
 import { writeDocs } from './write-docs.ts';
 

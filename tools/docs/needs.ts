@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database } from '../../src/db/connection/database.ts';
+import type { Database } from '../../src/postgres/database.ts';
 
 const Feed = z.object({ relation: z.string(), dataset: z.string(), core: z.boolean() });
 

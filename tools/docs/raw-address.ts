@@ -1,4 +1,4 @@
-import type { Words } from '../../src/lake/sql/open-lake-reader.ts';
+import type { Words } from '../../src/lake/open-lake-reader.ts';
 
 /** For engines without that function: raw addresses in the form of the tables, and friendly ones as they are. */
 export const RAW_ADDRESS: Words[number] = [

@@ -1,25 +1,21 @@
 import { relations } from 'drizzle-orm';
-import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
-import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
-import { jetton_burns } from '../../src/db/schema/ton/jetton-burns.ts';
-import { jetton_masters } from '../../src/db/schema/ton/jetton-masters.ts';
-import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
-import { jetton_wallets } from '../../src/db/schema/ton/jetton-wallets.ts';
-import { messages } from '../../src/db/schema/ton/messages.ts';
-import {
-  multisig_order_actions,
-  multisig_orders,
-  multisig_wallets,
-} from '../../src/db/schema/ton/multisig.ts';
-import { nft_collections } from '../../src/db/schema/ton/nft-collections.ts';
-import { nft_items } from '../../src/db/schema/ton/nft-items.ts';
-import { nft_sales } from '../../src/db/schema/ton/nft-sales.ts';
-import { nft_transfers } from '../../src/db/schema/ton/nft-transfers.ts';
-import { nominator_pool_events } from '../../src/db/schema/ton/nominator-pool-events.ts';
-import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import { complaint_votes, validator_complaints } from '../../src/db/schema/ton/validator-complaints.ts';
-import { validator_events } from '../../src/db/schema/ton/validator-events.ts';
+import { action_accounts, action_transactions, actions } from '../../src/tables/ton/actions.ts';
+import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
+import { jetton_burns } from '../../src/tables/ton/jetton-burns.ts';
+import { jetton_masters } from '../../src/tables/ton/jetton-masters.ts';
+import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { jetton_wallets } from '../../src/tables/ton/jetton-wallets.ts';
+import { messages } from '../../src/tables/ton/messages.ts';
+import { multisig_order_actions, multisig_orders, multisig_wallets } from '../../src/tables/ton/multisig.ts';
+import { nft_collections } from '../../src/tables/ton/nft-collections.ts';
+import { nft_items } from '../../src/tables/ton/nft-items.ts';
+import { nft_sales } from '../../src/tables/ton/nft-sales.ts';
+import { nft_transfers } from '../../src/tables/ton/nft-transfers.ts';
+import { nominator_pool_events } from '../../src/tables/ton/nominator-pool-events.ts';
+import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
+import { complaint_votes, validator_complaints } from '../../src/tables/ton/validator-complaints.ts';
+import { validator_events } from '../../src/tables/ton/validator-events.ts';
 
 /*
  * How tables are joined, for the diagram in docs/analyst. The database has no foreign keys between them:

@@ -1,4 +1,4 @@
-import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/open-lake-reader.ts';
+import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/open-lake-reader.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
 /** What Postgres says otherwise than Spark. */

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 /** From every room something: HTTP, Postgres, crawling, real processes, a terminal. */
 const PART = [
   'test/api',
-  'test/db/connection',
+  'test/postgres',
   'test/crawl/streams/backfill.test.ts',
   'test/commands/bad-input.test.ts',
 ];

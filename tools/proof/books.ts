@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database } from '../../src/db/connection/database.ts';
+import type { Database } from '../../src/postgres/database.ts';
 import { writeRows } from '../../test/support/database/write-rows.ts';
-import { linesOfRows } from '../../src/db/write/rows/lines.ts';
-import { createPartitions } from '../../src/db/write/partitions.ts';
+import { linesOfRows } from '../../src/write/lines.ts';
+import { createPartitions } from '../../src/write/partitions.ts';
 import { formatTable } from '../../src/commands/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';
-import { books, messageLists, transactionsWithMessages } from '../../src/verify/checks/messages.ts';
+import { books, messageLists, transactionsWithMessages } from '../../src/verify/checks/check-messages.ts';
 import { openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../../test/support/shared-data.ts';

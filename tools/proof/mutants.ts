@@ -20,7 +20,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a page that is shorter than what was asked is the end of its window, whatever length it has',
     edits: [
       {
-        module: 'crawl/streams/page/limit-trust',
+        module: 'crawl/limit-trust',
         find: 'const isDoubted = rows < asked && isDoubtful(known, rows);',
         instead: 'const isDoubted = false;',
       },
@@ -37,7 +37,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
         instead: 'const seen = ran.flatMap((check) => check.findings);',
       },
       {
-        module: 'db/coverage/verifications',
+        module: 'write/verifications',
         find: '- ${spansWithFindings(stream)},',
         instead: ',',
       },
@@ -49,7 +49,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'what was found stands in no table, so that nobody who asks is refused',
     edits: [
       {
-        module: 'db/coverage/findings',
+        module: 'ledger/stored-findings',
         find: 'if (checked.rows.length > 0)',
         instead: 'if (false)',
       },
@@ -61,7 +61,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'repair reads the right seconds and keeps the wrong row that it finds there',
     edits: [
       {
-        module: 'db/coverage/reopen',
+        module: 'write/reopen',
         find: 'await removeWrong(session, opening, table);',
         instead: ';',
       },
@@ -73,7 +73,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a deep reading takes for compared what it never asked for',
     edits: [
       {
-        module: 'verify/deep/deep',
+        module: 'verify/deep',
         find: `if (table === undefined || comparedRows.size === 0 || stream.scope !== '')\n        return [];`,
         instead: 'if (table !== undefined) return [...covered];',
       },
@@ -85,7 +85,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a value over which the source is silent is no difference',
     edits: [
       {
-        module: 'verify/deep/compare-span',
+        module: 'verify/compare-span',
         find: 'withUnsaid(found.differences, unsaid)',
         instead: 'withUnsaid(found.differences, [])',
       },
@@ -97,12 +97,12 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a link to any stored block is a link to a parent',
     edits: [
       {
-        module: 'verify/checks/blocks',
+        module: 'verify/checks/check-blocks',
         find: "'stray_link', 'surplus'",
         instead: "'stray_link', 'open'",
       },
       {
-        module: 'verify/checks/blocks',
+        module: 'verify/checks/check-blocks',
         find: "select 'unfit_link' as kind, 'doubt' as outcome,",
         instead: "select 'unfit_link' as kind, 'open' as outcome,",
       },
@@ -114,7 +114,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a block that no chain of parents reaches is a block like others',
     edits: [
       {
-        module: 'verify/checks/blocks',
+        module: 'verify/checks/check-blocks',
         find: "where ${during('b', closed)} and not exists (",
         instead: "where false and ${during('b', closed)} and not exists (",
       },
@@ -126,7 +126,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a second reading confirms what is stored, whatever it brings',
     edits: [
       {
-        module: 'db/write/commit',
+        module: 'write/commit',
         find: "if (again === undefined || done?.outcome !== 'covered')",
         instead: 'if (staged.length >= 0)',
       },
@@ -155,7 +155,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'what was proved is not held against what is stored',
     edits: [
       {
-        module: 'verify/every-check',
+        module: 'verify/checks/every-check',
         find: 'return [quarantine, sealCheck, ',
         instead: 'return [quarantine, ',
       },

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { openDatabase } from '../../src/db/connection/database.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/db/migrate/migrate.ts';
+import { migrate } from '../../src/migrate/migrate.ts';
 import type { TestStore } from '../../test/support/database/database.ts';
 import type { Databases } from './matrix/proved-network.ts';
 

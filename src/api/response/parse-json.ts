@@ -1,5 +1,5 @@
 import { isSafeNumber, LosslessNumber } from 'lossless-json';
-import { countNames, doubledIn, noteDoubled, surveyJson } from '../../dataset/doubled.ts';
+import { countNames, doubledIn, noteDoubled, surveyJson } from '../../dataset/declaration/doubled.ts';
 import { BadResponseError, RequestTooLargeError } from '../../errors.ts';
 import { excerpt, summary } from './reason.ts';
 

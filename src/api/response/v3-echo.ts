@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Echo } from '../../dataset/paginator.ts';
+import type { Echo } from '../../dataset/paginators/paginator.ts';
 
 const second = z.number().nullish();
 const echo = z.looseObject({ start_utime: second, end_utime: second });

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../api/exchange.ts';
 import type { Flight } from '../../budget/in-flight.ts';
-import type { Params } from '../../dataset/paginator.ts';
+import type { Params } from '../../dataset/paginators/paginator.ts';
 import { BadResponseError } from '../../errors.ts';
 import { mapsOf, recordsOf } from './parse-response.ts';
 import { nameOf, type WalkContext } from './walk-context.ts';

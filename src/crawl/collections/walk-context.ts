@@ -1,8 +1,8 @@
 import type { Choices } from '../../settings/config.ts';
 import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
-import type { CursorClaim } from '../../db/cursors/cursors.ts';
-import type { Outcomes, Unserved } from '../../db/cursors/subjects.ts';
+import type { CursorClaim } from '../../ledger/stored-cursors.ts';
+import type { Outcomes, Unserved } from '../../ledger/subjects.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';

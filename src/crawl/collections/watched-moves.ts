@@ -4,8 +4,8 @@ import { int64 } from '../../records/members/scalar.ts';
 import * as z from 'zod';
 import type { BackwardWalk, LookupWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
-import { noteMoves } from '../../db/cursors/subjects.ts';
-import { readWatched } from '../../db/cursors/watch-list.ts';
+import { noteMoves } from '../../ledger/subjects.ts';
+import { readWatched } from '../../ledger/stored-watch-list.ts';
 import { nameOf, type WalkContext } from './walk-context.ts';
 
 const AccountMove = z.object({ address: account, last_transaction_lt: int64 });

@@ -1,4 +1,4 @@
-import type { Guess } from '../../db/read/estimates.ts';
+import type { Guess } from '../../read/row-estimates.ts';
 
 const ALL: Guess = { low: 1, likely: 1, high: 1 };
 /** Transactions that traces bring and blocks prove are hardly asked for. */

@@ -1,4 +1,4 @@
-import type { Guess } from '../../db/read/estimates.ts';
+import type { Guess } from '../../read/row-estimates.ts';
 import { common, DAY, lengthOf, type Range } from '../../range.ts';
 import { LONGEST_PAGES } from '../streams/lease-length.ts';
 import type { Sample } from './probe.ts';

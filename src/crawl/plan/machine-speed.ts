@@ -1,4 +1,4 @@
-import type { BusyMoment } from '../../db/read/busy-moments.ts';
+import type { BusyMoment } from '../../read/busy-moments.ts';
 
 /** Seconds of a step of what was committed. */
 export const STEP_SECONDS = 10;

@@ -1,8 +1,8 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { readBusyMoments } from '../../db/read/busy-moments.ts';
-import { keepEstimate, type Guess } from '../../db/read/estimates.ts';
+import { readBusyMoments } from '../../read/busy-moments.ts';
+import { keepEstimate, type Guess } from '../../read/row-estimates.ts';
 import { EtlError } from '../../errors.ts';
-import type { Stream } from '../../db/coverage/coverage.ts';
+import type { Stream } from '../../ledger/stored-coverage.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../failure-policy.ts';

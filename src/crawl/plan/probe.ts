@@ -1,6 +1,6 @@
 import { rawOf } from '../../dataset/bytes/view.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Stream } from '../../db/coverage/coverage.ts';
+import type { Stream } from '../../ledger/stored-coverage.ts';
 import { DAY, isInside, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage, type PageRead } from '../streams/page/ask-page.ts';

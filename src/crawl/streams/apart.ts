@@ -1,6 +1,6 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { requireInside } from '../../dataset/paginators/require-inside.ts';
-import type { Paginator } from '../../dataset/paginator.ts';
+import type { Paginator } from '../../dataset/paginators/paginator.ts';
 import { mayConcernPage, type EtlError } from '../../errors.ts';
 import { spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';

@@ -1,6 +1,6 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Range } from '../../range.ts';
-import { isLeased } from '../../db/coordination/leases.ts';
+import { isLeased } from '../../ledger/leases.ts';
 import { outlast, outlastDatabase } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import { readLeases } from './read-leases.ts';

@@ -1,6 +1,6 @@
-import { readMissing } from '../../db/coverage/coverage.ts';
-import { refuse } from '../../db/coverage/refused.ts';
-import { LEASE_SECONDS, prolongLease, releaseLease } from '../../db/coordination/leases.ts';
+import { readMissing } from '../../ledger/stored-coverage.ts';
+import { refuse } from '../../ledger/refused.ts';
+import { LEASE_SECONDS, prolongLease, releaseLease } from '../../ledger/leases.ts';
 import { LeaseLostError, type EtlError } from '../../errors.ts';
 import { formatRange, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';

@@ -1,6 +1,6 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
-import { LEASE_SECONDS, prolongLeases, releaseLease } from '../../db/coordination/leases.ts';
+import { reopen, type Reopening } from '../../write/reopen.ts';
+import { LEASE_SECONDS, prolongLeases, releaseLease } from '../../ledger/leases.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';

@@ -1,6 +1,6 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Database } from '../../db/connection/database.ts';
-import { readMissing } from '../../db/coverage/coverage.ts';
+import type { Database } from '../../postgres/database.ts';
+import { readMissing } from '../../ledger/stored-coverage.ts';
 import type { Range } from '../../range.ts';
 import { readableNow, streamsOf } from './streams.ts';
 

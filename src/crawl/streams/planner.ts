@@ -1,7 +1,7 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Stream } from '../../db/coverage/coverage.ts';
-import type { Database } from '../../db/connection/database.ts';
-import { claimLeases, findFree, readOthers, type Lease } from '../../db/coordination/leases.ts';
+import type { Stream } from '../../ledger/stored-coverage.ts';
+import type { Database } from '../../postgres/database.ts';
+import { claimLeases, findFree, readOthers, type Lease } from '../../ledger/leases.ts';
 import type { OtherReaders } from '../../budget/in-flight.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { HOUR, intersect, type Range } from '../../range.ts';

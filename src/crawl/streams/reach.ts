@@ -3,7 +3,7 @@ import { formatTime, HOUR, type Range } from '../../range.ts';
 import { createOutagePolicy, retry } from '../../retry.ts';
 import { sayAndKeep } from '../gaps.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readChainInfo, type ChainInfo } from '../watermark/chain-info.ts';
+import { readChainInfo, type ChainInfo } from '../chain-info.ts';
 import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
 import { watermarkNotKnown, type PolledWatermark, type WatermarkReader } from '../watermark/watermark.ts';
 

@@ -1,9 +1,9 @@
 import type { Flight } from '../../budget/in-flight.ts';
-import { commitPage, type PageCommit } from '../../db/write/commit.ts';
-import { isEmpty } from '../../db/write/rows/copy-direct.ts';
-import { cutLease, type Lease } from '../../db/coordination/leases.ts';
-import { recordFailure } from '../../db/coverage/failures.ts';
-import type { Refusal } from '../../db/coverage/refused.ts';
+import { commitPage, type PageCommit } from '../../write/commit.ts';
+import { isEmpty } from '../../write/copy-direct.ts';
+import { cutLease, type Lease } from '../../ledger/leases.ts';
+import { recordFailure } from '../../ledger/failures.ts';
+import type { Refusal } from '../../ledger/refused.ts';
 import { mayConcernPage, ApiTimeoutError, type EtlError } from '../../errors.ts';
 import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
@@ -15,7 +15,7 @@ import { commitWithRetry } from '../commit-with-retry.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { requirePredecessors } from '../gaps.ts';
 import { leaseLength } from './lease-length.ts';
-import type { SpanTrust } from './page/limit-trust.ts';
+import type { SpanTrust } from '../limit-trust.ts';
 import type { Assignment } from './planner.ts';
 import { needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page/to-commit.ts';
 

@@ -1,9 +1,9 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { delayOf, SECOND_READING_SECONDS } from '../../dataset/tail-pace.ts';
-import { readDue, type Stream } from '../../db/coverage/coverage.ts';
-import type { Database, Session } from '../../db/connection/database.ts';
-import { readPools } from '../../db/cursors/pools.ts';
-import { readFloors, type Floors } from '../../db/coverage/floors.ts';
+import { readDue, type Stream } from '../../ledger/stored-coverage.ts';
+import type { Database, Session } from '../../postgres/database.ts';
+import { readPools } from '../../ledger/pools.ts';
+import { readFloors, type Floors } from '../../ledger/floors.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { intersect, lengthOf, type Range } from '../../range.ts';
 import { zonesOf, type Want } from './planner.ts';

@@ -1,6 +1,6 @@
-import { readFoundWatermark } from '../../db/coverage/stored-watermark.ts';
+import { readFoundWatermark } from '../../ledger/stored-watermark.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import type { ChainInfo } from './chain-info.ts';
+import type { ChainInfo } from '../chain-info.ts';
 import { createWatermarkReader, type WatermarkReader } from './watermark.ts';
 
 /**

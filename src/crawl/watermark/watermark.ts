@@ -10,7 +10,7 @@ import {
   NotFoundError,
   RequestRefusedError,
 } from '../../errors.ts';
-import type { Gap } from '../../db/coverage/stored-gaps.ts';
+import type { Gap } from '../../ledger/stored-gaps.ts';
 import { DAY, HOUR } from '../../range.ts';
 import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
@@ -24,10 +24,10 @@ import {
   masterchainId,
   type BrokenLink,
   type LinkedBlock,
-} from './block-links.ts';
+} from '../block-links.ts';
 import { createSettling, LOOK_BACK, type PollResult, type Settled } from './settling.ts';
-import type { ChainInfo } from './chain-info.ts';
-import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from './visible-blocks.ts';
+import type { ChainInfo } from '../chain-info.ts';
+import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from '../visible-blocks.ts';
 
 /** Seconds before the head that are asked for again, for blocks that become visible out of order. */
 const OVERLAP = 120;

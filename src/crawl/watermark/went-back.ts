@@ -1,8 +1,8 @@
-import { withdrawReadSince } from '../../db/coverage/coverage.ts';
+import { withdrawReadSince } from '../../ledger/stored-coverage.ts';
 import { EtlError, EXIT } from '../../errors.ts';
 import { formatTime, MINUTE } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readChainInfo } from './chain-info.ts';
+import { readChainInfo } from '../chain-info.ts';
 
 /** A replica may lag so many seconds behind another one at least, whatever ETL_WATERMARK_DELAY says. */
 const LEAST_TOLERANCE = MINUTE;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { doubledWithin } from '../doubled.ts';
+import { doubledWithin } from '../declaration/doubled.ts';
 import {
   ANY_TEXT,
   CLOSE,

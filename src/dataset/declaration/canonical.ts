@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { BadResponseError } from '../../errors.ts';
-import { doubledWithin, TWICE } from '../doubled.ts';
+import { doubledWithin, TWICE } from './doubled.ts';
 
 /** Puts a value into the form that its schema takes; returns what it cannot read as it is. */
 export type FormReader = (value: unknown) => unknown;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { formatTime } from '../../range.ts';
-import { orNull, type Extra } from '../record.ts';
+import { orNull, type Extra } from './record.ts';
 import { isMoment, placeOf, unwrap } from './place.ts';
 
 /** What of a Drizzle table a job needs to know: the shape of the rows that go in. */

@@ -1,4 +1,4 @@
-import type { Params } from '../paginator.ts';
+import type { Params } from './paginator.ts';
 
 /** Where a transaction stands in its account's history. */
 export interface HistoryPlace {

@@ -1,4 +1,4 @@
-import type { Paginator } from '../paginator.ts';
+import type { Paginator } from './paginator.ts';
 import type { Range } from '../../range.ts';
 
 export interface ByBlockCursor {

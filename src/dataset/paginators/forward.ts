@@ -1,9 +1,9 @@
 import { BadResponseError, NotJoinedError } from '../../errors.ts';
-import type { Joins, Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from '../paginator.ts';
+import type { Joins, Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from './paginator.ts';
 import { formatTime, spanOfSecond, type Range } from '../../range.ts';
 import { nextLength } from './next-length.ts';
 import { requireInside } from './require-inside.ts';
-import { readLt } from '../position.ts';
+import { readLt } from './position.ts';
 
 /** Seconds beyond the span that a request looks for successors: doubled while it finds none. */
 const FIRST_LOOK_AHEAD = 30;

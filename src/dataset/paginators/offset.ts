@@ -1,4 +1,4 @@
-import type { Params } from '../paginator.ts';
+import type { Params } from './paginator.ts';
 import { withLacking, type Lacking } from './lacking.ts';
 
 /**

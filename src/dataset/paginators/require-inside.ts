@@ -1,6 +1,6 @@
 import { BadResponseError } from '../../errors.ts';
 import { formatTime, isInside, type Range } from '../../range.ts';
-import type { Position } from '../paginator.ts';
+import type { Position } from './paginator.ts';
 
 /** A server that answers another window than the one asked for would make empty seconds look covered. */
 export function requireInside({ utime, id }: Position, asked: Range): void {

@@ -1,5 +1,5 @@
 import { BadResponseError } from '../../errors.ts';
-import type { Echo, Page, Step, WholeSecondsPaginator } from '../paginator.ts';
+import type { Echo, Page, Step, WholeSecondsPaginator } from './paginator.ts';
 import { formatRange, type Range } from '../../range.ts';
 import { nextLength } from './next-length.ts';
 import { requireInside } from './require-inside.ts';

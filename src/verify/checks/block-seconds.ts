@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
-import { blocks } from '../../db/schema/ton/blocks.ts';
-import type { Session } from '../../db/connection/database.ts';
+import { blocks } from '../../tables/ton/blocks.ts';
+import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
-import type { Check, Result } from '../check.ts';
-import { type Finding, findingsOf } from '../finding.ts';
-import { joinByHash } from '../run/at-speed.ts';
-import { holdRows } from '../../db/write/seals.ts';
-import { blockKeyOf } from '../block-key-of.ts';
-import { during, secondOf } from '../../db/connection/seconds.ts';
+import type { Check, Result } from './check.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import { joinByHash } from './at-speed.ts';
+import { holdRows } from '../../write/seals.ts';
+import { blockKeyOf } from './block-key-of.ts';
+import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'block-seconds';
 /** Kind of the finding that names the transactions. */

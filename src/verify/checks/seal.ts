@@ -1,14 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { ownTablesOf } from '../../db/schema/owners.ts';
-import type { Session } from '../../db/connection/database.ts';
-import { SEAL } from '../../db/coverage/found-row.ts';
-import { factsOf } from '../../db/schema/describe.ts';
-import { countToSeal, otherThanSealed } from '../../db/write/seals.ts';
-import { targetOf } from '../../db/write/rows/target.ts';
+import { ownTablesOf } from '../../tables/owners.ts';
+import type { Session } from '../../postgres/database.ts';
+import { SEAL } from '../../ledger/found-row.ts';
+import { factsOf } from '../../tables/describe.ts';
+import { countToSeal, otherThanSealed } from '../../write/seals.ts';
+import { targetOf } from '../../write/target.ts';
 import type { Stretch } from '../../range.ts';
-import type { Check, CheckInput, CheckStep } from '../check.ts';
-import { findingsOf, type Finding } from '../finding.ts';
-import { countRows } from '../../db/read/table-rows.ts';
+import type { Check, CheckInput, CheckStep } from './check.ts';
+import { findingsOf, type Finding } from './finding.ts';
+import { countRows } from '../../read/table-rows.ts';
 
 /**
  * The rows of every sealed second are those that were proved: as many, with the same keys. Fewer: rows have vanished. More:

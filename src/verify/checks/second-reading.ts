@@ -1,8 +1,8 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { dueAt, readCoverage } from '../../db/coverage/coverage.ts';
-import { readRefused } from '../../db/coverage/refused.ts';
+import { dueAt, readCoverage } from '../../ledger/stored-coverage.ts';
+import { readRefused } from '../../ledger/refused.ts';
 import { common, formatTime, type Stretch, stretchesOf, without } from '../../range.ts';
-import { openStep, type Check, type CheckStep } from '../check.ts';
+import { openStep, type Check, type CheckStep } from './check.ts';
 
 export const SECOND_READING = 'second-reading';
 

@@ -1,15 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { transactions } from '../../db/schema/ton/transactions.ts';
-import type { Session } from '../../db/connection/database.ts';
+import { transactions } from '../../tables/ton/transactions.ts';
+import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
-import type { Check, Result } from '../check.ts';
-import { letFollow } from '../let-follow.ts';
-import { missingTransactions } from './transactions.ts';
-import { findingsOf } from '../finding.ts';
-import { joinByHash } from '../run/at-speed.ts';
-import { holdRows } from '../../db/write/seals.ts';
-import { quarantine } from '../../db/schema/etl/quarantine.ts';
-import { during, partOf, secondAt, secondOf } from '../../db/connection/seconds.ts';
+import type { Check, Result } from './check.ts';
+import { letFollow } from './let-follow.ts';
+import { missingTransactions } from './check-transactions.ts';
+import { findingsOf } from './finding.ts';
+import { joinByHash } from './at-speed.ts';
+import { holdRows } from '../../write/seals.ts';
+import { quarantine } from '../../tables/etl/quarantine.ts';
+import { during, partOf, secondAt, secondOf } from '../../postgres/seconds.ts';
 
 const MISSING = 'missing_predecessor';
 

@@ -1,4 +1,4 @@
-import { openStep, type Check } from '../check.ts';
+import { openStep, type Check } from './check.ts';
 
 const NAME = 'unchecked';
 

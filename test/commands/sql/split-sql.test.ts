@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { saysSomething, splitSql } from '../../../src/commands/sql/prompt.ts';
+import { saysSomething, splitSql } from '../../../src/commands/prompt.ts';
 
 describe('statements are split at the semicolons that end them', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'drizzle-orm';
-import { readDueSubjects } from '../../../src/db/cursors/subjects.ts';
+import { readDueSubjects } from '../../../src/ledger/subjects.ts';
 import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';

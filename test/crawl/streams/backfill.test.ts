@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { coverStreams } from '../../../src/backfill/cover-streams.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
-import { readCoverage } from '../../../src/db/coverage/coverage.ts';
+import { readCoverage } from '../../../src/ledger/stored-coverage.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';

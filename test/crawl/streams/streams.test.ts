@@ -8,7 +8,7 @@ import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { readLeases } from '../../../src/crawl/streams/read-leases.ts';
 import type { Want } from '../../../src/crawl/streams/planner.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
-import { addWatch } from '../../../src/db/cursors/watch-list.ts';
+import { addWatch } from '../../../src/ledger/stored-watch-list.ts';
 import type { Range } from '../../../src/range.ts';
 import type { SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
 import { createInFlight } from '../../../src/budget/in-flight.ts';
 import { systemClock } from '../../../src/clock.ts';
-import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
+import { readChainInfo } from '../../../src/crawl/chain-info.ts';
 import {
   createWatermarkReader,
   watermarkNotKnown,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { BadResponseError } from '../../../src/errors.ts';
-import type { Params, Position, WholeSecondsPaginator } from '../../../src/dataset/paginator.ts';
+import type { Params, Position, WholeSecondsPaginator } from '../../../src/dataset/paginators/paginator.ts';
 import { forward, type ForwardCursor } from '../../../src/dataset/paginators/forward.ts';
 import { lengthOf, without, type Range } from '../../../src/range.ts';
 

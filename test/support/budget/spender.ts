@@ -2,8 +2,8 @@ import { createInFlight } from '../../../src/budget/in-flight.ts';
 import { sql } from 'drizzle-orm';
 import { createApiClient } from '../../../src/api/client.ts';
 import { systemClock } from '../../../src/clock.ts';
-import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';
-import { openDatabase } from '../../../src/db/connection/database.ts';
+import { createSharedBudget } from '../../../src/ledger/shared-budget.ts';
+import { openDatabase } from '../../../src/postgres/database.ts';
 import { createLogger } from '../../../src/logger.ts';
 import type { Priority } from '../../../src/budget/priority.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import * as z from 'zod';
-import type { Database } from '../../../src/db/connection/database.ts';
+import type { Database } from '../../../src/postgres/database.ts';
 
 const Moment = z.object({ now: z.string() });
 const Session = z.object({ pid: z.number() });

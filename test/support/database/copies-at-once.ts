@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { answersOf } from '../../../src/db/connection/answers-of.ts';
-import type { Database } from '../../../src/db/connection/database.ts';
+import { answersOf } from '../../../src/postgres/answers-of.ts';
+import type { Database } from '../../../src/postgres/database.ts';
 
 /** More than the system takes at once. */
 const LARGE = Array.from({ length: 200 }, () => Buffer.from('1\n'.repeat(32_768)));

@@ -1,5 +1,5 @@
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
-import { migrate } from '../../../src/db/migrate/migrate.ts';
+import { openDatabase, type Database } from '../../../src/postgres/database.ts';
+import { migrate } from '../../../src/migrate/migrate.ts';
 import { createDatabase, templateDatabase } from './postgres.ts';
 
 export interface TestStore {

@@ -1,4 +1,4 @@
-import type { Database, OpenTransaction } from '../../../src/db/connection/database.ts';
+import type { Database, OpenTransaction } from '../../../src/postgres/database.ts';
 import { untilAborted } from '../../../src/stop.ts';
 
 /** What of a transaction stands still: it calls `stop`, and waits for it. */

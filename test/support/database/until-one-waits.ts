@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database, Session } from '../../../src/db/connection/database.ts';
+import type { Database, Session } from '../../../src/postgres/database.ts';
 
 /**
  * Until a statement like this waits for a lock, or for its client. `session`: a transaction that is kept from standing

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { addCoverage, type Stream } from '../../../src/db/coverage/coverage.ts';
-import { openDatabase } from '../../../src/db/connection/database.ts';
+import { addCoverage, type Stream } from '../../../src/ledger/stored-coverage.ts';
+import { openDatabase } from '../../../src/postgres/database.ts';
 import {
   claimLease,
   cutLease,
@@ -8,7 +8,7 @@ import {
   releaseLease,
   shortenLease,
   type Lease,
-} from '../../../src/db/coordination/leases.ts';
+} from '../../../src/ledger/leases.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
 import type { Range } from '../../../src/range.ts';
 

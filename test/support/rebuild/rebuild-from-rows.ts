@@ -1,7 +1,7 @@
-import { action_accounts, action_transactions, actions } from '../../../src/db/schema/ton/actions.ts';
-import { messages } from '../../../src/db/schema/ton/messages.ts';
-import { trace_edges, traces } from '../../../src/db/schema/ton/traces.ts';
-import { transactions } from '../../../src/db/schema/ton/transactions.ts';
+import { action_accounts, action_transactions, actions } from '../../../src/tables/ton/actions.ts';
+import { messages } from '../../../src/tables/ton/messages.ts';
+import { trace_edges, traces } from '../../../src/tables/ton/traces.ts';
+import { transactions } from '../../../src/tables/ton/transactions.ts';
 import { rebuildTransaction } from './rebuild.ts';
 import { rebuildAction, rebuildTrace, type TraceParts } from './rebuild-streams.ts';
 import type { TextRow } from './text-row.ts';

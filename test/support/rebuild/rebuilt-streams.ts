@@ -5,14 +5,14 @@ import nftTransfers from '../../../jobs/nft_transfers.ts';
 import nominatorPoolEvents from '../../../jobs/nominator_pool_events.ts';
 import validatorComplaints from '../../../jobs/validator_complaints.ts';
 import validatorEvents from '../../../jobs/validator_events.ts';
-import { jetton_burns } from '../../../src/db/schema/ton/jetton-burns.ts';
-import { jetton_transfers } from '../../../src/db/schema/ton/jetton-transfers.ts';
-import { nft_transfers } from '../../../src/db/schema/ton/nft-transfers.ts';
-import { nominator_pool_events } from '../../../src/db/schema/ton/nominator-pool-events.ts';
-import { complaint_votes, validator_complaints } from '../../../src/db/schema/ton/validator-complaints.ts';
-import { validator_events } from '../../../src/db/schema/ton/validator-events.ts';
+import { jetton_burns } from '../../../src/tables/ton/jetton-burns.ts';
+import { jetton_transfers } from '../../../src/tables/ton/jetton-transfers.ts';
+import { nft_transfers } from '../../../src/tables/ton/nft-transfers.ts';
+import { nominator_pool_events } from '../../../src/tables/ton/nominator-pool-events.ts';
+import { complaint_votes, validator_complaints } from '../../../src/tables/ton/validator-complaints.ts';
+import { validator_events } from '../../../src/tables/ton/validator-events.ts';
 import type { Job } from '../../../src/dataset/job.ts';
-import type { Position } from '../../../src/dataset/paginator.ts';
+import type { Position } from '../../../src/dataset/paginators/paginator.ts';
 import {
   rebuildComplaint,
   rebuildJettonBurn,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { toCopyText } from '../../../src/db/write/rows/copy-text.ts';
-import { targetOf } from '../../../src/db/write/rows/target.ts';
+import { toCopyText } from '../../../src/write/copy-text.ts';
+import { targetOf } from '../../../src/write/target.ts';
 import type { Rows, Tables } from '../../../src/dataset/rows.ts';
 
 /** JSON texts that a server should not send, and may. */

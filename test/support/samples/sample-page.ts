@@ -1,6 +1,6 @@
 import transactionsJob from '../../../jobs/transactions.ts';
-import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
-import type { Lines } from '../../../src/db/write/rows/line-bytes.ts';
+import { linesOfRecords } from '../../../src/write/lines.ts';
+import type { Lines } from '../../../src/write/line-bytes.ts';
 import type { Range } from '../../../src/range.ts';
 import { sampleTransaction } from './sample-records.ts';
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { withLake } from '../../../src/lake/open-lake.ts';
-import { openLakeReader } from '../../../src/lake/sql/open-lake-reader.ts';
+import { openLakeReader } from '../../../src/lake/open-lake-reader.ts';
 import { QUESTIONS, VALUES } from '../queries/questions.ts';
 import type { Asked } from './asked.ts';
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { loadTables } from '../../../src/db/load-tables.ts';
-import { describeTable } from '../../../src/db/read/table-description.ts';
-import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { loadTables } from '../../../src/postgres/load-tables.ts';
+import { describeTable } from '../../../src/read/table-description.ts';
+import { createPartitions } from '../../../src/write/partitions.ts';
 import type { BenchStore } from '../store.ts';
 
 /** Months of rows, so that a question about the last one has partitions to leave out. */

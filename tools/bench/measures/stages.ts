@@ -4,7 +4,7 @@ import type { Job } from '../../../src/dataset/job.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { readRecords } from '../../../src/crawl/streams/page/read-page.ts';
 import { readList } from '../../../src/dataset/bytes/read-list.ts';
-import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
+import { linesOfRecords } from '../../../src/write/lines.ts';
 import type { Range } from '../../../src/range.ts';
 import { busyNetworkOf, serveNetwork } from '../network.ts';
 

@@ -3,11 +3,11 @@ import job from '../../../jobs/transactions.ts';
 import { contentOf, inside, readBody } from '../../../src/crawl/streams/page/read-page.ts';
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
-import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
-import { answersOf } from '../../../src/db/connection/answers-of.ts';
-import { identifiers } from '../../../src/db/connection/sql.ts';
-import { claimLease } from '../../../src/db/coordination/leases.ts';
-import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { commitPage, type PageCommit } from '../../../src/write/commit.ts';
+import { answersOf } from '../../../src/postgres/answers-of.ts';
+import { identifiers } from '../../../src/postgres/sql.ts';
+import { claimLease } from '../../../src/ledger/leases.ts';
+import { createPartitions } from '../../../src/write/partitions.ts';
 import { SPAN } from '../network.ts';
 import { countRows, type BenchStore } from '../store.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { openDatabase } from '../../../src/db/connection/database.ts';
+import { openDatabase } from '../../../src/postgres/database.ts';
 import { openEmbedded } from '../../../src/embedded/embedded.ts';
-import { migrate } from '../../../src/db/migrate/migrate.ts';
+import { migrate } from '../../../src/migrate/migrate.ts';
 import { readPlan } from './plan.ts';
 import { QUESTIONS, VALUES, type Question } from './questions.ts';
 import { fillTwoYears } from './two-years.ts';

@@ -1,4 +1,4 @@
-import { literal } from '../../../src/db/migrate/literal.ts';
+import { literal } from '../../../src/tables/literal.ts';
 
 /** So many days have accounts of their own; then the same accounts come again. */
 const WORLDS = 10;

@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { loadTables } from '../../../src/db/load-tables.ts';
-import { createPartitions } from '../../../src/db/write/partitions.ts';
-import { openDatabase } from '../../../src/db/connection/database.ts';
-import { describeTable } from '../../../src/db/read/table-description.ts';
+import { loadTables } from '../../../src/postgres/load-tables.ts';
+import { createPartitions } from '../../../src/write/partitions.ts';
+import { openDatabase } from '../../../src/postgres/database.ts';
+import { describeTable } from '../../../src/read/table-description.ts';
 import { formatTime } from '../../../src/range.ts';
 import { SPAN } from '../network.ts';
 import { crawlOneDay } from './one-day.ts';

@@ -1,7 +1,7 @@
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { factsOf } from '../../../src/db/schema/describe.ts';
+import { factsOf } from '../../../src/tables/describe.ts';
 import { DAY } from '../../../src/range.ts';
 
 /** By how much numbers and times are changed, besides by one more: what is held by `<` alone is seen by size and direction. */

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
-import { backfill } from '../../../src/commands/backfill/backfill-command.ts';
+import { backfill } from '../../../src/commands/backfill-command.ts';
 import { verify } from '../../../src/commands/verify-command.ts';
 import { backfill as crawlRange } from '../../../src/crawl/streams/backfill.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
-import { migrate } from '../../../src/db/migrate/migrate.ts';
-import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { openDatabase, type Database } from '../../../src/postgres/database.ts';
+import { migrate } from '../../../src/migrate/migrate.ts';
+import { createPartitions } from '../../../src/write/partitions.ts';
 import { formatTime, type Range } from '../../../src/range.ts';
 import {
   startSimulator,

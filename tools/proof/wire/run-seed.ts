@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { backfill } from '../../../src/commands/backfill/backfill-command.ts';
+import { backfill } from '../../../src/commands/backfill-command.ts';
 import { quarantineRetry } from '../../../src/commands/quarantine-command.ts';
 import { verify } from '../../../src/commands/verify-command.ts';
 import { runHere, type Place, type Said } from '../run-here.ts';

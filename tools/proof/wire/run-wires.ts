@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { openDatabase } from '../../../src/db/connection/database.ts';
-import { migrate } from '../../../src/db/migrate/migrate.ts';
+import { openDatabase } from '../../../src/postgres/database.ts';
+import { migrate } from '../../../src/migrate/migrate.ts';
 import { Random, salt } from '../../../src/simulator/random.ts';
 import type { Simulator } from '../../../test/support/simulator/simulator.ts';
 import { RANGE } from '../matrix/network.ts';

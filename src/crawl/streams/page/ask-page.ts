@@ -4,13 +4,13 @@ import type { Flight } from '../../../budget/in-flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { RecordsReading } from '../../../dataset/job.ts';
-import type { Params, Step } from '../../../dataset/paginator.ts';
-import type { Stream } from '../../../db/coverage/coverage.ts';
+import type { Params, Step } from '../../../dataset/paginators/paginator.ts';
+import type { Stream } from '../../../ledger/stored-coverage.ts';
 import { BadResponseError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
 import type { NetworkWatch } from '../../network-guard.ts';
-import type { SpanTrust } from './limit-trust.ts';
-import type { LtBounds } from './lt-bounds.ts';
+import type { SpanTrust } from '../../limit-trust.ts';
+import type { LtBounds } from '../../lt-bounds.ts';
 import { contentOf, inside, readBody, type Content, type ReadBody } from './read-page.ts';
 
 interface PageRequest {

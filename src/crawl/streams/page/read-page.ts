@@ -4,13 +4,13 @@ import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
 import { rawOf } from '../../../dataset/bytes/view.ts';
 import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
-import { surveyJson } from '../../../dataset/doubled.ts';
+import { surveyJson } from '../../../dataset/declaration/doubled.ts';
 import type { AcceptedRecord, Job, RecordsReading, Rejected } from '../../../dataset/job.ts';
-import type { Echo } from '../../../dataset/paginator.ts';
-import type { Extra } from '../../../dataset/record.ts';
+import type { Echo } from '../../../dataset/paginators/paginator.ts';
+import type { Extra } from '../../../dataset/declaration/record.ts';
 import type { Tables } from '../../../dataset/rows.ts';
-import { linesOfRecords } from '../../../db/write/rows/lines.ts';
-import type { Lines } from '../../../db/write/rows/line-bytes.ts';
+import { linesOfRecords } from '../../../write/lines.ts';
+import type { Lines } from '../../../write/line-bytes.ts';
 import { formatTime, isInside, spanOfSecond, type Range } from '../../../range.ts';
 
 /*

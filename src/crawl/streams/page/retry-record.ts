@@ -1,9 +1,9 @@
 import { parseJson } from '../../../api/response/parse-json.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
-import type { Database } from '../../../db/connection/database.ts';
-import type { Partitions } from '../../../db/write/partitions.ts';
-import type { Quarantined } from '../../../db/read/quarantined.ts';
-import { release } from '../../../db/write/quarantine.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Partitions } from '../../../write/partitions.ts';
+import type { Quarantined } from '../../../read/quarantined.ts';
+import { release } from '../../../write/write-quarantine.ts';
 import { readRecords } from './read-page.ts';
 
 /** What still does not fit. */

@@ -1,10 +1,10 @@
 import { loggedOf, type Exchange } from '../../../api/exchange.ts';
-import type { Stream } from '../../../db/coverage/coverage.ts';
-import type { Again, PageCommit } from '../../../db/write/commit.ts';
-import type { PageLog } from '../../../db/write/log-page.ts';
-import type { Lease } from '../../../db/coordination/leases.ts';
+import type { Stream } from '../../../ledger/stored-coverage.ts';
+import type { Again, PageCommit } from '../../../write/commit.ts';
+import type { PageLog } from '../../../write/log-page.ts';
+import type { Lease } from '../../../ledger/leases.ts';
 import type { Job } from '../../../dataset/job.ts';
-import type { Refusal } from '../../../db/coverage/refused.ts';
+import type { Refusal } from '../../../ledger/refused.ts';
 import type { Range } from '../../../range.ts';
 import type { PageRead } from './ask-page.ts';
 import { contentOf, inside, type Content, type Inside } from './read-page.ts';

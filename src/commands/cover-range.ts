@@ -1,0 +1,207 @@
+import { type Crawl, openCrawl } from '../app/open-crawl.ts';
+import type { Covered } from '../backfill/cover-streams.ts';
+import type { CollectionsRead } from '../backfill/read-collections-once.ts';
+import { type BackfillReport, runBackfill } from '../backfill/run-backfill.ts';
+import { createCappedBudget } from '../budget/capped-budget.ts';
+import { systemClock } from '../clock.ts';
+import { bringerOf } from '../crawl/plan/brought.ts';
+import type { Collection, Dataset } from '../dataset/dataset.ts';
+import { isGap } from '../ledger/stored-gaps.ts';
+import type { Settled } from '../read/row-estimates.ts';
+import type { Unfit } from '../read/quarantined.ts';
+import { EXIT, type ExitCode } from '../errors.ts';
+import { formatRange, type Range } from '../range.ts';
+import { outlast } from '../retry.ts';
+import { programName } from '../terminal/program-name.ts';
+import { type Invocation, type OpenedHost, reportError } from './run-command.ts';
+import { absentLine, gapLine, missingLine, noteOnReach, printSummary, refusedLine } from './summary.ts';
+import { formatNumber } from './table.ts';
+import { openProgress, progressStyle, type ProgressStyle } from './progress-display.ts';
+
+export interface BackfillFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly only?: readonly string[];
+  readonly maxRequests?: number;
+  readonly deadline?: string;
+  readonly again?: boolean;
+  readonly dryRun?: boolean;
+  readonly record?: string;
+  readonly quiet?: boolean;
+}
+
+/** What a backfill is asked for. */
+export interface BackfillWanted {
+  /** Every stream that is known, chosen or not. */
+  readonly jobs: readonly Dataset[];
+  readonly datasets: readonly Dataset[];
+  readonly collections: readonly Collection[];
+  /** Collections whose records come with the responses of others. */
+  readonly piggybacked: readonly Collection[];
+  /** Names of datasets that were asked for one by one, not as part of a group. */
+  readonly named: ReadonlySet<string>;
+  /** Undefined where only collections are read that are of no time. */
+  readonly wanted: Range | undefined;
+  readonly deadlineMs: number | undefined;
+}
+
+/** Does what a backfill is asked for, in a database that is there. */
+export async function coverRange(
+  { config, logger }: Pick<Invocation, 'config' | 'logger'>,
+  flags: BackfillFlags,
+  chosen: Omit<BackfillWanted, 'deadlineMs'>,
+  opened: OpenedHost,
+): Promise<ExitCode> {
+  const { maxRequests: allowed, record, quiet, again = false, dryRun = false } = flags;
+  const { attempts } = config;
+  const waiting = { clock: systemClock, random: Math.random, attempts, logger };
+  const crawl = await outlast({ ...waiting, signal: opened.stop.finishing }, 'the API', () =>
+    openCrawl({
+      config,
+      logger,
+      ...opened,
+      record,
+      budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
+    }),
+  );
+  opened.stop.finishing.throwIfAborted();
+  if (crawl === undefined) return EXIT.incomplete;
+  /** What `--quiet` says only where it is not done. */
+  const held: string[] = [];
+  let isWhole = false;
+  try {
+    const { watermarkDelay: delaySeconds, choices, rps } = config;
+    const shared = { ...chosen, baseUrl: opened.baseUrl };
+    const report = createBackfillReport({
+      ...shared,
+      crawl,
+      style: progressStyle(config, quiet),
+      rps,
+      allowed,
+      say: quiet === true ? (line) => void held.push(line) : console.log,
+    });
+    const settings = { delaySeconds, choices, attempts, again, dryRun };
+    isWhole = await runBackfill({ ...crawl, ...shared, ...settings, stop: opened.stop }, report);
+    return isWhole ? EXIT.done : EXIT.incomplete;
+  } finally {
+    if (!isWhole) for (const line of held) console.error(line);
+    await crawl.close();
+  }
+}
+
+interface BackfillReportOptions {
+  readonly crawl: Crawl;
+  readonly baseUrl: string;
+  readonly datasets: readonly Dataset[];
+  readonly collections: readonly Collection[];
+  readonly wanted: Range | undefined;
+  readonly style: ProgressStyle;
+  readonly rps: number;
+  /** The cap on requests, where there is one. */
+  readonly allowed: number | undefined;
+  /** Prints a line of what became of it; default stdout. */
+  readonly say?: (line: string) => void;
+}
+
+/** Prints what a backfill is about to do, how far it is, and what became of it. */
+export function createBackfillReport(options: BackfillReportOptions): BackfillReport {
+  const { crawl, baseUrl, datasets, collections, wanted, style, say = console.log } = options;
+  const { context, chain } = crawl;
+  return {
+    async onReach(reach) {
+      const range = reach.range ?? wanted;
+      if (range === undefined) return;
+      const note = noteOnReach(reach, wanted ?? range, chain);
+      if (style === 'quiet') {
+        if (note !== undefined) say(note);
+        return;
+      }
+      await printSummary({
+        database: context.database,
+        globalId: chain.globalId,
+        baseUrl,
+        datasets,
+        wanted: range,
+        note,
+      });
+    },
+    onStreams: (range, watermark) => openProgress({ ...options, range, watermark }),
+    onCovered: (covered, range, isWhole) => {
+      const verdict = `${isWhole ? 'complete' : 'incomplete'}${isWhole && covered.delayed.size > 0 ? ' as far as it can be read' : ''}`;
+      printCovered(say, covered, {
+        verdict: `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`,
+        now: context.clock.now() / 1000,
+        datasets,
+      });
+    },
+    onCollections: (read) => printCollectionsRead(say, read, collections, context.api.stats.requests),
+  };
+}
+
+interface Verdict {
+  /** What the run ended with, in a sentence. */
+  readonly verdict: string;
+  /** Unix seconds. */
+  readonly now: number;
+  readonly datasets: readonly Dataset[];
+}
+
+function printCovered(
+  say: (line: string) => void,
+  { missing, absent, refused, delayed, stoppedBy, settled, unfit }: Covered,
+  { verdict, now, datasets }: Verdict,
+): void {
+  if (stoppedBy !== undefined) reportError(stoppedBy);
+  for (const [dataset, ranges] of missing) say(missingLine(dataset, ranges));
+  for (const one of refused) say(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
+  for (const [dataset, path] of absent) say(absentLine(dataset, path));
+  for (const [dataset, range] of delayed)
+    say(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
+  printVerdict(say, verdict, unfit);
+  for (const each of settled) say(settledLine(each, bringerOf(each.dataset, datasets)));
+}
+
+/** What `plan` expected, beside what came. */
+function settledLine(
+  { dataset, rows, low, high, realRows, requests, realRequests }: Settled,
+  bringer: string | undefined,
+): string {
+  const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;
+  const asked = `${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`;
+  if (bringer !== undefined) return `estimate  ${dataset}: its rows come with ${bringer}; ${asked}`;
+  return (
+    `estimate  ${dataset}: ${formatNumber(rows)} rows (${formatNumber(low)} to ${formatNumber(high)}) expected` +
+    `${times}: ${formatNumber(realRows)}; ${asked}`
+  );
+}
+
+function printCollectionsRead(
+  say: (line: string) => void,
+  { refused, absent, stoppedBy, isWhole, unfit }: CollectionsRead & { readonly unfit: readonly Unfit[] },
+  collections: readonly Collection[],
+  requests: number,
+): void {
+  if (stoppedBy !== undefined) reportError(stoppedBy);
+  for (const name of refused) say(`missing   ${name}: the API refused it, or a part of it; status says why`);
+  for (const [dataset, path] of absent) say(absentLine(dataset, path));
+  // What was stopped may lack any of them.
+  const named = refused.length > 0 ? refused : collections.map(({ name }) => name);
+  const names = (isWhole ? named.filter((name) => !absent.has(name)) : named).join(', ');
+  printVerdict(
+    say,
+    `${isWhole ? 'read' : 'incomplete'}: ${names === '' ? 'nothing' : names}, ${requests} requests in all`,
+    unfit,
+  );
+}
+
+/** The last line names what is in quarantine, for a script or a person may read no other one. */
+function printVerdict(say: (line: string) => void, verdict: string, unfit: readonly Unfit[]): void {
+  for (const each of unfit) say(unfitLine(each));
+  const named = unfit.map(({ dataset, records }) => `${formatNumber(records)} of ${dataset}`).join(', ');
+  say(named === '' ? verdict : `${verdict}; in quarantine: ${named}`);
+}
+
+function unfitLine({ dataset, records, stored }: Unfit): string {
+  const all = formatNumber(records + stored);
+  return `unfit     ${dataset}: ${formatNumber(records)} of ${all} records do not fit the schema and are in quarantine: run \`${programName} quarantine list\``;
+}

@@ -1,0 +1,297 @@
+import { resolve } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { warnOfHiddenRows } from '../app/open-store.ts';
+import type { Database } from '../postgres/database.ts';
+import { openConfined } from '../migrate/open-confined.ts';
+import { runSql, streamSql } from '../read/free-sql.ts';
+import { DatabaseUnavailableError, EXIT, type ExitCode, UsageError, DatabaseError } from '../errors.ts';
+import { programName } from '../terminal/program-name.ts';
+import { stdoutGone } from '../terminal/stdout.ts';
+import { examples } from './option-words.ts';
+import { type Invocation, runCommand, withStore, withStoreOnce } from './run-command.ts';
+import { converse, saysSomething, splitSql } from './prompt.ts';
+import {
+  createRowWriter,
+  type ResultShape,
+  type RowFormatName,
+  showResult,
+  type SqlFormat,
+  summarize,
+} from './results.ts';
+
+export function defineSql(command: Command): void {
+  command
+    .argument('[statement]', 'else stdin is read, or on a terminal a prompt shown')
+    .option('--write', 'allow statements that change rows')
+    .option(
+      '--url',
+      'print the connection string, with its password, for psql and other programs; runs nothing',
+    )
+    .option('--csv', 'comma-separated values with a header')
+    .option('--spreadsheet', 'with --csv: as Excel and LibreOffice read it, without formulas and lost digits')
+    .option('--json', 'an array of objects, values as strings')
+    .option('--lake <place>', 'ask the lake that `export` wrote instead, in the SQL of DuckDB')
+    .addHelpText(
+      'after',
+      examples(
+        'toncenter-etl sql "select * from transactions order by utime desc limit 5"',
+        'toncenter-etl sql --csv < report.sql > report.csv',
+        'toncenter-etl sql --json "select * from dex_volume where day = \'2026-01-01\'"',
+        'toncenter-etl sql --lake ./lake "select * from daily_activity"',
+        'toncenter-etl sql    # a prompt; \\? tells more',
+        'psql "$(toncenter-etl sql --url)"    # while sync runs',
+      ),
+    )
+    .action((statement: string | undefined, { lake, ...flags }: SqlFlags & { readonly lake?: string }) =>
+      runCommand(async (invocation) =>
+        lake === undefined ? sql(invocation, statement, flags) : sqlOfLake(lake, statement, flags),
+      ),
+    );
+}
+
+/** The name that Postgres shows for the connection. */
+const APPLICATION = 'toncenter-etl sql';
+
+const FROM_SETTING =
+  'This is what DATABASE_URL or PGHOST and the like say, with the password if they hold one.';
+
+const FROM_EMBEDDED =
+  'It holds a password, and the embedded server behind it runs only while a command such as sync runs.';
+
+/**
+ * `sql [STATEMENT]`: runs statements of the user's own, each in a transaction of its own, as a role that can only
+ * read, or with `--write` change rows. Results go to stdout, everything else to stderr.
+ */
+async function sql(invocation: Invocation, given: string | undefined, flags: SqlFlags): Promise<ExitCode> {
+  const wanted = await parseSql(given, flags);
+  if (wanted.kind === 'url') return printUrl(invocation);
+  return withStoreOnce(invocation, APPLICATION, async (store) => {
+    const write = flags.write === true;
+    const right = write ? 'write' : 'read';
+    const database = await openConfined({ ...store, applicationName: APPLICATION, right });
+    const run = openRunner((statement, shape, signal) =>
+      wanted.format === 'table'
+        ? printTable(database, statement, { write, shape, signal })
+        : printRows(database, statement, { write, format: wanted.format, signal }),
+    );
+    const names = async () =>
+      (await runSql(database, NAMES, { write: false })).rows.flatMap(([name]) => name ?? []);
+    try {
+      // A superuser sees all rows, and the role that stands in for one may not.
+      if (database !== store.database) await warnOfHiddenRows(database, invocation.logger);
+      if (wanted.kind === 'conversation') await converse(database.label, run, names);
+      else
+        for (const statement of wanted.statements) {
+          if (stdoutGone.aborted && !write) break;
+          await run(statement);
+        }
+    } finally {
+      if (database !== store.database) await database.close();
+    }
+    return EXIT.done;
+  });
+}
+
+interface Running {
+  readonly write: boolean;
+  /** Ends the statement. */
+  readonly signal: AbortSignal | undefined;
+}
+
+async function printTable(
+  database: Database,
+  statement: string,
+  { write, shape, signal }: Running & { readonly shape: ResultShape },
+): Promise<void> {
+  showResult(await runSql(database, statement, { write, signal }), 'table', shape);
+}
+
+/** Prints rows as they come: no more than a piece of the result is in memory. */
+async function printRows(
+  database: Database,
+  statement: string,
+  { write, format, signal: stopped }: Running & { readonly format: RowFormatName },
+): Promise<void> {
+  const writer = createRowWriter(format);
+  // What writes is done whole, whoever reads of it.
+  const signal = AbortSignal.any([...(stopped ? [stopped] : []), ...(write ? [] : [stdoutGone])]);
+  try {
+    const tag = await streamSql(database, statement, writer, { write, signal });
+    console.error(summarize(writer.end(), tag));
+  } catch (error) {
+    // Whoever read the rows has seen enough, and so the connection was ended.
+    if (!stdoutGone.aborted || write || !(error instanceof DatabaseUnavailableError)) throw error;
+  }
+}
+
+/** `sql --url`: the connection string alone on stdout, for `psql "$(…)"` and programs with a window. */
+async function printUrl(invocation: Invocation): Promise<ExitCode> {
+  const { databaseUrl } = invocation.config;
+  if (databaseUrl !== undefined) {
+    console.log(databaseUrl);
+    console.error(FROM_SETTING);
+    return EXIT.done;
+  }
+  const url = await withStore(invocation, undefined, (store) => Promise.resolve(store.embedded?.url));
+  console.log(url ?? '');
+  console.error(FROM_EMBEDDED);
+  return EXIT.done;
+}
+
+/** `sql --lake LAKE [STATEMENT]`: asks a lake by DuckDB, with the tables, views and functions that a database has. */
+async function sqlOfLake(place: string, given: string | undefined, flags: SqlFlags): Promise<ExitCode> {
+  const wanted = await parseSql(given, flags);
+  if (wanted.kind === 'url' || flags.write === true)
+    throw new UsageError('--lake reads a lake: it goes with neither --url nor --write');
+  const [{ withLake }, { openLakeReader }] = await Promise.all([
+    import('../lake/open-lake.ts'),
+    import('../lake/open-lake-reader.ts'),
+  ]);
+  return withLake(place, async ({ engine, store }) => {
+    const ask = await openLakeReader(engine, place.startsWith('s3:') ? place : resolve(place));
+    const run = openRunner(async (statement, shape, signal) => {
+      showResult(await ask(statement, signal), wanted.format, shape);
+    });
+    const names = async () => (await ask(NAMES_OF_LAKE)).rows.flatMap(([name]) => name ?? []);
+    if (wanted.kind === 'conversation') await converse(store.label, run, names);
+    else for (const statement of wanted.statements) await run(statement);
+    return EXIT.done;
+  });
+}
+
+interface SqlFlags {
+  readonly url?: boolean;
+  readonly write?: boolean;
+  readonly csv?: boolean;
+  readonly spreadsheet?: boolean;
+  readonly json?: boolean;
+}
+
+/** What `sql` is asked for: where the database is, statements, or a conversation. */
+type SqlWanted =
+  | { readonly kind: 'url' }
+  | { readonly kind: 'conversation'; readonly format: SqlFormat }
+  | { readonly kind: 'statements'; readonly format: SqlFormat; readonly statements: readonly string[] };
+
+/**
+ * Takes the statements of the argument, else of stdin; at a terminal none means a conversation.
+ * @throws UsageError where flags exclude each other, or there is no statement
+ */
+async function parseSql(given: string | undefined, flags: SqlFlags): Promise<SqlWanted> {
+  const { url = false, ...others } = flags;
+  if (url) {
+    if (given === undefined && !Object.values(others).includes(true)) return { kind: 'url' };
+    throw new UsageError('--url stands alone: it prints where the database is, and runs nothing');
+  }
+  const format = formatOf(others);
+  if (given === undefined && process.stdin.isTTY) return { kind: 'conversation', format };
+  return { kind: 'statements', format, statements: readStatements(given ?? (await textOf(process.stdin))) };
+}
+
+function formatOf({ csv = false, json = false, spreadsheet = false }: SqlFlags): SqlFormat {
+  if (spreadsheet && !csv) throw new UsageError('--spreadsheet is a kind of --csv: give both');
+  if (csv && json) throw new UsageError('--csv and --json exclude each other');
+  return spreadsheet ? 'spreadsheet' : csv ? 'csv' : json ? 'json' : 'table';
+}
+
+function readStatements(text: string): string[] {
+  const { statements, rest } = splitSql(text);
+  const all = saysSomething(rest) ? [...statements, rest] : [...statements];
+  const end = all.indexOf('\\q');
+  if (end !== -1) all.length = end;
+  if (all.length > 0) return all;
+  throw new UsageError('there is no statement', {
+    hint: `Give one as argument or on stdin: ${programName} sql "select count(*) from transactions".`,
+  });
+}
+
+/** What is known beside SQL. */
+const COMMANDS_HELP = `\\d         tables, views and functions, with what they are
+\\d NAME    columns of a table or view
+\\df        functions alone
+\\timing    how long each statement takes, or no longer
+\\x         each row as a record, or no longer
+\\?         this
+\\q         ends, as Ctrl-D does at the prompt; Ctrl-C ends a statement, or drops what was typed; Tab completes
+Everything else is SQL and ends with a semicolon.`;
+
+const RELATIONS = `
+  select c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
+    split_part(obj_description(c.oid, 'pg_class'), '. ', 1) as meaning
+  from pg_catalog.pg_class c
+  where c.relnamespace = 'ton'::regnamespace and c.relkind in ('r', 'p', 'v')`;
+
+const FUNCTIONS = `
+  select p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')' as name, 'function' as kind,
+    split_part(obj_description(p.oid, 'pg_proc'), '. ', 1) as meaning
+  from pg_catalog.pg_proc p
+  where p.pronamespace = 'ton'::regnamespace
+    or p.pronamespace = 'etl'::regnamespace and p.proname in ('assert_complete', 'fed')`;
+
+/** What Tab completes beside SQL's own words. */
+const NAMES = `
+  select c.relname from pg_catalog.pg_class c
+  where c.relnamespace in ('ton'::regnamespace, 'etl'::regnamespace) and c.relkind in ('r', 'p', 'v')
+  union select a.attname from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
+  where c.relnamespace = 'ton'::regnamespace and c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped
+  union select p.proname from pg_catalog.pg_proc p where p.pronamespace = 'ton'::regnamespace
+  union select nspname from pg_catalog.pg_namespace where nspname in ('ton', 'etl')`;
+
+const NAMES_OF_LAKE = `
+  select view_name from duckdb_views() where schema_name in ('ton', 'etl')
+  union select column_name from duckdb_columns() where schema_name = 'ton'
+  union select function_name from duckdb_functions() where schema_name = 'ton'`;
+
+/** The statement behind \\d, \\d NAME and \\df; undefined for a line that is none of them. */
+function describeStatement(line: string): string | undefined {
+  if (/^\\df\+?\s*;?$/.test(line.trim())) return `${FUNCTIONS} order by 1`;
+  const name = /^\\d[tv]?\+?(?![a-z])\s*([\w.]*)\s*;?$/.exec(line.trim())?.[1];
+  if (name === undefined) return undefined;
+  return name === '' ? `${RELATIONS} union all ${FUNCTIONS} order by 2, 1` : columnsOf(name);
+}
+
+function columnsOf(name: string): string {
+  return `
+    select a.attname as column, format_type(a.atttypid, a.atttypmod) as type,
+      split_part(col_description(a.attrelid, a.attnum), '. ', 1) as meaning
+    from pg_catalog.pg_attribute a
+    where a.attrelid = '${name}'::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum`;
+}
+
+/** Runs a statement and shows what it returns, until the signal ends it. */
+type Show = (statement: string, shape: ResultShape, signal: AbortSignal | undefined) => Promise<void>;
+
+/**
+ * What runs each statement that was typed or piped, and does what a line that begins with a backslash says: one for each
+ * conversation, because it remembers \\x and \\timing.
+ */
+function openRunner(show: Show): (typed: string, signal?: AbortSignal) => Promise<void> {
+  let asRecords = false;
+  let isTimed = false;
+  return async (typed, signal) => {
+    if (!typed.startsWith('\\')) {
+      const began = performance.now();
+      await show(typed, asRecords ? 'records' : 'table', signal);
+      if (isTimed) console.error(`Time: ${(performance.now() - began).toFixed(0)} ms`);
+      return;
+    }
+    const statement = describeStatement(typed);
+    if (statement !== undefined) return show(statement, 'lines', signal).catch(withoutStatement);
+    if (typed === '\\x') {
+      asRecords = !asRecords;
+      console.error(asRecords ? 'each row as a record' : 'rows as a table where they fit');
+    } else if (typed === '\\timing') {
+      isTimed = !isTimed;
+      console.error(isTimed ? 'the time of each statement is shown' : 'times are not shown');
+    } else if (typed === '\\?') console.error(COMMANDS_HELP);
+    else throw new UsageError(`unknown command ${typed}`, { hint: `These are known:\n${COMMANDS_HELP}` });
+  };
+}
+
+/** The place in a statement that nobody has typed tells nothing. */
+function withoutStatement(error: unknown): never {
+  if (!(error instanceof DatabaseError)) throw error;
+  const [message = ''] = error.message.split('\n');
+  throw new DatabaseError(message, { cause: error, ...(error.hint !== undefined && { hint: error.hint }) });
+}

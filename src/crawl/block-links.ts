@@ -1,0 +1,93 @@
+import * as z from 'zod';
+import { blockKey } from '../ton/block-key.ts';
+import { hash, shard } from '../records/members/form.ts';
+import { requiredInt } from '../records/members/scalar.ts';
+import { MASTERCHAIN, overlaps } from '../ton/shard.ts';
+
+export const BlockId = z.object({ workchain: requiredInt, shard, seqno: requiredInt });
+
+/** What of a block tells where it stands in the chain; the rest is the business of the dataset. */
+export const LinkedBlock = BlockId.extend({
+  gen_utime: z.coerce.number(),
+  prev_blocks: z.array(BlockId).nullish(),
+  root_hash: hash.nullish().catch(undefined),
+});
+
+export type LinkedBlock = z.infer<typeof LinkedBlock>;
+export type BlockId = z.infer<typeof BlockId>;
+
+/** A block that another one names as its parent, and that is not there. */
+export interface BrokenLink {
+  readonly missing: BlockId;
+  readonly child: LinkedBlock;
+  /** The newest known block below the missing one in its chain; undefined if nothing of the chain is known there. */
+  readonly lower: LinkedBlock | undefined;
+}
+
+/**
+ * The highest seqno up to which masterchain blocks follow each other from `start` without a break. Blocks between `start`
+ * and a parent in `lost` are passed over: the source does not have them.
+ */
+export function contiguousFrom(
+  start: number,
+  blocks: Iterable<LinkedBlock>,
+  lost: ReadonlySet<string> = new Set(),
+): number {
+  const seqnos: number[] = [];
+  for (const { workchain, seqno } of blocks) if (workchain === MASTERCHAIN) seqnos.push(seqno);
+  let last = start;
+  for (const seqno of seqnos.sort((a, b) => a - b)) {
+    if (seqno <= last) continue;
+    if (seqno > last + 1 && !lost.has(blockKey(masterchainId(seqno - 1)))) break;
+    last = seqno;
+  }
+  return last;
+}
+
+/** The masterchain is never split. */
+export function masterchainId(seqno: number): BlockId {
+  return { workchain: MASTERCHAIN, shard: '8000000000000000', seqno };
+}
+
+/** Every parent that a known block names and that is not known. */
+export function brokenLinks(known: ReadonlyMap<string, LinkedBlock>): BrokenLink[] {
+  return [...known.values()].flatMap((child) =>
+    (child.prev_blocks ?? [])
+      .filter((parent) => parent.seqno > 0 && !known.has(blockKey(parent)))
+      .map((missing) => ({ missing, child, lower: newestBelow(missing, known) })),
+  );
+}
+
+/**
+ * The first block, walking down from `tops` by prev_blocks, that is not known; undefined where everything down to the
+ * `settled` blocks is there. Blocks in `lost` are given up. Where nothing is settled yet, a chain may end with the oldest block that is known of it.
+ */
+export function firstMissing(
+  tops: readonly LinkedBlock[],
+  known: ReadonlyMap<string, LinkedBlock>,
+  settled: ReadonlySet<string>,
+  lost: ReadonlySet<string> = new Set(),
+): string | undefined {
+  const seen = new Set<string>();
+  const stack: BlockId[] = [...tops];
+  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+    const key = blockKey(id);
+    if (seen.has(key) || settled.has(key) || lost.has(key) || id.seqno === 0) continue;
+    seen.add(key);
+    const block = known.get(key);
+    if (block !== undefined) stack.push(...(block.prev_blocks ?? []));
+    else if (settled.size > 0 || newestBelow(id, known) !== undefined) return key;
+  }
+  return undefined;
+}
+
+/** The newest known block below another one in its chain. */
+export function newestBelow(id: BlockId, known: ReadonlyMap<string, LinkedBlock>): LinkedBlock | undefined {
+  let newest: LinkedBlock | undefined;
+  for (const block of known.values()) {
+    if (block.workchain !== id.workchain || block.seqno >= id.seqno || !overlaps(block.shard, id.shard))
+      continue;
+    if (newest === undefined || block.gen_utime > newest.gen_utime) newest = block;
+  }
+  return newest;
+}

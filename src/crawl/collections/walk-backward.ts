@@ -1,0 +1,147 @@
+import * as z from 'zod';
+import type { BackwardWalk } from '../../dataset/walk.ts';
+import { claimCursor, releaseClaim } from '../../ledger/stored-cursors.ts';
+import { gatherSubjects, readDueSubjects } from '../../ledger/subjects.ts';
+import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
+import { mayConcernPage, EtlError, NotServedError } from '../../errors.ts';
+import type { Params } from '../../dataset/paginators/paginator.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { ask, type WalkResponse } from './ask.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
+import { createRenewal, isOver, type WalkContext } from './walk-context.ts';
+import { noteWatchedMoves } from './watched-moves.ts';
+
+const place = z.object({ lt: z.string(), hash: z.string() }).nullable();
+const Cursor = z.object({ newest: place, oldest: place, complete: z.boolean(), top: place, at: place });
+
+/** After so many accounts in a row that the server does not serve, the walk is given up for now. */
+const MOST_IN_ROW = 3;
+const LEAST_SIZE = 2;
+
+/** Watched accounts have nothing but the list. */
+const WATCHED = { watched: true, seenIn: [] };
+const MANY = 100;
+
+/** Pages of one account before the next one has its turn: its newest transactions do not wait for the others' history. */
+const PAGES_A_TURN = 10;
+
+/** Reads the history of every watched account that has moved, or of which the older part is still missing, in turns. */
+export async function walkBackward(
+  walkContext: WalkContext<BackwardWalk>,
+): Promise<NotServedError | undefined> {
+  const { context, dataset, walk, turns } = walkContext;
+  const name = { dataset: dataset.name, walk: walk.name, onlyWatched: true, limit: MANY };
+  const gathering = { ...name, subjects: WATCHED, seen: false, range: undefined, since: undefined };
+  const unserved = walkContext.priority === 'backfill';
+  const lookForMore = async () => {
+    const gathered = await turns.gather(() => gatherSubjects(context.database, gathering));
+    await noteWatchedMoves(walkContext);
+    return gathered;
+  };
+  const isRenewed = createRenewal(walkContext);
+  let before = await lookForMore();
+  let failure: NotServedError | undefined;
+  let inRow = 0;
+  // Pages since the order of accounts began anew: without any, another worker reads all that is left.
+  let [after, pages] = ['', 0];
+  while (!isOver(walkContext)) {
+    if (isRenewed()) before = await lookForMore();
+    const due = await readDueSubjects(context.database, { ...name, before, unserved, after });
+    for (const { key } of due.subjects) {
+      if (isOver(walkContext)) return failure;
+      try {
+        pages += await readAccount(walkContext, key);
+        inRow = 0;
+        // A long history must not cost the claim on the whole.
+        await walkContext.keep({});
+      } catch (error) {
+        inRow += 1;
+        // No account is answered: the trouble is not one history's.
+        if (!mayConcernPage(error) || inRow === MOST_IN_ROW) throw error;
+        failure = notServed(key, error);
+        await walkContext.keep({}, { unserved: { walk: walk.name, subjects: [key] } });
+      }
+    }
+    const isAround = due.after === '';
+    if (isAround && pages === 0) break;
+    if (isAround) pages = 0;
+    after = due.after;
+  }
+  await walkContext.keep({});
+  return failure;
+}
+
+function notServed(account: string, { message }: EtlError): NotServedError {
+  return new NotServedError(`the history of ${account} is not served from some row on: ${message}`, {
+    hint: 'What came before that row is stored; it is asked for again, with growing pauses.',
+  });
+}
+
+/** Reads a few pages of an account; how many it were, none where another worker reads it. */
+async function readAccount(walkContext: WalkContext<BackwardWalk>, account: string): Promise<number> {
+  const { context, dataset, walk, owner } = walkContext;
+  const claim = { dataset: dataset.name, scope: `${walk.name}:${account}`, owner };
+  const claimed = await claimCursor(context.database, claim);
+  if (claimed === undefined) return 0;
+  try {
+    const cursor = walk.paginator.start(Cursor.safeParse(claimed.cursor).data);
+    return await readHistory({ ...walkContext, claim }, account, cursor);
+  } finally {
+    await releaseClaim(context.database, claim).catch(() => undefined);
+  }
+}
+
+async function readHistory(
+  walkContext: WalkContext<BackwardWalk>,
+  account: string,
+  start: BackwardCursor,
+): Promise<number> {
+  const { walk } = walkContext;
+  const { paginator } = walk;
+  // A head that was left half-read is finished first; what came after it is the next head.
+  let [cursor, heads] = [start, start.at === null ? 1 : 2];
+  let size = paginator.maxSize;
+  for (let pages = 0; ;) {
+    const phase = paginator.phase(cursor, heads === 0);
+    if (phase === undefined || pages === PAGES_A_TURN || isOver(walkContext)) return pages;
+    const request = paginator.request(cursor, phase, size);
+    const response = await askWithin(walkContext, { address: account, ...request }, size < paginator.maxSize);
+    if (response instanceof EtlError) {
+      // The first row is the one that is stored already: a smaller page would bring nothing.
+      if (size <= LEAST_SIZE) throw response;
+      size = Math.max(LEAST_SIZE, Math.floor(size / 2));
+      continue;
+    }
+    const places = response.value.records.flatMap((raw) => walk.place(raw) ?? []);
+    const step = paginator.next(cursor, phase, places, request.limit);
+    if (phase === 'head' && step.done) heads -= 1;
+    cursor = step.cursor;
+    const reading = readResponseRecords(walkContext, response, account);
+    const isLast = paginator.phase(cursor, heads === 0) === undefined;
+    const found = [{ key: account, lt: cursor.newest?.lt }];
+    await writeResponse(walkContext, {
+      response,
+      reading,
+      cursor,
+      ...(isLast && {
+        outcomes: { walk: walk.name, asked: [account], found, refresh: undefined, unknownFor: 0 },
+      }),
+    });
+    pages += 1;
+  }
+}
+
+/** A page; or why the server does not serve one of this size, though a smaller one may pass. */
+async function askWithin(
+  walkContext: WalkContext<BackwardWalk>,
+  params: Params,
+  isDoubted: boolean,
+): Promise<WalkResponse | EtlError> {
+  try {
+    return await ask(walkContext, params, { attemptsInDoubt: isDoubted ? ATTEMPTS_IN_DOUBT : undefined });
+  } catch (error) {
+    if (mayConcernPage(error)) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,155 @@
+import { parseCanonical } from '../../dataset/declaration/canonical.ts';
+import { seqno } from '../../records/members/form.ts';
+import * as z from 'zod';
+import type { PerBlockWalk } from '../../dataset/walk.ts';
+import { readStoredBorder } from '../../ledger/second-borders.ts';
+import { Lacking } from '../../dataset/paginators/lacking.ts';
+import { mayConcernPage, NotFoundError, NotServedError, type EtlError } from '../../errors.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import type { SeqnoCursor, Seqnos } from '../../dataset/paginators/seqnos.ts';
+import { ask } from './ask.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
+import { createRenewal, isOver, nameOf, nowOf, type WalkContext } from './walk-context.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
+
+const Cursor = z.object({
+  covered: z.array(z.object({ from: z.number(), to: z.number() })),
+  borders: z.array(z.object({ utime: z.number(), seqno: z.number() })),
+  lacking: z.array(Lacking).default([]),
+});
+
+/** After so many blocks in a row of which the server does not serve what is asked for, the walk is given up for now. */
+const MOST_IN_ROW = 3;
+
+/** Servers that lack the endpoint may answer 404: after so many blocks and no answer, no more are asked for now. */
+const MOST_ABSENT = 64;
+
+const Blocks = z.object({ blocks: z.array(z.object({ seqno })) });
+
+/** Masterchain blocks of one second, of which the last one's seqno is wanted. */
+const OF_ONE_SECOND = 20;
+
+/** Asks about every masterchain block of the range that was not asked about yet, the newest first. */
+export async function walkBlocks(
+  walkContext: WalkContext<PerBlockWalk>,
+): Promise<NotServedError | undefined> {
+  const { walk } = walkContext;
+  const { paginator } = walk;
+  let cursor = paginator.start(Cursor.safeParse(walkContext.stored).data);
+  const isRenewed = createRenewal(walkContext);
+  let wanted = await lookForBlocks();
+  // Blocks that are not there yet are passed over for now, and those that were not served until their pause is over.
+  const passedNow = () =>
+    pausedOf(walkContext, cursor).reduce((all, { at }) => paginator.next(all, at), cursor);
+  let [passed, asked, absent] = [passedNow(), 0, 0];
+  let failure: NotServedError | undefined;
+  let inRow = 0;
+  while (wanted !== undefined && !isOver(walkContext)) {
+    const seqno = paginator.missing(passed, wanted);
+    if (seqno === undefined) break;
+    passed = paginator.next(passed, seqno);
+    asked += 1;
+    try {
+      const next = await readBlock(walkContext, cursor, seqno, inRow > 0);
+      if (next === undefined) absent += 1;
+      requireSome(walkContext, absent, asked);
+      cursor = next ?? cursor;
+      inRow = 0;
+    } catch (error) {
+      inRow += 1;
+      // Nothing else was answered: the trouble is not one block's.
+      if (!mayConcernPage(error) || inRow === MOST_IN_ROW) throw error;
+      cursor = paginator.pass(cursor, seqno, nowOf(walkContext));
+      failure = notServed(seqno, error);
+    }
+    if (!isRenewed()) continue;
+    // There are new blocks at the head, which come first. So do those that were not there, unless most are still not.
+    wanted = await lookForBlocks();
+    if (2 * absent < asked) [passed, asked, absent] = [passedNow(), 0, 0];
+  }
+  if (inRow > 0) await walkContext.keep(cursor);
+  return failure;
+
+  async function lookForBlocks(): Promise<Seqnos | undefined> {
+    const range = walkContext.range();
+    if (range === undefined) return undefined;
+    const to = await borderOf(walkContext, cursor, range.to);
+    cursor = paginator.withBorder(cursor, { utime: range.to, seqno: to });
+    const from = await borderOf(walkContext, cursor, range.from);
+    cursor = paginator.withBorder(cursor, { utime: range.from, seqno: from });
+    await walkContext.keep(cursor);
+    return { from, to };
+  }
+}
+
+/** Blocks that are not asked for yet again; a run that somebody has started waits for none. */
+function pausedOf(walkContext: WalkContext, { lacking }: SeqnoCursor): Lacking[] {
+  if (walkContext.priority === 'backfill') return [];
+  return lacking.filter(({ until }) => until > nowOf(walkContext));
+}
+
+/** @throws NotServedError where nothing but 404 has come, for too many blocks to believe it */
+function requireSome({ dataset }: WalkContext, absent: number, asked: number): void {
+  if (absent < asked || absent < MOST_ABSENT) return;
+  throw new NotServedError(`${dataset.name}: the server answers 404 for each of ${absent} blocks`, {
+    hint: 'It may lack the endpoint, or lag far behind: `toncenter-etl doctor` asks each route. They are asked for again.',
+  });
+}
+
+function notServed(seqno: number, { message }: EtlError): NotServedError {
+  return new NotServedError(`masterchain block ${seqno} is not served: ${message}`, {
+    hint: 'The other blocks are read; this one is asked for again, with growing pauses.',
+  });
+}
+
+async function readBlock(
+  walkContext: WalkContext<PerBlockWalk>,
+  cursor: SeqnoCursor,
+  seqno: number,
+  isDoubted: boolean,
+): Promise<SeqnoCursor | undefined> {
+  const { walk, context, dataset } = walkContext;
+  try {
+    const response = await ask(walkContext, walk.paginator.request(seqno), {
+      isWhole: walk.isWhole,
+      attemptsInDoubt: isDoubted ? ATTEMPTS_IN_DOUBT : undefined,
+    });
+    const next = walk.paginator.next(cursor, seqno);
+    const reading = readResponseRecords(walkContext, response, String(seqno));
+    await writeResponse(walkContext, { response, reading, cursor: next });
+    return next;
+  } catch (error) {
+    // Below the watermark a 404 means later.
+    if (!(error instanceof NotFoundError)) throw error;
+    context.logger.warn({ dataset: dataset.name, seqno }, 'masterchain block is not there yet');
+    return undefined;
+  }
+}
+
+/** The seqno of the first masterchain block at or after a second: remembered, stored, or asked for. */
+async function borderOf(
+  walkContext: WalkContext<PerBlockWalk>,
+  { borders }: SeqnoCursor,
+  utime: number,
+): Promise<number> {
+  const known = borders.find((border) => border.utime === utime)?.seqno;
+  return (
+    known ??
+    (await readStoredBorder(walkContext.context.database, utime)) ??
+    (await askBorder(walkContext, utime))
+  );
+}
+
+async function askBorder(walkContext: WalkContext, utime: number): Promise<number> {
+  const { context, firstSeqno, priority, stop, turns } = walkContext;
+  const request = {
+    path: '/api/v3/blocks',
+    params: { workchain: MASTERCHAIN, end_utime: utime - 1, sort: 'desc', limit: OF_ONE_SECOND },
+    priority,
+    signal: stop.leaving,
+    parse: (body: unknown) => parseCanonical(Blocks, body).blocks,
+  };
+  const { value } = await turns.ask(nameOf(walkContext), () => context.api.get(request));
+  return value.length === 0 ? firstSeqno : Math.max(...value.map(({ seqno }) => seqno)) + 1;
+}

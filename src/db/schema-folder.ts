@@ -1,4 +1,0 @@
-import { openFolder } from '../folder.ts';
-
-/** One file a table, or some that belong together. */
-export const folder = openFolder(new URL('./schema/', import.meta.url));

@@ -1,0 +1,158 @@
+import * as z from 'zod';
+import type { Part } from './part.ts';
+
+/*
+ * Lines of a log of Delta Lake, protocol 1/2 (https://github.com/delta-io/delta/blob/master/PROTOCOL.md), which Spark,
+ * Trino, DuckDB, polars and others read. What this program knows of a part beyond it stands in the tags of `add`.
+ */
+
+const Tags = z.object({
+  from: z.coerce.number(),
+  to: z.coerce.number(),
+  rows: z.coerce.number(),
+  keys: z.string().optional(),
+  sha256: z.string(),
+  changed_at: z.string().optional(),
+  loaded: z.string().optional(),
+  grades: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.record(z.string(), z.string())),
+  program: z.string(),
+  schema: z.string(),
+});
+
+/** Below the table's folder: a log from elsewhere must not name other files of whoever reads it. */
+const Path = z
+  .string()
+  .transform(decodeURIComponent)
+  .refine((path) => !/^\/|:|(^|[/\\])\.\.([/\\]|$)/.test(path));
+
+const Add = z.object({
+  path: Path,
+  partitionValues: z.object({ day: z.string() }),
+  size: z.number(),
+  dataChange: z.boolean(),
+  /** Of a part of another program's there are none. */
+  tags: z.union([Tags, z.strictObject({}).transform(() => undefined)]).optional(),
+});
+
+const Schema = z.object({ fields: z.array(z.object({ name: z.string(), type: z.string() })) });
+
+/** The `global_id` of the chain that the rows are of. */
+const NETWORK = 'toncenter-etl.network';
+
+/** A line of the log, as far as it matters here. */
+export const Action = z.object({
+  add: Add.optional(),
+  remove: z.object({ path: Path, dataChange: z.boolean() }).optional(),
+  metaData: z
+    .object({
+      id: z.string(),
+      configuration: z.object({ [NETWORK]: z.coerce.number().optional() }),
+      schemaString: z
+        .string()
+        .transform((text): unknown => JSON.parse(text))
+        .pipe(Schema),
+    })
+    .optional(),
+});
+
+type MetaData = NonNullable<z.infer<typeof Action>['metaData']>;
+
+export type DeltaColumn = z.infer<typeof Schema>['fields'][number];
+
+/** Undefined of a file that another program has added. */
+export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part | undefined {
+  if (tags === undefined) return undefined;
+  const { from, to, keys, changed_at, loaded, ...rest } = tags;
+  return {
+    ...rest,
+    path,
+    day: partitionValues.day,
+    span: { from, to },
+    bytes: size,
+    keys: keys ?? null,
+    changedAt: changed_at ?? null,
+    loaded: loaded ?? null,
+  };
+}
+
+/** `now` is unix milliseconds. `isNew` is false where the rows were in the table before, in other parts. */
+export function addOf(part: Part, { now, isNew }: { now: number; isNew: boolean }): object {
+  return {
+    add: {
+      path: part.path,
+      partitionValues: { day: part.day },
+      size: part.bytes,
+      modificationTime: now,
+      dataChange: isNew,
+      // No bounds: delta-rs takes a column without one for null, and then finds no row by it.
+      stats: JSON.stringify({ numRecords: part.rows }),
+      tags: tagsOf(part),
+    },
+  };
+}
+
+function tagsOf({ span, rows, keys, sha256, changedAt, loaded, grades, program, schema }: Part): object {
+  const text = (value: string | number | null) => (value === null ? undefined : String(value));
+  return {
+    from: text(span.from),
+    to: text(span.to),
+    rows: text(rows),
+    keys: text(keys),
+    sha256,
+    changed_at: text(changedAt),
+    loaded: text(loaded),
+    grades: JSON.stringify(grades),
+    program,
+    schema,
+  };
+}
+
+export function removeOf(part: Part, { now, isNew }: { now: number; isNew: boolean }): object {
+  return {
+    remove: {
+      path: part.path,
+      deletionTimestamp: now,
+      dataChange: isNew,
+      extendedFileMetadata: true,
+      partitionValues: { day: part.day },
+      size: part.bytes,
+    },
+  };
+}
+
+/** Removes a file that another program has added, as if it had never been there. */
+export function removeForeign(path: string, now: number): object {
+  return { remove: { path: encodeURI(path), deletionTimestamp: now, dataChange: false } };
+}
+
+/** What a table is. */
+export interface DeltaTable {
+  /** The same however often its columns change. */
+  readonly id: string;
+  /** The `global_id` of the chain that the rows are of; undefined where nobody knows. */
+  readonly network: number | undefined;
+  readonly columns: readonly DeltaColumn[];
+}
+
+export function factsOf({ id, configuration, schemaString }: MetaData): DeltaTable {
+  return { id, network: configuration[NETWORK], columns: schemaString.fields };
+}
+
+export function metaDataOf({ id, network, columns }: DeltaTable, now: number): object {
+  const fields = columns.map(({ name, type }) => ({ name, type, nullable: true, metadata: {} }));
+  return {
+    metaData: {
+      id,
+      format: { provider: 'parquet', options: {} },
+      schemaString: JSON.stringify({ type: 'struct', fields }),
+      partitionColumns: ['day'],
+      configuration: network === undefined ? {} : { [NETWORK]: String(network) },
+      createdTime: now,
+    },
+  };
+}
+
+export const PROTOCOL = { protocol: { minReaderVersion: 1, minWriterVersion: 2 } };

@@ -1,0 +1,182 @@
+import type { Database } from '../postgres/database.ts';
+import { networkName, readNetwork } from '../ledger/stored-network.ts';
+import { coveredBy, isRead } from '../read/grade-of.ts';
+import { atOneMoment, isSameState, stateOf } from '../read/table-rows.ts';
+import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../errors.ts';
+import { spanOfSecond, without, type Range, HOUR } from '../range.ts';
+import type { Stop } from '../stop.ts';
+import { commit, readLog, takeBack, type Change, type TableLog } from './delta-log.ts';
+import type { Lake } from './lake.ts';
+import type { ExportedTable } from '../export/tables-of.ts';
+import { lakeColumns } from './lake-columns.ts';
+import { daysOf } from './days-of.ts';
+import { dayOf, type Part } from './part.ts';
+import { doubtedGrades, gradesOf, isCovered } from './grades.ts';
+import { compact, removeParts } from './compact.ts';
+import { writePart } from './write-part.ts';
+
+interface LakeOptions {
+  readonly lake: Lake;
+  readonly database: Database;
+  readonly tables: readonly ExportedTable[];
+  readonly range: Range;
+  readonly stop: Stop;
+  /** Unix seconds. */
+  readonly now: number;
+  /** True: only what the lake lacks is looked for, not rows that have changed. */
+  readonly isQuick?: boolean;
+  /** False: of lists that have a snapshot none is taken. */
+  readonly withLists?: boolean;
+  /** Called for each part of the range: written just now, or there before. */
+  readonly onPart: (table: string, part: Part, isWritten: boolean) => void;
+  /** Called for a table that cannot be brought, or not all of it: the others are. */
+  readonly onFault: (error: LakeError) => void;
+}
+
+interface SourceOptions extends LakeOptions {
+  readonly network: number | undefined;
+  readonly source: ExportedTable;
+}
+
+/**
+ * Brings what is covered of a range into a lake, day by day. Nothing that the lake has is ever removed, but a part whose
+ * rows have changed, once the rows of the same seconds stand in another. False where it was stopped before the end.
+ */
+export async function exportLake(given: LakeOptions): Promise<boolean> {
+  const network = await readNetwork(given.database);
+  for (const source of given.tables) {
+    const options = { ...given, network, source };
+    if (given.stop.finishing.aborted) return false;
+    try {
+      if (!source.facts.partitioned) await exportSnapshot(options);
+      else if (!(await exportDays(options))) return false;
+    } catch (error) {
+      if (!(error instanceof EtlError) || concernsRun(error) || error instanceof LakeAwayError) throw error;
+      given.onFault(LakeError.of(source.facts.name, error));
+    }
+  }
+  return true;
+}
+
+/** False where it was stopped before the last day. */
+async function exportDays(options: SourceOptions): Promise<boolean> {
+  const { database, source, range, stop } = options;
+  const days = daysOf(await coveredBy(database, source.dataset, range));
+  if (days.length === 0) return true;
+  let log = await openLog(options, source.facts.name);
+  for (const covered of days) {
+    if (stop.finishing.aborted) return false;
+    log = await exportDay(options, log, covered);
+  }
+  return true;
+}
+
+/** @throws WrongDatabaseError where the lake holds another network */
+async function openLog({ lake, network }: SourceOptions, table: string): Promise<TableLog> {
+  const { store } = lake;
+  const log = await takeBack(lake, await readLog(lake, table));
+  if (log.network === undefined || network === undefined || log.network === network) return log;
+  throw new WrongDatabaseError(
+    `${store.label} holds ${networkName(log.network)}, the database ${networkName(network)}: one lake holds one network`,
+    { hint: 'Choose another place with --out.' },
+  );
+}
+
+/** What of a day the lake has not yet becomes new parts; parts whose rows have changed are written anew. */
+async function exportDay(
+  options: SourceOptions,
+  before: TableLog,
+  covered: readonly Range[],
+): Promise<TableLog> {
+  const { lake, source, onPart } = options;
+  const { name } = source.facts;
+  const day = dayOf(covered[0]?.from ?? 0);
+  const there = before.parts.filter((part) => part.day === day);
+  const spans = there.map((part) => part.span);
+  const lacking = without(covered, spans);
+  if (options.isQuick === true && lacking.length === 0) return before;
+  const add: Part[] = [];
+  for (const span of lacking) add.push(await writePart(lake, options.database, source, span));
+  const renewals = options.isQuick === true ? [] : await renewalsOf(options, there);
+  add.push(...renewals.map(({ now }) => now));
+  const remove = renewals.flatMap(({ now, was }) => (now.path === was.path ? [] : [was]));
+  let log = before;
+  if (add.length > 0) log = await replaceParts(options, log, { add, remove });
+  log = await compact(lake, log, day, options.isQuick !== true && day < dayOf(options.now));
+  await removeStrays(lake, log, day, options.now);
+  const known = new Set(there.map(({ path }) => path));
+  for (const part of log.parts.filter((one) => one.day === day)) onPart(name, part, !known.has(part.path));
+  return log;
+}
+
+async function renewalsOf(
+  options: SourceOptions,
+  parts: readonly Part[],
+): Promise<{ readonly was: Part; readonly now: Part }[]> {
+  const renewals: { was: Part; now: Part }[] = [];
+  for (const was of parts) {
+    const now = (await isCovered(options.database, was))
+      ? await renewed(options, was)
+      : withGrades(was, await doubtedGrades(options.database, options.source, was));
+    if (now !== was) renewals.push({ was, now });
+  }
+  return renewals;
+}
+
+/** Commits new parts of a table in place of old ones, whose files then go. */
+async function replaceParts(
+  { lake, source, network }: SourceOptions,
+  log: TableLog,
+  { add, remove }: Pick<Change, 'add' | 'remove'>,
+): Promise<TableLog> {
+  const facts = { network, columns: lakeColumns(source.facts) };
+  const changed = await commit(lake, log, { add, remove, isNew: true }, facts);
+  await removeParts(lake, log.table, remove);
+  return changed;
+}
+
+/** The part itself where nothing has changed; else with other grades, or written anew. */
+async function renewed({ lake, database, source }: SourceOptions, part: Part): Promise<Part> {
+  const { span } = part;
+  const { state, grades } = await atOneMoment(database, async (session) => ({
+    state: await stateOf(session, { table: source.table, span }),
+    grades: await gradesOf(session, source, span),
+  }));
+  if (!isSameState(state, part)) return writePart(lake, database, source, span);
+  return withGrades(part, grades);
+}
+
+/** The part itself where its grades are these. */
+function withGrades(part: Part, grades: Part['grades']): Part {
+  const isSame = Object.entries(grades).every(([dataset, grade]) => part.grades[dataset] === grade);
+  return isSame ? part : { ...part, grades: { ...part.grades, ...grades } };
+}
+
+/** A list or look-up as it is now, if its reading has begun: the last snapshot of each day is kept. */
+async function exportSnapshot(options: SourceOptions): Promise<void> {
+  const { lake, database, source, now, onPart } = options;
+  const { name } = source.facts;
+  if (!(await isRead(database, name))) return;
+  const log = await openLog(options, name);
+  const last = log.parts.at(-1);
+  if (options.withLists === false && last !== undefined) return;
+  const state = await stateOf(database, { table: source.table, span: undefined });
+  const day = dayOf(now);
+  if (last?.day === day && isSameState(last, state)) {
+    onPart(name, last, false);
+    return;
+  }
+  const part = await writePart(lake, database, source, spanOfSecond(now));
+  await replaceParts(options, log, { add: [part], remove: log.parts.filter((one) => one.day === day) });
+  onPart(name, part, true);
+}
+
+/** Longer than any run takes from a file to the commit that names it. */
+const STRAY_SECONDS = HOUR;
+
+/** Removes what runs that were killed left of a day: files that no commit names. `now` is unix seconds. */
+async function removeStrays({ store }: Lake, log: TableLog, day: string, now: number): Promise<void> {
+  const known = new Set(log.parts.map(({ path }) => `${log.table}/${path}`));
+  for (const { name, changedAt } of await store.list(`${log.table}/day=${day}/`))
+    if (!known.has(name) && changedAt < now - STRAY_SECONDS) await store.remove(name);
+}

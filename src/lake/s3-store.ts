@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import * as z from 'zod';
+import { LakeAwayError, messageOf, toError, UsageError } from '../errors.ts';
+import { proxyOfProcess } from '../settings/config.ts';
+import type { LakeStore, Listed } from './lake-store.ts';
+
+/** Bytes of one request of an upload in several. */
+const PIECE = 16 * 2 ** 20;
+
+/** What a server says where an object has come into being meanwhile. */
+const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed', 'ConditionalRequestConflict']);
+const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
+
+/**
+ * A lake in a bucket, `s3://bucket/prefix`, by the vendor's own client, which takes region, endpoint and keys from where
+ * all its programs do. The server must honour conditional writes (`If-None-Match: *`), as S3 itself does.
+ * `scratch` gives paths for files that are read.
+ * @throws UsageError where the place has no bucket, or the client is not installed
+ */
+export async function s3Store(place: string, scratch: (name: string) => string): Promise<LakeStore> {
+  const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(place) ?? [];
+  if (Bucket === undefined)
+    throw new UsageError(`${place} names no bucket: write it like s3://bucket/prefix`);
+  const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
+  const { sdk, Upload, client } = await openClient();
+  const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
+  const said = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(place, cause));
+  return {
+    label: place,
+    list: (folder) =>
+      said(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
+    folders: () =>
+      said(
+        foldersOf(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix, Delimiter: '/' }), prefix),
+      ),
+    async read(name) {
+      const { Body } = await said(client.send(new sdk.GetObjectCommand(at(name))));
+      return (await Body?.transformToString()) ?? '';
+    },
+    async create(name, text) {
+      const made = client.send(new sdk.PutObjectCommand({ ...at(name), Body: text, IfNoneMatch: '*' }));
+      return said(made.then(() => true, unless(TAKEN, false)));
+    },
+    async put(name, path) {
+      const params = { ...at(name), Body: createReadStream(path) };
+      await said(new Upload({ client, params, partSize: PIECE }).done());
+    },
+    async fetch(name) {
+      const got = client.send(new sdk.GetObjectCommand(at(name)));
+      const found = await said(got.catch(unless(ABSENT, undefined)));
+      if (!(found?.Body instanceof Readable)) return undefined;
+      const path = scratch(randomUUID());
+      await said(pipeline(found.Body, createWriteStream(path)));
+      return { path, release: () => rm(path, { force: true }) };
+    },
+    async remove(name) {
+      await said(client.send(new sdk.DeleteObjectCommand(at(name))));
+    },
+  };
+}
+
+const Address = z.object({
+  request: z.object({ protocol: z.string(), hostname: z.string(), port: z.number().optional() }),
+});
+
+/** The vendor's client, which goes through a proxy if the environment names one for its endpoint. */
+export async function openClient() {
+  const { sdk, Upload } = await loadSdk();
+  // Addresses with the bucket in their path are those that every compatible server has.
+  const how = {
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  } as const;
+  const direct = new sdk.S3Client(how);
+  const address = await addressOf(sdk, direct);
+  const { protocol, hostname, port } = address;
+  const proxy = proxyOfProcess(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`);
+  if (proxy === undefined) return { sdk, Upload, client: direct, address, proxy };
+  const { HttpProxyAgent, HttpsProxyAgent } = await import('hpagent');
+  const options = { keepAlive: true, proxy: proxy.href };
+  const requestHandler = { httpAgent: new HttpProxyAgent(options), httpsAgent: new HttpsProxyAgent(options) };
+  return { sdk, Upload, client: new sdk.S3Client({ ...how, requestHandler }), address, proxy };
+}
+
+type Sdk = Awaited<ReturnType<typeof loadSdk>>['sdk'];
+
+/** Only a request knows its endpoint: one is made and never sent. */
+async function addressOf(sdk: Sdk, client: S3Client): Promise<z.infer<typeof Address>['request']> {
+  let address: z.infer<typeof Address>['request'] = { protocol: 'https:', hostname: 's3.amazonaws.com' };
+  client.middlewareStack.add(
+    () => (args) => {
+      address = Address.parse(args).request;
+      throw new Error('seen');
+    },
+    { step: 'build', name: 'seeAddress' },
+  );
+  await client.send(new sdk.ListBucketsCommand()).catch(() => undefined);
+  client.middlewareStack.remove('seeAddress');
+  return address;
+}
+
+/** Loaded here alone: few lakes are in buckets. */
+async function loadSdk() {
+  try {
+    const sdk = await import('@aws-sdk/client-s3');
+    const { Upload } = await import('@aws-sdk/lib-storage');
+    return { sdk, Upload };
+  } catch (cause) {
+    throw new UsageError('the client of S3 is not installed', {
+      cause,
+      hint: 'Install without --omit=optional, or npm install @aws-sdk/client-s3 @aws-sdk/lib-storage.',
+    });
+  }
+}
+
+type Pages = ReturnType<typeof paginateListObjectsV2>;
+
+async function foldersOf(pages: Pages, prefix: string): Promise<string[]> {
+  const folders: string[] = [];
+  for await (const { CommonPrefixes = [] } of pages)
+    for (const { Prefix = '' } of CommonPrefixes) folders.push(Prefix.slice(prefix.length, -1));
+  return folders;
+}
+
+async function list(pages: Pages, prefix: string): Promise<Listed[]> {
+  const listed: Listed[] = [];
+  for await (const { Contents = [] } of pages)
+    for (const { Key = '', LastModified } of Contents)
+      listed.push({ name: Key.slice(prefix.length), changedAt: (LastModified?.getTime() ?? 0) / 1000 });
+  return listed;
+}
+
+function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof Error && names.has(error.name)) return value;
+    throw error;
+  };
+}
+
+/** @throws LakeAwayError that says where keys and addresses come from */
+export function failAt(place: string, cause: unknown): never {
+  throw new LakeAwayError(`${place}: ${messageOf(cause) || toError(cause).name}`, {
+    cause,
+    hint: 'AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3 say where it is and who asks.',
+  });
+}

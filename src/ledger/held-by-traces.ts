@@ -1,0 +1,95 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Session } from '../postgres/database.ts';
+import type { WrongRow } from './found-row.ts';
+import { spanOfSecond, type Range } from '../range.ts';
+import { bare, multirangeParam } from '../postgres/sql.ts';
+import { coverage } from '../tables/etl/coverage.ts';
+import { writes } from '../tables/etl/verification.ts';
+import { LONGEST_TRACE } from '../tables/longest-trace.ts';
+
+const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.number() });
+
+/**
+ * The rows as traces hold them, where the traces end: a transaction by its place in the tree, a message by its sender,
+ * or by its receiver where it has none. However many rows there are, the trees are read once.
+ */
+export async function heldByTraces(session: Session, rows: readonly WrongRow[]): Promise<WrongRow[]> {
+  const within = rows.filter(({ key, datasets }) => key !== '' && datasets.includes('traces'));
+  if (within.length === 0) return [];
+  const [transactions, messages] = [given(within, 'transactions'), given(within, 'messages')];
+  const from = within.reduce((least, { own, span }) => Math.min(least, (own ?? span).from), Infinity);
+  const to = within.reduce((most, { own, span }) => Math.max(most, (own ?? span).to), -Infinity);
+  // Each edge lies at the end of its trace. Its time is compared with constants alone, so that Postgres joins by hash.
+  const held = await session.rows(
+    sql`
+      with sought as (
+        select 'transactions' as "table", g.key, t.hash as tx_hash from ${transactions} join ton.transactions t
+          on t.utime >= to_timestamp(g."from") and t.utime < to_timestamp(g."to")
+            and g.key in (t.hash, concat_ws(' ', t.lt, t.account))
+        union
+        select 'messages', g.key, m.out_msg_tx_hash from ${messages} join ton.messages m
+          on m.utime >= to_timestamp(g."from") and m.utime < to_timestamp(g."to") and m.hash = g.key),
+      edges as (
+        select tx_hash, in_msg_hash, extract(epoch from utime)::int8 as second from ton.trace_edges
+        where utime >= to_timestamp(${from}::float8)
+          and utime < to_timestamp(${to}::float8) + ${LONGEST_TRACE}::interval)
+      select "table", key, second from sought join edges using (tx_hash)
+      union
+      select 'messages', g.key, second from ${messages} join edges e on e.in_msg_hash = g.key`,
+    Held,
+  );
+  const rowsByName = new Map<string, WrongRow[]>();
+  for (const row of within) {
+    const name = `${row.table} ${row.key}`;
+    rowsByName.set(name, [...(rowsByName.get(name) ?? []), row]);
+  }
+  return held.flatMap(({ table, key, second }) =>
+    (rowsByName.get(`${table} ${key}`) ?? []).map((row) => ({
+      ...row,
+      span: spanOfSecond(second),
+    })),
+  );
+}
+
+/**
+ * Takes the certificate from the ends of all traces that hold transactions of these seconds: what is read there again
+ * may be others. Traces are looked up by their names; where the source gives a transaction none, all trees are read.
+ */
+export async function withdrawTraces(session: Session, seconds: readonly Range[]): Promise<void> {
+  const t = sql`ton.transactions t join unnest(${multirangeParam(seconds)}) h
+    on t.utime >= to_timestamp(lower(h)::float8) and t.utime < to_timestamp(upper(h)::float8)`;
+  const isLater = sql`e.utime >= t.utime and e.utime < t.utime + ${LONGEST_TRACE}::interval`;
+  await withdraw(
+    session,
+    sql`${t} join ton.traces e on e.trace_id = t.trace_id and ${isLater} where t.trace_id is not null`,
+  );
+  const nameless = await session.run(sql`select 1 from ${t} where t.trace_id is null limit 1`);
+  if (nameless > 0)
+    await withdraw(
+      session,
+      sql`${t} join ton.trace_edges e on e.tx_hash = t.hash and ${isLater} where t.trace_id is null`,
+    );
+}
+
+/** `found`: what stands behind `from`, with the ends of traces as `e`. A note tells checks under way. */
+async function withdraw(session: Session, found: SQL): Promise<void> {
+  const { dataset, pass, verified, updated_at } = coverage;
+  await session.run(sql`
+    with ends as materialized (select distinct extract(epoch from e.utime)::int8 as second from ${found}),
+    spans as materialized (
+      select range_agg(int8range(second, second + 1)) as spans from ends having count(*) > 0),
+    noted as (
+      insert into ${writes} (${bare(writes.table_name, writes.seconds)}) select 'traces', spans from spans)
+    update ${coverage} set ${bare(verified)} = ${verified} - n.spans, ${bare(updated_at)} = default
+    from spans n
+    where ${dataset} = 'traces' and ${pass} = 0 and ${verified} && n.spans`);
+}
+
+/** The rows of a table as a list within a statement: their keys, and the seconds in which they lie. */
+function given(rows: readonly WrongRow[], name: string): SQL {
+  const listed = rows
+    .filter(({ table }) => table === name)
+    .map(({ key, span, own = span }) => ({ key, from: own.from, to: own.to }));
+  return sql`jsonb_to_recordset(${JSON.stringify(listed)}::jsonb) as g (key text, "from" float8, "to" float8)`;
+}

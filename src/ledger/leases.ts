@@ -1,0 +1,258 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import type { OtherReaders } from '../budget/in-flight.ts';
+import type { Priority } from '../budget/priority.ts';
+import { LeaseLostError } from '../errors.ts';
+import { toMultirangeText, type Range } from '../range.ts';
+import { coveredOf, refusedOf, type Stream } from './stored-coverage.ts';
+import { expiredOf, holdFloors } from './floors.ts';
+import { gapSeconds } from './stored-gaps.ts';
+import { ofStream, type StreamColumns } from './of-stream.ts';
+import { answersOf } from '../postgres/answers-of.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { bare, multirangeParam, rangeParam, texts } from '../postgres/sql.ts';
+import { isHeldUntil } from './held-until.ts';
+import { leases } from '../tables/etl/coverage.ts';
+import { writeTransaction } from './write-transaction.ts';
+import { holdLock } from '../postgres/hold-lock.ts';
+
+/** A range that one worker reads; nobody else asks for it until it expires. */
+export interface Lease {
+  readonly id: number;
+  readonly stream: Stream;
+  readonly owner: string;
+  readonly span: Range;
+}
+
+/** A lease that no commit prolongs is free again after this many seconds. */
+export const LEASE_SECONDS = 30;
+
+const Claimed = z.object({ id: z.coerce.number(), from: z.coerce.number(), to: z.coerce.number() });
+
+interface LeaseClaim {
+  readonly stream: Stream;
+  /** Where to look for work. */
+  readonly wanted: readonly Range[];
+  /** How many seconds to take at most, from the newest hole's end, where so many are free. */
+  readonly length: (free: number) => number;
+  readonly owner: string;
+  readonly priority: string;
+}
+
+const Seconds = z.object({ seconds: z.coerce.number() });
+
+/** Takes the newest free part of `wanted - covered - leased - refused - expired`; undefined where there is none. */
+export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
+  const [lease] = await claimLeases(database, claim, 1);
+  return lease;
+}
+
+/**
+ * Takes the newest free part of `wanted - covered - leased - refused - expired`, then the newest of what is left, up to so many
+ * leases; none where nothing is free.
+ *
+ * The lock stands in a statement of its own, because a statement that waits for it would go on with the snapshot from
+ * before; covered and leased are read in one, because a commit between two would move a range from one to the other.
+ */
+export async function claimLeases(database: Database, claim: LeaseClaim, most: number): Promise<Lease[]> {
+  const { stream } = claim;
+  const { dataset, scope, pass } = stream;
+  return writeTransaction(database, async (session) => {
+    await answersOf([holdLock(session, `claim/${dataset}/${scope}/${pass}`), holdFloors(session, 'shared')]);
+    // A lease whose row is locked is being committed just now: its owner is alive.
+    await session.run(sql`
+      delete from ${leases} where ${leases.id} in (
+        select ${leases.id} from ${leases} where ${ofStream(leases, stream)} and not ${isLive}
+        for update skip locked)`);
+    const claimed: Lease[] = [];
+    while (claimed.length < most) {
+      const lease = await claimNewest(session, claim);
+      if (lease === undefined) break;
+      claimed.push(lease);
+    }
+    return claimed;
+  });
+}
+
+async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease | undefined> {
+  const { stream, owner, priority } = claim;
+  const free = freeOf(multirangeParam(claim.wanted), stream, leasedOf(stream));
+  const [found] = await session.rows(
+    sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
+    Seconds,
+  );
+  // Another lease may end between these two statements, and leave a hole whose length nobody was asked for.
+  if (found === undefined || found.seconds === 0) return undefined;
+  const length = claim.length(found.seconds);
+  const newest = sql`
+    select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
+    from unnest(${free}) hole order by lower(hole) desc limit 1`;
+  return insertLease(session, { stream, owner, priority }, newest);
+}
+
+/** What of `wanted` is to be read and nobody reads, as a scalar within a statement. */
+function freeOf(wanted: SQL, stream: StreamColumns, leased: SQL): SQL {
+  return sql`${wanted} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${gapSeconds()} - ${leased} - ${expiredOf(stream.dataset)}`;
+}
+
+/** The ranges of a stream that somebody reads, as a scalar within a statement. */
+function leasedOf(stream: StreamColumns, where = sql`true`): SQL {
+  return sql`coalesce((select range_agg(${leases.span}) from ${leases} where ${ofStream(leases, stream)} and ${where}), '{}')`;
+}
+
+/** Leases the one `span` that a query has; undefined where it has none. */
+export async function insertLease(
+  session: Session,
+  { stream, owner, priority }: Pick<LeaseClaim, 'stream' | 'owner' | 'priority'>,
+  query: SQL,
+): Promise<Lease | undefined> {
+  const { dataset, scope, pass, span } = leases;
+  const [row] = await session.rows(
+    sql`
+      insert into ${leases} (${bare(dataset, scope, pass, span, leases.owner, leases.priority, leases.expires_at)})
+      select ${stream.dataset}, ${stream.scope}, ${stream.pass}::int, q.span, ${owner}, ${priority}, ${expiry} from (${query}) q
+      returning ${leases.id}, lower(${span}) as "from", upper(${span}) as "to"`,
+    Claimed,
+  );
+  return row && { id: row.id, stream, owner, span: { from: row.from, to: row.to } };
+}
+
+const Free = z.object({ index: z.coerce.number() });
+
+/** What is wanted of a stream. */
+interface WantedStream {
+  readonly stream: Stream;
+  readonly wanted: readonly Range[];
+}
+
+/**
+ * Which of them have something free, by their index: one statement for all, where claiming in vain takes a lock and a
+ * transaction each. What it says may be out of date at once; only a claim decides.
+ */
+export async function findFree(session: Session, all: readonly WantedStream[]): Promise<number[]> {
+  if (all.length === 0) return [];
+  const asked = all.map(({ stream, wanted }) => ({ ...stream, wanted: toMultirangeText(wanted) }));
+  const stream = { dataset: sql`w.dataset`, scope: sql`w.scope`, pass: sql`w.pass` };
+  const leased = leasedOf(stream, isLive);
+  const rows = await session.rows(
+    sql`
+      with w as (
+        select ordinality - 1 as index, j->>'dataset' as dataset, j->>'scope' as scope, (j->>'pass')::int as pass,
+          (j->>'wanted')::int8multirange as wanted
+        from json_array_elements(${JSON.stringify(asked)}::json) with ordinality as a (j, ordinality))
+      select index from w
+      where not isempty(${freeOf(sql`wanted`, stream, leased)})
+      order by index`,
+    Free,
+  );
+  return rows.map(({ index }) => index);
+}
+
+/** True of a lease that others respect. */
+export const isLive = isHeldUntil(leases.expires_at, LEASE_SECONDS);
+
+const expiry = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
+
+/** True of the row of a lease that is still its owner's. */
+const isHeld = ({ id, owner }: Lease): SQL =>
+  sql`${leases.id} = ${id} and ${leases.owner} = ${owner} and ${leases.expires_at} > clock_timestamp()`;
+
+/**
+ * Holds the lease's row until the transaction ends and makes sure that it is still ours and still good for `part`.
+ * @throws LeaseLostError where it expired, was taken away, or does not hold `part`
+ */
+export async function holdLease(session: Session, lease: Lease, part: Range): Promise<void> {
+  const held = await session.run(sql`
+    select 1 from ${leases} where ${isHeld(lease)} and ${leases.span} @> ${rangeParam(part)} for update`);
+  if (held === 0) throw lost(lease);
+}
+
+/** What is thrown where a lease is no longer ours. */
+export function lost({ stream }: Lease, cause?: unknown): LeaseLostError {
+  return new LeaseLostError(`the lease of ${stream.dataset} was lost; what was read for it is not written`, {
+    cause,
+  });
+}
+
+/** Gives back what was done up to `until`, prolongs the rest; an empty lease ends. Within the commit's transaction. */
+export async function shortenLease(session: Session, lease: Lease, until: number): Promise<void> {
+  await session.run(sql`
+    with ended as (
+      delete from ${leases} where ${leases.id} = ${lease.id} and upper(${leases.span}) <= ${until}::int8)
+    update ${leases} set ${bare(leases.expires_at)} = ${expiry},
+      ${bare(leases.span)} = int8range(greatest(lower(${leases.span}), ${until}::int8), upper(${leases.span}))
+    where ${leases.id} = ${lease.id} and upper(${leases.span}) > ${until}::int8`);
+}
+
+/** Gives back the end of a lease that turned out longer than its share; what is left, or undefined if it was lost. */
+export async function cutLease(database: Database, lease: Lease, to: number): Promise<Lease> {
+  const { dataset } = lease.stream;
+  const held = await database.run(sql`
+    update ${leases} set ${bare(leases.span)} = int8range(lower(${leases.span}), ${to}::int8)
+    where ${isHeld(lease)} and lower(${leases.span}) < ${to}::int8 and upper(${leases.span}) >= ${to}::int8`);
+  if (held === 0) throw new LeaseLostError(`the lease of ${dataset} was lost before it could be shortened`);
+  return { ...lease, span: { from: lease.span.from, to } };
+}
+
+/** Keeps a lease while a page is waited for. */
+export async function prolongLease(session: Session, lease: Lease): Promise<boolean> {
+  const held = await session.run(sql`
+    update ${leases} set ${bare(leases.expires_at)} = ${expiry} where ${isHeld(lease)}`);
+  return held > 0;
+}
+
+/** Keeps leases that wait for a reader; those of them that are still held. */
+export async function prolongLeases(session: Session, waiting: readonly Lease[]): Promise<Lease[]> {
+  const ids = sql.param(waiting.map(({ id }) => id));
+  const rows = await session.rows(
+    sql`update ${leases} set ${bare(leases.expires_at)} = ${expiry}
+        where ${leases.id} = any(${ids}::int8[]) and ${leases.owner} = ${waiting[0]?.owner ?? ''}
+          and ${leases.expires_at} > clock_timestamp()
+        returning ${leases.id}`,
+    z.object({ id: z.coerce.number() }),
+  );
+  const held = new Set(rows.map(({ id }) => id));
+  return waiting.filter(({ id }) => held.has(id));
+}
+
+export async function releaseLease(session: Session, lease: Lease): Promise<void> {
+  await session.run(sql`
+    delete from ${leases} where ${leases.id} = ${lease.id} and ${leases.owner} = ${lease.owner}`);
+}
+
+/** True where anybody is reading part of a range for one of the datasets just now. */
+export async function isLeased(
+  session: Session,
+  datasets: readonly string[],
+  range: Range,
+): Promise<boolean> {
+  const held = await session.run(sql`
+    select 1 from ${leases}
+    where ${leases.dataset} in (${texts(datasets)}) and ${leases.span} && ${rangeParam(range)}
+      and ${isLive} limit 1`);
+  return held > 0;
+}
+
+const Others = z.object({ requests: z.coerce.number(), processes: z.coerce.number() });
+
+/** What others read at this priority: a request for each of their leases. */
+export async function readOthers(session: Session, owner: string, priority: Priority): Promise<OtherReaders> {
+  const [others] = await session.rows(
+    sql`
+      select count(*) as requests, count(distinct ${leases.owner}) as processes from ${leases}
+      where ${leases.owner} <> ${owner} and ${leases.priority} = ${priority} and ${isLive}`,
+    Others,
+  );
+  return others ?? { requests: 0, processes: 0 };
+}
+
+/** Frees what is held by owners of whom it is known that they are gone, without waiting for their leases to expire. */
+export async function releaseLeasesOf(session: Session, isGone: (owner: string) => boolean): Promise<void> {
+  const owners = await session.rows(
+    sql`select distinct ${leases.owner} from ${leases}`,
+    z.object({ owner: z.string() }),
+  );
+  for (const { owner } of owners.filter((row) => isGone(row.owner))) {
+    await session.run(sql`delete from ${leases} where ${leases.owner} = ${owner}`);
+  }
+}

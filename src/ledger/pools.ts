@@ -1,0 +1,14 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Session } from '../postgres/database.ts';
+
+const Scope = z.object({ scope: z.string() });
+
+/** Addresses that may be nominator pools, raw form: `etl.scopes` says which. */
+export async function readPools(session: Session): Promise<string[]> {
+  const rows = await session.rows(
+    sql`select scope from etl.scopes where dataset = 'nominator_pool_events' order by 1`,
+    Scope,
+  );
+  return rows.map(({ scope }) => scope);
+}

@@ -1,0 +1,27 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Session } from '../postgres/database.ts';
+import { coveredOf } from './stored-coverage.ts';
+import { during } from '../postgres/seconds.ts';
+import { MASTERCHAIN } from '../ton/shard.ts';
+
+/** Seconds before a border in which its last masterchain block is looked for. */
+const REACH = 300;
+
+/**
+ * The seqno of the first masterchain block at or after a second of chain time, from stored blocks; undefined where they
+ * do not tell, because they are not known to be all.
+ */
+export async function readStoredBorder(session: Session, utime: number): Promise<number | undefined> {
+  const [row] = await session.rows(
+    sql`
+      with last as (
+        select seqno, extract(epoch from b.utime)::int8 as at from ton.blocks b
+        where workchain = ${MASTERCHAIN} and ${during('b', { from: utime - REACH, to: utime })}
+        order by seqno desc limit 1)
+      select seqno + 1 as seqno from last
+      where ${coveredOf({ dataset: 'blocks', scope: '', pass: 0 })} @> int8range(last.at, ${utime}::int8)`,
+    z.object({ seqno: z.number() }),
+  );
+  return row?.seqno;
+}

@@ -1,0 +1,166 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { DAY, type Range } from '../range.ts';
+import type { Session } from '../postgres/database.ts';
+import { bare, excluded, insertInto, multirangeParam, rangeParam, spansOfRow } from '../postgres/sql.ts';
+import { coverage, leases, refused } from '../tables/etl/coverage.ts';
+import { pages } from '../tables/etl/pages.ts';
+import { ofStream, type StreamColumns } from './of-stream.ts';
+
+/** What is read: a dataset, for one pool or account or (empty) as a whole, the first time or again. */
+export interface Stream {
+  readonly dataset: string;
+  readonly scope: string;
+  readonly pass: number;
+}
+
+const Spans = z.object({ spans: spansOfRow });
+
+/** Adds what a page completed. Done in SQL, so that two writers cannot undo each other; the last statement of a commit. */
+export async function addCoverage(session: Session, stream: Stream, range: Range): Promise<void> {
+  const { dataset, scope, pass, covered, updated_at } = coverage;
+  await session.run(sql`
+    ${insertInto(coverage, { ...stream, covered: sql`int8multirange(${rangeParam(range)})` })}
+    on conflict (${bare(dataset, scope, pass)}) do update
+      set ${bare(covered)} = ${covered} + ${excluded(covered)}, ${bare(updated_at)} = default`);
+}
+
+/** Takes ranges out of a stream's coverage, so that they are read again, with the leases that overlap. */
+export function subtractCoverage(session: Session, stream: Stream, holes: readonly Range[]): Promise<void> {
+  const { dataset, scope, pass } = stream;
+  return takeOutOfCoverage(session, multirangeParam(holes), {
+    leases: sql`${leases.dataset} = ${dataset} and ${leases.scope} = ${scope} and ${leases.pass} = ${pass}`,
+    coverage: ofStream(coverage, stream),
+  });
+}
+
+/**
+ * Takes ranges out of the rows of coverage that a condition chooses. The leases that overlap go first, which waits for
+ * commits under way: no page asked for before can cover the ranges again.
+ */
+export async function takeOutOfCoverage(
+  session: Session,
+  ranges: SQL,
+  where: { readonly leases: SQL; readonly coverage: SQL },
+): Promise<void> {
+  const { covered, verified, updated_at } = coverage;
+  await session.run(sql`delete from ${leases} where ${where.leases} and ${leases.span} && ${ranges}`);
+  await session.run(sql`
+    update ${coverage} set ${bare(covered)} = ${covered} - ${ranges}, ${bare(verified)} = ${verified} - ${ranges},
+      ${bare(updated_at)} = default
+    where ${where.coverage} and ${covered} && ${ranges}`);
+}
+
+/** The covered ranges, oldest first. */
+export async function readCoverage(session: Session, stream: Stream): Promise<Range[]> {
+  const [row] = await session.rows(
+    sql`select ${coverage.covered}::text as spans from ${coverage} where ${ofStream(coverage, stream)}`,
+    Spans,
+  );
+  return row?.spans ?? [];
+}
+
+/** What of `wanted` is not covered, oldest first, whether or not somebody is reading it or it was refused. */
+export async function readMissing(
+  session: Session,
+  stream: Stream,
+  wanted: readonly Range[],
+): Promise<Range[]> {
+  const [row] = await session.rows(
+    sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text as spans`,
+    Spans,
+  );
+  return row?.spans ?? [];
+}
+
+/** The covered ranges of a stream, as a scalar within a statement. */
+export function coveredOf(stream: StreamColumns): SQL {
+  return sql`coalesce((select ${coverage.covered} from ${coverage} where ${ofStream(coverage, stream)}), '{}')`;
+}
+
+/**
+ * The seconds of some ranges that were ever covered, whether or not they still are, as a scalar within a statement: those
+ * that are covered, and those that a page had completed. A page's rows lie within a day of what it completes.
+ */
+export function everReadOf(stream: StreamColumns, ranges: readonly Range[]): SQL {
+  const hull = { from: (ranges[0]?.from ?? 0) - DAY, to: (ranges.at(-1)?.to ?? 0) + DAY };
+  const all = multirangeParam(ranges);
+  const completed = sql`select range_agg(${pages.completed}) from ${pages} where ${ofStream(pages, stream)}
+    and ${pages.span} && ${rangeParam(hull)} and ${pages.completed} && ${all}`;
+  // Where all is covered, as nearly always, no page is looked for.
+  return sql`(case when ${all} <@ ${coveredOf(stream)} then ${all}
+    else ${all} * (${coveredOf(stream)} + coalesce((${completed}), '{}')) end)`;
+}
+
+/** The seconds of some ranges that were ever covered, oldest first. */
+export async function readEverRead(
+  session: Session,
+  stream: Stream,
+  ranges: readonly Range[],
+): Promise<Range[]> {
+  const [row] = await session.rows(sql`select ${everReadOf(stream, ranges)}::text as spans`, Spans);
+  return row?.spans ?? [];
+}
+
+/** The ranges of a stream that must not be asked for yet, as a scalar within a statement. */
+export function refusedOf(stream: StreamColumns): SQL {
+  return sql`coalesce((select range_agg(${refused.span}) from ${refused}
+    where ${ofStream(refused, stream)} and ${refused.retry_at} > clock_timestamp()), '{}')`;
+}
+
+/**
+ * What of `range` was covered by a first reading at least `ageSeconds` ago and not confirmed by a second one, of each of
+ * the first readings: two readings that lie closer together would be answered from the same copy and prove nothing. A
+ * second reading that brought something else is a first one itself. One statement for all: there are many pools.
+ */
+export async function readDue(
+  session: Session,
+  firsts: readonly Stream[],
+  range: Range,
+  ageSeconds: number,
+): Promise<[Stream, Range[]][]> {
+  if (firsts.length === 0) return [];
+  const first = { dataset: sql`f.dataset`, scope: sql`f.scope`, pass: 0 };
+  const again = { ...first, pass: 1 };
+  const rows = await session.rows(
+    sql`
+      with f as (
+        select ordinality as place, j->>'dataset' as dataset, j->>'scope' as scope
+        from json_array_elements(${JSON.stringify(firsts)}::json) with ordinality as a (j, ordinality))
+      select (${coveredOf(first)} * ${multirangeParam([range])} - ${coveredOf(again)} - ${refusedOf(again)}
+        - coalesce((select range_agg(${pages.completed}) from ${pages}
+            where ${ofStream(pages, first)} and ${pages.completed} is not null
+              and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans
+      from f order by place`,
+    Spans,
+  );
+  return firsts.map((stream, index) => [stream, rows[index]?.spans ?? []]);
+}
+
+/** When a second reading of ranges can follow the first one, in unix seconds; undefined where no page tells. */
+export async function dueAt(
+  session: Session,
+  first: Stream,
+  ranges: readonly Range[],
+  ageSeconds: number,
+): Promise<number | undefined> {
+  const [row] = await session.rows(
+    sql`select ceil(extract(epoch from max(${pages.committed_at})))::int8 + ${ageSeconds}::int8 as at from ${pages}
+        where ${ofStream(pages, first)} and ${pages.completed} && ${multirangeParam(ranges)}`,
+    z.object({ at: z.coerce.number().nullable() }),
+  );
+  return row?.at ?? undefined;
+}
+
+/** Takes out of the coverage of all datasets what pages of the last `ageSeconds` completed above a second. */
+export async function withdrawReadSince(session: Session, from: number, ageSeconds: number): Promise<void> {
+  const [row] = await session.rows(
+    sql`select (coalesce(range_agg(${pages.completed}), '{}') * int8multirange(int8range(${from}::int8, null)))::text as spans
+        from ${pages} where ${pages.completed} is not null
+          and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})`,
+    Spans,
+  );
+  const spans = row?.spans ?? [];
+  if (spans.length === 0) return;
+  await takeOutOfCoverage(session, multirangeParam(spans), { leases: sql`true`, coverage: sql`true` });
+}

@@ -1,0 +1,96 @@
+import { isHeldUntil } from './held-until.ts';
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { LeaseLostError } from '../errors.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
+import { cursors } from '../tables/etl/cursors.ts';
+
+/** A claim on the cursor of one walk: nobody else moves it while it lasts. */
+export interface CursorClaim {
+  readonly dataset: string;
+  readonly scope: string;
+  readonly owner: string;
+}
+
+/** Seconds for which a claim lasts without a commit. */
+export const CLAIM_SECONDS = 30;
+
+const expiry = sql`clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})`;
+/** True of a claim that others respect. */
+export const isClaimed = isHeldUntil(cursors.expires_at, CLAIM_SECONDS);
+
+const Claimed = z.object({ cursor: z.unknown() });
+
+/**
+ * Takes the cursor of a walk; undefined where another worker has it. Its value is what the last commit left, null
+ * before the first.
+ */
+export async function claimCursor(
+  session: Session,
+  { dataset, scope, owner }: CursorClaim,
+): Promise<{ readonly cursor: unknown } | undefined> {
+  const [row] = await session.rows(
+    sql`
+      ${insertInto(cursors, { dataset, scope, owner, expires_at: expiry })}
+      on conflict (${bare(cursors.dataset, cursors.scope)}) do update
+        set ${setExcluded(cursors.owner, cursors.expires_at)}
+        where ${cursors.owner} is null or ${cursors.owner} = ${excluded(cursors.owner)}
+          or not ${isClaimed}
+      returning ${cursors.cursor}`,
+    Claimed,
+  );
+  return row;
+}
+
+/**
+ * Holds the claim until the transaction ends, and makes sure that it is still ours.
+ * @throws LeaseLostError where it expired or was taken
+ */
+export async function holdCursor(session: Session, claim: CursorClaim): Promise<void> {
+  const { dataset, scope } = claim;
+  const held = await session.run(sql`
+    select 1 from ${cursors} where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp() for update`);
+  if (held === 0) {
+    throw new LeaseLostError(`another worker reads ${dataset} (${scope}) now; this page is not written`);
+  }
+}
+
+/** Moves the cursor and prolongs the claim, within the commit that holds it. */
+export async function moveCursor(
+  session: Session,
+  { dataset, scope }: CursorClaim,
+  cursor: object,
+): Promise<void> {
+  await session.run(sql`
+    update ${cursors} set ${bare(cursors.cursor)} = ${jsonParam(cursor)}, ${bare(cursors.expires_at)} = ${expiry},
+      ${bare(cursors.updated_at)} = default
+    where ${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope}`);
+}
+
+/** Keeps a claim while a page is waited for. */
+export async function prolongClaim(session: Session, claim: CursorClaim): Promise<void> {
+  await session.run(sql`
+    update ${cursors} set ${bare(cursors.expires_at)} = ${expiry}
+    where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp()`);
+}
+
+export async function releaseClaim(session: Session, claim: CursorClaim): Promise<void> {
+  await session.run(sql`update ${cursors} set ${FREE} where ${isOwn(claim)}`);
+}
+
+function isOwn({ dataset, scope, owner }: CursorClaim): SQL {
+  return sql`${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope} and ${cursors.owner} = ${owner}`;
+}
+
+const FREE = sql`${bare(cursors.owner)} = null, ${bare(cursors.expires_at)} = null`;
+
+/** Frees what is held by owners of whom it is known that they are gone. */
+export async function releaseClaimsOf(database: Database, isGone: (owner: string) => boolean): Promise<void> {
+  const owners = await database.rows(
+    sql`select distinct ${cursors.owner} from ${cursors} where ${cursors.owner} is not null`,
+    z.object({ owner: z.string() }),
+  );
+  for (const { owner } of owners.filter((row) => isGone(row.owner)))
+    await database.run(sql`update ${cursors} set ${FREE} where ${cursors.owner} = ${owner}`);
+}

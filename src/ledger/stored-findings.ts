@@ -1,0 +1,325 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { systemClock } from '../clock.ts';
+import { parseRangeText, toRangeText, type Range } from '../range.ts';
+import { CONFLICT, retry } from '../retry.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../postgres/sql.ts';
+import { coverage } from '../tables/etl/coverage.ts';
+import { findings } from '../tables/etl/findings.ts';
+import { coveredOf, type Stream } from './stored-coverage.ts';
+import { columnsIn, DEEP, SEAL, type WrongRow } from './found-row.ts';
+import { heldByTraces } from './held-by-traces.ts';
+import { ofStream } from './of-stream.ts';
+import { writeTransaction } from './write-transaction.ts';
+
+/** What one check found in a stretch of a stream. */
+interface CheckedStretch {
+  readonly stream: Pick<Stream, 'dataset' | 'scope'>;
+  readonly check: string;
+  /** What was checked to its end: what was found there before is forgotten. */
+  readonly settled: readonly Range[];
+  /** When the check began, on the clock of the database: what others have found since, it may not have seen. */
+  readonly began: string;
+  readonly rows: readonly WrongRow[];
+}
+
+/** Of which most meet nobody; the pauses grow to five seconds. */
+const ATTEMPTS = 10;
+
+/** What names a finding: one row of a table, and what is wrong with it. */
+const NAME = bare(findings.table_name, findings.row_key, findings.row_span, findings.differs);
+
+/** What names a finding, with the dataset and the seconds that it is held against. */
+const HELD = sql`${bare(findings.dataset, findings.scope, findings.span)}, ${NAME}`;
+
+/** The check that made a finding, and the dataset that it was made for. */
+const FOUND = bare(findings.check_name, findings.found_in);
+
+/**
+ * Remembers what a check found in a stretch, instead of what it found there before, and takes the verified state from
+ * every second of every dataset that holds such a row. A trace holds its transactions and messages where it ends. All of
+ * it or nothing: what was found before is forgotten only with what is found now.
+ */
+export function keepFindings(database: Database, checked: CheckedStretch): Promise<void> {
+  // It takes coverage of several datasets, in another order than commits do.
+  return retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
+    writeTransaction(database, async (session) => {
+      await settle(session, checked);
+      if (checked.rows.length > 0) await insertFindings(session, checked);
+    }),
+  );
+}
+
+/** Checks of a stream of which something is remembered. For all others there is nothing to settle. */
+export async function rememberedChecks(
+  database: Database,
+  { dataset, scope }: CheckedStretch['stream'],
+): Promise<ReadonlySet<string>> {
+  const rows = await database.rows(
+    sql`select distinct ${findings.check_name} as check from ${findings}
+        where ${findings.scope} = ${scope} and ${findings.found_in} = ${dataset}`,
+    z.object({ check: z.string() }),
+  );
+  return new Set(rows.map(({ check }) => check));
+}
+
+async function insertFindings(
+  session: Session,
+  { stream, check, rows }: Pick<CheckedStretch, 'stream' | 'check' | 'rows'>,
+): Promise<void> {
+  const hulls = hullsOf(rows);
+  const held = [
+    ...rows.map((row) => ({ ...row, dataset: stream.dataset })),
+    ...rows.flatMap((row) => row.datasets.map((dataset) => ({ ...row, span: row.own ?? row.span, dataset }))),
+    ...(await heldByTraces(session, rows)).map((row) => ({ ...row, dataset: 'traces' })),
+  ].map(
+    ({ dataset, span, table, key, differs, own = hulls.get(nameOf({ table, key, differs })) ?? span }) => ({
+      dataset,
+      span: toRangeText(span),
+      own: toRangeText(own),
+      table,
+      key,
+      differs,
+    }),
+  );
+  // Whoever certifies one of these datasets is waited for, and whoever comes later waits, and sees the rows below.
+  await session.run(sql`
+    select 1 from ${coverage} where ${coverage.pass} = 0
+      and ${coverage.dataset} = any(${sql.param([...new Set(held.map(({ dataset }) => dataset))])}::text[])
+    order by ${coverage.dataset}, ${coverage.scope} for update`);
+  await session.run(sql`
+    insert into ${findings} (${HELD}, ${FOUND})
+    select dataset, ${stream.scope}, span, "table", key, own, differs, ${check}, ${stream.dataset}
+    from jsonb_to_recordset(${JSON.stringify(held)}::jsonb)
+      as g (dataset text, span int8range, own int8range, "table" text, key text, differs text)
+    on conflict do nothing`);
+  await session.run(sql`
+    update ${coverage} set ${bare(coverage.verified)} = ${coverage.verified} - f.spans, ${bare(coverage.updated_at)} = default
+    from (select ${findings.dataset} as dataset, ${findings.scope} as scope, range_agg(${findings.span}) as spans
+      from ${findings} group by 1, 2) f
+    where ${ofStream(coverage, { dataset: sql`f.dataset`, scope: sql`f.scope`, pass: 0 })} and ${coverage.verified} && f.spans`);
+}
+
+/**
+ * Forgets of earlier findings what was checked to its end; a finding of which nothing is left, for every dataset. One
+ * that lies in several seconds, such as a link between two of them, is seen only where all of these are looked at, as far
+ * as they are covered. A row that another one holds, a transaction its trace, is seen only where that one is brought.
+ */
+async function settle(
+  session: Session,
+  { stream, check, settled, began }: Omit<CheckedStretch, 'rows'>,
+): Promise<void> {
+  const seen = multirangeParam(settled);
+  const { dataset, scope } = stream;
+  const same = sql`${findings.scope} = ${scope} and ${findings.check_name} = ${check} and ${findings.found_in} = ${dataset}`;
+  const isEarlier = sql`${findings.found_at} < ${began}::timestamptz`;
+  const span = sql`int8multirange(${findings.span})`;
+  // Each finding is looked at once, with those of its name beside it: a join of names compares each with each where
+  // Postgres has no statistics of a table that has just grown.
+  await session.run(sql`
+    with named as (
+      select ctid as place, ${isEarlier} as is_earlier, count(*) over name as spans,
+        bool_or(${isEarlier} and ${span} && ${seen}) over name as is_touched,
+        bool_and(isempty(${span} * ${coveredOf({ ...stream, pass: 0 })}
+          + (${span} - int8multirange(${findings.row_span})) - ${seen})) over name as is_seen
+      from ${findings} where ${same} and ${findings.dataset} = ${dataset} window name as (partition by ${NAME})),
+    gone as (
+      delete from ${findings} using named n
+      where ${findings}.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen)
+      returning ${span} - ${seen} as rest, spans, ${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)})
+    insert into ${findings} (${HELD}, ${FOUND}, ${bare(findings.found_at)})
+    select ${bare(findings.dataset, findings.scope)}, part, ${NAME}, ${FOUND}, ${bare(findings.found_at)}
+    from gone, unnest(rest) as part where spans = 1
+    on conflict do nothing`);
+  await session.run(sql`
+    with named as (
+      select ctid as place, ${findings.dataset} <> ${dataset} and ${isEarlier} as is_held,
+        bool_or(${findings.dataset} = ${dataset}) over (partition by ${NAME}) as is_open
+      from ${findings} where ${same})
+    delete from ${findings} using named n where ${findings}.ctid = n.place and is_held and not is_open`);
+}
+
+const nameOf = ({ table, key, differs }: Pick<WrongRow, 'table' | 'key' | 'differs'>) =>
+  JSON.stringify([table, key, differs]);
+
+/** From the first to the last second of each thing that has no second of its own, but lies in several. */
+function hullsOf(rows: readonly WrongRow[]): ReadonlyMap<string, Range> {
+  const hulls = new Map<string, Range>();
+  for (const row of rows.filter(({ key, own }) => key !== '' && own === undefined)) {
+    const { from, to } = hulls.get(nameOf(row)) ?? row.span;
+    hulls.set(nameOf(row), { from: Math.min(from, row.span.from), to: Math.max(to, row.span.to) });
+  }
+  return hulls;
+}
+
+/**
+ * Forgets what is known of seconds that are not kept any more. Of what lies in a kept second as well, one half is gone, so
+ * that no check of stored rows can settle it: from now on it is the comparison with the source that does.
+ */
+export async function expireFindings(session: Session, dataset: string, floor: number): Promise<void> {
+  const place = sql`${bare(findings.scope)}, ${FOUND}, ${NAME}`;
+  const isOld = sql`${findings.dataset} = ${dataset} and ${findings.span} <@ ${rangeParam({ from: 0, to: floor })}`;
+  await session.run(sql`
+    with gone as (
+      delete from ${findings} where ${isOld} returning ${place}),
+    halved as (
+      delete from ${findings} where ${findings.check_name} <> ${DEEP} and ${findings.found_in} = ${dataset}
+        and (${place}) in (table gone) and not (${isOld})
+      returning ${HELD}, ${bare(findings.found_in, findings.found_at)})
+    insert into ${findings} (${HELD}, ${bare(findings.found_in, findings.found_at, findings.check_name)})
+    select *, ${DEEP} from halved on conflict do nothing`);
+}
+
+/**
+ * Keeps what a seal has shown of seconds in which it is about to be broken, if they are not read again at once: those of
+ * another pool. No check of stored rows would find it any more. From now on it
+ * is the comparison with the source that settles it.
+ */
+export async function outliveSeal(session: Session, table: string, range: Range): Promise<void> {
+  const { dataset, scope, span, found_in, found_at, check_name, table_name } = findings;
+  const place = sql`${bare(dataset, scope, found_in, found_at)}, ${NAME}`;
+  await session.run(sql`
+    with known as (
+      delete from ${findings} using ${coverage}
+      where ${check_name} = ${SEAL} and ${table_name} = ${table} and ${span} && ${rangeParam(range)}
+        and ${ofStream(coverage, { dataset: sql`${found_in}`, scope: sql`${scope}`, pass: 0 })} and ${coverage.covered} && ${span}
+      returning ${findings}.*, int8multirange(${span}) * ${coverage.covered} as spans)
+    insert into ${findings} (${place}, ${bare(span, check_name)})
+    select ${place}, unnest(spans), ${DEEP} from known on conflict do nothing`);
+}
+
+/** All seconds that must be looked at to settle a finding. */
+const REACH = sql`range_merge(${findings.span}, ${findings.row_span})`;
+
+/** The seconds of a stream with a finding, as a scalar within a statement. */
+export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | 'scope'>): SQL {
+  return sql`coalesce((select range_agg(${findings.span}) from ${findings}
+    where ${findings.dataset} = ${dataset} and ${findings.scope} = ${scope}), '{}')`;
+}
+
+/** A range with all seconds of what was found there: looked at alone, it would settle nothing that reaches beyond it. */
+export async function withReach(session: Session, range: Range): Promise<Range> {
+  const [row] = await session.rows(
+    sql`select range_merge(coalesce(range_agg(${REACH}), '{}') + ${multirangeParam([range])})::text as reach
+        from ${findings} where ${findings.span} && ${rangeParam(range)}`,
+    z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
+  );
+  return row?.reach ?? range;
+}
+
+const OpenFinding = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  table: z.string(),
+  key: z.string(),
+  differs: z.string(),
+  check: z.string(),
+  found_in: z.string(),
+  found_at: z.string(),
+  /** All seconds that must be looked at to settle it. */
+  span: spanOfRow,
+});
+
+export type OpenFinding = z.infer<typeof OpenFinding>;
+
+const COLUMNS = sql`${findings.dataset}, ${findings.scope}, ${findings.table_name} as "table", ${findings.row_key} as key,
+  ${findings.differs}, ${findings.check_name} as "check", ${findings.found_in},
+  to_char(${findings.found_at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, ${REACH}::text as span`;
+
+/** Rows of a kind that are named one by one; of the others, the seconds and the number. */
+export const MOST_NAMED = 1000;
+
+const FindingKind = z.object({
+  check: z.string(),
+  kind: z.string(),
+  count: z.coerce.number(),
+  spans: spansOfRow,
+  rows: z.array(
+    z.object({
+      table: z.string(),
+      key: z.string(),
+      differs: z.string(),
+      span: spanOfRow,
+    }),
+  ),
+});
+
+export type FindingKind = z.infer<typeof FindingKind>;
+
+/**
+ * What is known to be wrong with some of the seconds of a stream, by check and kind: `differing_in_transactions: lt` is
+ * of the kind `differing_in_transactions`. All of its seconds, and its first rows, those with a name in front. `except`:
+ * checks of the stream itself that have just run, and what they have found `since`.
+ */
+export function readFindings(
+  session: Session,
+  { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
+  spans: readonly Range[],
+  except: { readonly checks: Iterable<string>; readonly since?: string | undefined } = { checks: [] },
+): Promise<FindingKind[]> {
+  const f = findings;
+  return session.rows(
+    sql`
+      with open as (
+        select ${f.check_name} as "check", split_part(${f.differs}, ':', 1) as kind, ${f.table_name} as "table",
+          ${f.row_key} as key, ${f.differs} as differs, ${f.span} as span
+        from ${findings} where ${f.dataset} = ${dataset} and ${f.scope} = ${scope} and ${f.span} && ${multirangeParam(spans)}
+          and not (${f.found_in} = ${dataset} and ${f.check_name} = any(${sql.param([...except.checks])}::text[])
+            and ${f.found_at} >= ${except.since ?? '-infinity'}::timestamptz)),
+      placed as (
+        select *, row_number() over (partition by "check", kind order by key = '', lower(span), "table", key) as place
+        from open)
+      select "check", kind, range_agg(span)::text as spans,
+        count(distinct ("table", key)) filter (where key <> '') + count(*) filter (where key = '') as count,
+        jsonb_agg(jsonb_build_object('table', "table", 'key', key, 'differs', differs, 'span', span::text)
+          order by place) filter (where place <= ${MOST_NAMED}) as rows
+      from placed group by 1, 2 order by 1, 2`,
+    FindingKind,
+  );
+}
+
+/** What is known to be wrong with rows that a hash names, whatever dataset holds them. */
+export function findingsOfHash(session: Session, hash: string): Promise<OpenFinding[]> {
+  return session.rows(
+    sql`select ${COLUMNS} from ${findings} where position(${hash}::text in ${findings.row_key}) > 0
+        order by ${findings.dataset}, lower(${findings.span}) limit 100`,
+    OpenFinding,
+  );
+}
+
+interface RightRows {
+  readonly check: string;
+  readonly table: string;
+  /** When they were asked for, on the clock of the database: what others have found since, this does not settle. */
+  readonly began: string;
+  /** Names, and the seconds in which the rows themselves lie. */
+  readonly rows: readonly { readonly key: string; readonly second: number }[];
+}
+
+/**
+ * Takes a deep finding back where another dataset's reading has brought the very row and found it right. A row of the
+ * same name in another second is another row.
+ */
+export async function settleRows(session: Session, { check, table, began, rows }: RightRows): Promise<void> {
+  await session.run(sql`
+    delete from ${findings}
+    using jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (key text, second int8)
+    where ${findings.check_name} = ${check} and ${findings.table_name} = ${table}
+      and ${findings.found_at} < ${began}::timestamptz
+      and ${findings.row_key} = r.key and ${findings.row_span} = int8range(r.second, r.second + 1)`);
+}
+
+/** The columns that differ in a table's rows with a finding of this check, by key, whatever dataset holds them. */
+export async function columnsWithFindings(
+  session: Session,
+  check: string,
+  table: string,
+): Promise<Map<string, string[]>> {
+  const rows = await session.rows(
+    sql`select ${findings.row_key} as key, array_agg(${findings.differs}) as differs from ${findings}
+        where ${findings.check_name} = ${check} and ${findings.table_name} = ${table} group by 1`,
+    z.object({ key: z.string(), differs: z.array(z.string()) }),
+  );
+  return new Map(rows.map(({ key, differs }) => [key, differs.flatMap(columnsIn)]));
+}

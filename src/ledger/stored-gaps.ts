@@ -1,0 +1,88 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { HOUR, type Range, union } from '../range.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { multirangeParam, rangeParam, spanOfRow } from '../postgres/sql.ts';
+import { coverage, leases, refused } from '../tables/etl/coverage.ts';
+import { writeTransaction } from './write-transaction.ts';
+import { takeOutOfCoverage } from './stored-coverage.ts';
+import { type RefusalReason, refuseAnew, type RefusedSpan } from './refused.ts';
+
+/** Seconds of which the source lacks blocks: no dataset can have all rows of them. */
+export interface Gap {
+  readonly span: Range;
+  /** Which blocks are missing, in one sentence. */
+  readonly detail: string;
+}
+
+/** A gap is kept as what is refused of the blocks, whether or not they are crawled. */
+const BLOCKS = { dataset: 'blocks', scope: '', pass: 0 };
+const REASON = 'source_gap' satisfies RefusalReason;
+const isOfGap = sql`${refused.dataset} = ${BLOCKS.dataset} and ${refused.pass} = 0 and ${refused.reason} = ${REASON}`;
+
+/** Seconds after a gap in which traces may end that hold transactions of it. */
+const AFTERMATH = HOUR;
+
+/** True of a refusal that holds for every dataset. */
+export function isGap({ dataset, reason }: Pick<RefusedSpan, 'dataset' | 'reason'>): boolean {
+  return dataset === BLOCKS.dataset && reason === REASON;
+}
+
+/** The seconds of all gaps, as a scalar within a statement. No dataset reads them until another look finds the blocks. */
+export function gapSeconds(): SQL {
+  return sql`coalesce((select range_agg(${refused.span}) from ${refused} where ${isOfGap}), '{}')`;
+}
+
+/**
+ * Remembers a gap, joined with those that it overlaps, and takes its seconds from the coverage of every dataset. The
+ * pause before the next look doubles each time.
+ */
+export function keepGap(database: Database, gap: Gap): Promise<void> {
+  return writeTransaction(database, async (session) => {
+    const touching = await readGaps(session, [gap.span]);
+    const [span] = union(
+      [gap.span],
+      touching.map((one) => one.span),
+    );
+    await refuse(session, { ...gap, span: span ?? gap.span });
+  });
+}
+
+/**
+ * Puts what is left of a gap in its place. What is left no longer can be read again, and so can what traces and actions
+ * end with transactions of it.
+ */
+export function renewGap(database: Database, old: Range, left: readonly Gap[]): Promise<void> {
+  return writeTransaction(database, async (session) => {
+    if (left.every(({ span }) => span.from !== old.from || span.to !== old.to))
+      await session.run(
+        sql`delete from ${refused} where ${isOfGap} and ${refused.span} = ${rangeParam(old)}`,
+      );
+    for (const gap of left) await refuse(session, gap);
+    if (left.some(({ span }) => span.from <= old.from && span.to >= old.to)) return;
+    const of = (dataset: SQL) => sql`${dataset} in ('traces', 'actions')`;
+    await takeOutOfCoverage(session, multirangeParam([{ from: old.to, to: old.to + AFTERMATH }]), {
+      leases: of(sql`${leases.dataset}`),
+      coverage: of(sql`${coverage.dataset}`),
+    });
+  });
+}
+
+async function refuse(session: Session, { span, detail }: Gap): Promise<void> {
+  await refuseAnew(session, BLOCKS, span, { reason: REASON, detail, pauseSeconds: 0 });
+  await takeOutOfCoverage(session, multirangeParam([span]), { leases: sql`true`, coverage: sql`true` });
+}
+
+const KeptGap = z.object({ span: spanOfRow, detail: z.string(), isDue: z.boolean() });
+
+/** Gaps that touch one of the ranges; `isDue`: the pause before the next look is over. */
+export function readGaps(
+  session: Session,
+  ranges: readonly Range[],
+): Promise<(Gap & { readonly isDue: boolean })[]> {
+  return session.rows(
+    sql`select ${refused.span}::text, ${refused.detail}, ${refused.retry_at} <= clock_timestamp() as "isDue"
+        from ${refused} where ${isOfGap} and ${refused.span} && ${multirangeParam(ranges)} order by lower(${refused.span})`,
+    KeptGap,
+  );
+}

@@ -1,0 +1,194 @@
+import { isHeldUntil } from './held-until.ts';
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Session } from '../postgres/database.ts';
+import { bare, insertInto, jsonParam, setExcluded, texts } from '../postgres/sql.ts';
+import { workers } from '../tables/etl/budget.ts';
+import { settings } from '../tables/etl/pages.ts';
+
+/** Facts that every process which shares the database must agree on: rows of the table `settings`, by name. */
+export interface Settings {
+  /** The network that the database holds. */
+  readonly network: {
+    readonly global_id: number;
+    /** A masterchain block of it, which tells two chains with one global_id apart. */
+    readonly block?: { readonly seqno: number; readonly root_hash: string } | undefined;
+  };
+  /** The repeatable part of the schema that was applied last. */
+  readonly repeatable: { readonly sha256: string };
+  /** First block of the live demo network that the database follows, unix seconds. */
+  readonly demo: { readonly genesis: number };
+  /** The state of the database that is being copied into this one. */
+  readonly promote: { readonly source: string };
+  /** What retention has decided: the first second that is kept of each dataset, and of each table. */
+  readonly floors: {
+    readonly datasets: Readonly<Record<string, number>>;
+    readonly tables: Readonly<Record<string, number>>;
+    /** The lake that has what is older, of each dataset that was dropped after it had been proved to be there. */
+    readonly lakes?: Readonly<Record<string, string>> | undefined;
+  };
+  /** How the daemon keeps a lake up, times in unix seconds. */
+  readonly lake: {
+    readonly place: string;
+    readonly begunAt: number;
+    /** All that was covered then is in the lake; null where no round has come to its end. */
+    readonly upTo: number | null;
+    /** When changed rows were looked for last. */
+    readonly renewedAt: number | null;
+    /** When lists were read last. */
+    readonly listedAt?: number | undefined;
+    readonly error: string | null;
+  };
+  /** The last watermark that a process found, times in unix seconds; `utime` is 0 where it was not known yet. */
+  readonly watermark: {
+    readonly utime: number;
+    readonly headSeqno: number;
+    readonly headUtime: number;
+    readonly newest?: number | undefined;
+    /** Below which every replica shows everything, where none lags more than so many seconds behind another. */
+    readonly everywhere?: { readonly utime: number; readonly delaySeconds: number } | undefined;
+    /** What the process that polls next goes on from, oldest first. */
+    readonly polls?: readonly { readonly newest: number; readonly utime: number }[] | undefined;
+    /** Above which nothing can be read, because the source has gone back; undefined as long as it has not. */
+    readonly ceiling?: number | undefined;
+    readonly waitingFor: string | null;
+  };
+}
+
+type Name = keyof Settings;
+
+const seconds = z.record(z.string(), z.number());
+
+const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
+  network: z.object({
+    global_id: z.number(),
+    block: z.object({ seqno: z.number(), root_hash: z.string() }).optional(),
+  }),
+  repeatable: z.object({ sha256: z.string() }),
+  demo: z.object({ genesis: z.number() }),
+  promote: z.object({ source: z.string() }),
+  floors: z.object({
+    datasets: seconds,
+    tables: seconds,
+    lakes: z.record(z.string(), z.string()).optional(),
+  }),
+  lake: z.object({
+    place: z.string(),
+    begunAt: z.number(),
+    upTo: z.number().nullable(),
+    renewedAt: z.number().nullable(),
+    listedAt: z.number().optional(),
+    error: z.string().nullable(),
+  }),
+  watermark: z.object({
+    utime: z.number(),
+    headSeqno: z.number(),
+    headUtime: z.number(),
+    newest: z.number().optional(),
+    everywhere: z.object({ utime: z.number(), delaySeconds: z.number() }).optional(),
+    polls: z.array(z.object({ newest: z.number(), utime: z.number() })).optional(),
+    ceiling: z.number().optional(),
+    waitingFor: z.string().nullable(),
+  }),
+};
+
+/** What is kept under a name; undefined where nothing is. */
+export async function readSetting<N extends Name>(
+  session: Session,
+  name: N,
+): Promise<Settings[N] | undefined> {
+  const [row] = await session.rows(
+    sql`select ${settings.value} from ${settings} where ${settings.name} = ${name}`,
+    z.object({ value: z.unknown() }),
+  );
+  return row === undefined ? undefined : SCHEMAS[name].parse(row.value);
+}
+
+/** A condition on the stored row under which a new value takes its place. */
+interface KeepOptions {
+  readonly where?: SQL;
+}
+
+/** Keeps a value, in place of the one that is there. */
+export async function keepSetting<N extends Name>(
+  session: Session,
+  name: N,
+  value: Settings[N],
+  { where = sql`true` }: KeepOptions = {},
+): Promise<void> {
+  await session.run(sql`
+    ${insertInto(settings, { name, value: jsonParam(value) })}
+    on conflict (${bare(settings.name)}) do update
+      set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default where ${where}`);
+}
+
+/** Decides a value once: what an earlier process has decided stays, and is returned. */
+export async function decideSetting<N extends Name>(
+  session: Session,
+  name: N,
+  value: Settings[N],
+): Promise<Settings[N]> {
+  await session.run(sql`${insertInto(settings, { name, value: jsonParam(value) })} on conflict do nothing`);
+  return (await readSetting(session, name)) ?? value;
+}
+
+export async function dropSetting(session: Session, name: Name): Promise<void> {
+  await session.run(sql`delete from ${settings} where ${settings.name} = ${name}`);
+}
+
+/** Duties that one process at a time has, and the names under which all versions of the program keep who has them. */
+const DUTIES = { watermark: 'lookout', verification: 'guard', lake: 'lake writer' } as const;
+
+/**
+ * Gives a process a duty for so many seconds from now; true where it has it. Of several processes that share a database
+ * one does, as long as it comes back in time.
+ */
+export async function takeDuty(
+  session: Session,
+  duty: keyof typeof DUTIES,
+  owner: string,
+  forSeconds: number,
+): Promise<boolean> {
+  const value = sql`jsonb_build_object('owner', ${owner}::text,
+    'until', clock_timestamp() + make_interval(secs => ${forSeconds}))`;
+  const until = sql`(${settings.value}->>'until')::timestamptz`;
+  const taken = await session.run(sql`
+    ${insertInto(settings, { name: DUTIES[duty], value })}
+    on conflict (${bare(settings.name)}) do update
+      set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
+    where ${settings.value}->>'owner' = ${owner} or not ${isHeldUntil(until, forSeconds)}`);
+  return taken > 0;
+}
+
+/** Ends the duties of processes that have ended, as far as `isGone` knows; who had them stays known. */
+export async function releaseDutiesOf(session: Session, isGone: (owner: string) => boolean): Promise<void> {
+  const isDuty = sql`${settings.name} in (${texts(Object.values(DUTIES))})`;
+  const owner = sql`${settings.value}->>'owner'`;
+  const owners = await session.rows(
+    sql`select distinct ${owner} as owner from ${settings} where ${isDuty}`,
+    z.object({ owner: z.string() }),
+  );
+  for (const gone of owners.filter((row) => isGone(row.owner)))
+    await session.run(
+      sql`update ${settings} set ${bare(settings.value)} = ${settings.value} || jsonb_build_object('until', clock_timestamp())
+          where ${isDuty} and ${owner} = ${gone.owner}`,
+    );
+}
+
+/**
+ * The process that had a duty last, and the seconds since it last wrote: a sign of life of its own counts, too. Undefined
+ * where none ever had the duty.
+ */
+export async function readOwner(
+  session: Session,
+  duty: keyof typeof DUTIES,
+): Promise<{ owner: string; silence: number } | undefined> {
+  const owner = sql`${settings.value}->>'owner'`;
+  const [row] = await session.rows(
+    sql`select ${owner} as owner, extract(epoch from clock_timestamp() - greatest(${settings.updated_at},
+          (select max(${workers.seen_at}) from ${workers} where ${workers.worker} = ${owner})))::float8 as seconds
+        from ${settings} where ${settings.name} = ${DUTIES[duty]}`,
+    z.object({ owner: z.string(), seconds: z.number() }),
+  );
+  return row && { owner: row.owner, silence: Math.max(0, Math.round(row.seconds)) };
+}

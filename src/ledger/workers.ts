@@ -1,0 +1,115 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Counts } from '../budget/priority.ts';
+import type { Session } from '../postgres/database.ts';
+import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
+import { hasEnded } from './worker-name.ts';
+import { budget, spending, workers } from '../tables/etl/budget.ts';
+
+/** A process that reads an API. */
+export interface Worker {
+  /** Its name in leases and pages. */
+  readonly name: string;
+  /** Host (and port) of the API. */
+  readonly host: string;
+}
+
+/** Says that a process is alive, how many of its requests wait, and what it has sent since it last said so. */
+export async function reportWorker(
+  session: Session,
+  { name, host }: Worker,
+  waiting: Counts,
+  spent: Counts,
+): Promise<void> {
+  const { minute, worker, priority, requests } = spending;
+  const key = bare(spending.host, minute, worker, priority);
+  await session.run(sql`
+    with alive as (
+      ${insertInto(workers, { worker: name, host, waiting: jsonParam(waiting) })}
+      on conflict (${bare(workers.worker)}) do update
+        set ${setExcluded(workers.waiting)}, ${bare(workers.seen_at)} = default)
+    insert into ${spending} (${key}, ${bare(requests)})
+    select ${host}, date_trunc('minute', clock_timestamp()), ${name}, s.key, s.value::int
+    from jsonb_each_text(${jsonParam(spent)}) s
+    on conflict (${key}) do update set ${bare(requests)} = ${requests} + ${excluded(requests)}`);
+}
+
+/** A process that has not reported for so long has ended, whatever it left. */
+const GONE_SECONDS = 300;
+
+/** A process ended well. What others left who did not, and what is older than a day, goes with it. */
+export async function forgetWorker(session: Session, { name }: Worker): Promise<void> {
+  await session.run(sql`
+    delete from ${workers}
+    where ${workers.worker} = ${name} or ${workers.seen_at} < clock_timestamp() - interval '1 day'`);
+  await session.run(
+    sql`delete from ${spending} where ${spending.minute} < clock_timestamp() - interval '1 day'`,
+  );
+}
+
+const counts = z.record(z.string(), z.coerce.number());
+
+const WorkerStatus = z.object({
+  worker: z.string(),
+  host: z.string(),
+  /** Seconds since its last sign of life. */
+  silent: z.number(),
+  waiting: counts,
+});
+
+const Spent = z.object({
+  host: z.string(),
+  worker: z.string(),
+  priority: z.string(),
+  lastMinute: z.coerce.number(),
+  lastHour: z.coerce.number(),
+});
+
+const BudgetStatus = z.object({
+  host: z.string(),
+  /** Requests a second: what the plan allows, and what is used of it now. */
+  plan: z.number(),
+  rate: z.number(),
+  refusals: z.coerce.number(),
+  /** Seconds since the server last refused; null where it never did. */
+  lastRefusal: z.number().nullable(),
+  /** Seconds for which nobody sends. */
+  paused: z.number(),
+});
+
+/** The budget of each host, who lives on it, and who spent it in the last complete minute and hour. */
+export interface Spending {
+  readonly budgets: readonly z.infer<typeof BudgetStatus>[];
+  readonly workers: readonly z.infer<typeof WorkerStatus>[];
+  readonly spent: readonly z.infer<typeof Spent>[];
+}
+
+export async function readSpending(session: Session): Promise<Spending> {
+  const { rps, factor, slack, refusals, refused_at, resumed_at } = budget;
+  const now = sql`extract(epoch from clock_timestamp())::float8`;
+  const budgets = await session.rows(
+    sql`select ${budget.host}, ${rps} as plan, ${refusals},
+          etl.budget_rate(${rps}, ${factor}, ${slack}) as rate,
+          case when ${refused_at} > 0 then ${now} - ${refused_at} end as "lastRefusal",
+          greatest(0, ${resumed_at} - ${now}) as paused
+        from ${budget} order by ${budget.host}`,
+    BudgetStatus,
+  );
+  const alive = await session.rows(
+    sql`select ${workers.worker}, ${workers.host}, ${workers.waiting},
+          extract(epoch from clock_timestamp() - ${workers.seen_at})::float8 as silent
+        from ${workers} where ${workers.seen_at} > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+        order by ${workers.host}, ${workers.worker}`,
+    WorkerStatus,
+  );
+  const { host, minute, worker, priority, requests } = spending;
+  const spent = await session.rows(
+    sql`select ${host}, ${worker}, ${priority}, sum(${requests}) as "lastHour",
+          coalesce(sum(${requests}) filter (where ${minute} >= this - interval '1 minute'), 0) as "lastMinute"
+        from ${spending}, date_trunc('minute', clock_timestamp()) this
+        where ${minute} >= this - interval '1 hour' and ${minute} < this
+        group by ${host}, ${worker}, ${priority} order by ${host}, ${worker}, ${priority}`,
+    Spent,
+  );
+  return { budgets, workers: alive.filter((one) => !hasEnded(one.worker)), spent };
+}

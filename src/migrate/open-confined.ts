@@ -1,0 +1,130 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { systemClock } from '../clock.ts';
+import { EtlError, UsageError } from '../errors.ts';
+import { CONFLICT, retry } from '../retry.ts';
+import { parsePostgres, withLogin } from '../settings/postgres-url.ts';
+import { openDatabase, type Database } from '../postgres/database.ts';
+import { readsOnly } from '../postgres/read-only.ts';
+import { allowReading } from './reader.ts';
+
+/** What one of these roles may do; one of each for all databases of a server. */
+const ROLES = {
+  read: { name: 'toncenter_etl_sql', table: 'select' },
+  write: { name: 'toncenter_etl_sql_write', table: 'insert' },
+} as const;
+
+type Right = keyof typeof ROLES;
+
+/**
+ * Tables of schema etl that nobody changes but the program: what they say can be had from nowhere else, and without it
+ * nothing starts, no row finds its partition, or sums of days that have expired are lost. All other rows are about what is
+ * read; what is wrong or missing there is read, or made, again.
+ */
+const BOOKKEEPING = '^(migrations|settings|partitions|closed_days|kept_.+)$';
+
+/** MAINTAIN (reindex, vacuum, analyze) came with it. */
+const KNOWS_MAINTAIN = 170_000;
+
+const ATTEMPTS = 10;
+
+const Truth = z.object({ truth: z.boolean() });
+
+/** The store whose statements are to be held in, and whether it is the program's own server. */
+interface Confinement {
+  readonly database: Database;
+  readonly url: string;
+  readonly embedded: object | undefined;
+  readonly applicationName: string;
+  readonly right: Right;
+}
+
+/**
+ * The database as somebody who can read, or read and write rows, and do no more. A superuser, or a user who may
+ * touch the server's files, is not held by a read-only transaction (`copy … to program`), nor by `set role`, which a
+ * statement resets: then it is opened once more, with a role of its own. Any other user is as confined as the person who
+ * chose that user wanted; so is one who writes to a server that is not the program's own.
+ */
+export async function openConfined(confinement: Confinement): Promise<Database> {
+  const { database, url, embedded, right, applicationName } = confinement;
+  if (right === 'write' && embedded === undefined) return database;
+  if (!(await isMighty(database))) return database;
+  const password = passwordFrom(parsePostgres(url).get('password') ?? '', right);
+  const own = withLogin(url, ROLES[right].name, password);
+  const open = () => openDatabase({ url: own, applicationName, maxConnections: 2 });
+  const found = await open().catch(unlessItMayPass);
+  if (found !== undefined && (await hasRights(found, right))) return found;
+  await found?.close();
+  if (await readsOnly(database)) {
+    throw new UsageError(`the role ${ROLES[right].name} is not there yet, and the server only reads`, {
+      hint: 'Run `toncenter-etl sql "select 1"` on the primary: it makes the role, and a standby has it at once.',
+    });
+  }
+  // Roles are the server's: processes that make one at the same time, in whatever databases, are in each other's way.
+  await retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
+    grant(confinement, found === undefined ? password : null),
+  );
+  return open();
+}
+
+async function isMighty(database: Database): Promise<boolean> {
+  const [row] = await database.rows(
+    sql`
+      select r.rolsuper or exists (
+        select from unnest(array['pg_execute_server_program', 'pg_write_server_files', 'pg_read_server_files']) may
+        where pg_has_role(current_user, may, 'member')) as truth
+      from pg_roles r where r.rolname = current_user`,
+    Truth,
+  );
+  return row?.truth ?? true;
+}
+
+/** Always the same for one server, so that two processes do not void each other's; nobody's guess without the owner's. */
+function passwordFrom(owners: string, right: Right): string {
+  return owners === ''
+    ? randomBytes(18).toString('base64url')
+    : createHmac('sha256', owners).update(ROLES[right].name).digest('base64url');
+}
+
+function unlessItMayPass(error: unknown): undefined {
+  if (!(error instanceof EtlError) || error.retryable) throw error;
+}
+
+async function hasRights(database: Database, right: Right): Promise<boolean> {
+  const [row] = await database.rows(
+    sql`
+      select coalesce((
+        select bool_and(has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, ${ROLES[right].table})
+          = (${right} = 'read' or c.relnamespace::regnamespace::text <> 'etl' or c.relname !~ ${BOOKKEEPING}))
+        from pg_class c
+        where c.relnamespace::regnamespace::text in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')), false) as truth`,
+    Truth,
+  );
+  return row?.truth ?? false;
+}
+
+/**
+ * The user's own database: the program's own tables are open to its owner. No table is owned and no schema can be
+ * created in: a trigger or an expression of an index would run as whoever writes next, which is the superuser.
+ */
+async function grant({ database, right, embedded }: Confinement, password: string | null): Promise<void> {
+  const { name } = ROLES[right];
+  await allowReading(database, { name, timeout: 0, password, strict: embedded !== undefined });
+  const maintain = database.version >= KNOWS_MAINTAIN ? ', maintain' : '';
+  const rights = right === 'read' ? 'select' : `select, insert, update, delete, truncate${maintain}`;
+  const schemas = right === 'read' ? ['etl'] : ['ton', 'etl', 'etl_partitions'];
+  for (const schema of schemas)
+    await database.script(`
+      grant ${rights} on all tables in schema ${schema} to ${name};
+      alter default privileges in schema ${schema} grant ${rights} on tables to ${name}`);
+  const withheld = await database.rows(
+    sql`
+      select c.oid::regclass::text as name from pg_class c
+      where c.relnamespace = 'etl'::regnamespace and c.relkind = 'r' and c.relname ~ ${BOOKKEEPING}`,
+    z.object({ name: z.string() }),
+  );
+  await database.script(
+    `revoke insert, update, delete, truncate on ${withheld.map((table) => table.name).join(', ')} from ${name}`,
+  );
+}

@@ -1,0 +1,41 @@
+import pg from 'pg';
+import { toError } from '../errors.ts';
+
+/** A query of the driver that hands over what a `copy … to stdout` sends. */
+class CopyOut extends pg.Query {
+  private readonly onData: (data: Buffer) => void;
+  private readonly done: (error: Error | null | undefined) => void;
+  private failure: Error | undefined;
+
+  constructor(text: string, onData: (data: Buffer) => void, done: (error: Error | null | undefined) => void) {
+    super(text, undefined, (error) => this.done(error));
+    this.onData = onData;
+    this.done = (error) => done(error ?? this.failure);
+  }
+
+  /** Called by the driver; its own queries drop the data. What is thrown here would end the process. */
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    if (this.failure !== undefined) return;
+    try {
+      this.onData(chunk);
+    } catch (error) {
+      this.failure = toError(error);
+    }
+  }
+}
+
+/** Runs a `copy … to stdout`. The data is the driver's own memory: whoever keeps it must copy it. */
+export function copyOut(
+  client: pg.ClientBase,
+  statement: string,
+  onData: (data: Buffer) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.query(
+      new CopyOut(statement, onData, (error) => {
+        if (error == null) resolve();
+        else reject(error);
+      }),
+    );
+  });
+}

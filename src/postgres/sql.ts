@@ -1,0 +1,101 @@
+import { fillPlaceholders, getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
+import { PgDialect, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
+import * as z from 'zod';
+import { parseRangeText, toMultirangeText, toRangeText, type Range } from '../range.ts';
+
+const dialect = new PgDialect();
+
+/** The text of a statement without parameters. */
+export function textOf(statement: SQL): string {
+  return dialect.sqlToQuery(statement).sql;
+}
+
+/**
+ * A statement whose text is worked out once, which for many columns takes longer than to send it. A `sql.placeholder`
+ * stands where it differs from time to time.
+ */
+export function worked(statement: SQL): (values: Readonly<Record<string, unknown>>) => SQL {
+  const { sql: text, params } = dialect.sqlToQuery(statement);
+  const [first = '', ...rest] = text.split(/\$\d+/);
+  return (values) => {
+    const given = fillPlaceholders(params, values);
+    return rest.reduce(
+      (query, piece, index) => query.append(sql`${given[index]}${asMade(piece)}`),
+      sql`${asMade(first)}`,
+    );
+  };
+}
+
+/** The same of a statement without parameters. */
+export function workedOnce(statement: SQL): SQL {
+  return asMade(textOf(statement));
+}
+
+/** Text that Drizzle has made of a statement: its values are not in it. */
+function asMade(rendered: string): SQL {
+  return sql.raw(rendered);
+}
+
+/** A range as a parameter of a statement. */
+export function rangeParam(range: Range): SQL {
+  return sql`${toRangeText(range)}::int8range`;
+}
+
+/** Ranges as a parameter of a statement. */
+export function multirangeParam(ranges: readonly Range[]): SQL {
+  return sql`${toMultirangeText(ranges)}::int8multirange`;
+}
+
+/** A range of a row, of which a statement returns the text. */
+export const spanOfRow = z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 });
+
+/** Ranges of a row, of which a statement returns the text, oldest first. */
+export const spansOfRow = z.string().transform(parseRangeText);
+
+/** Expressions with commas between. */
+export function list(expressions: readonly SQLWrapper[]): SQL {
+  return sql.join([...expressions], sql`, `);
+}
+
+/** Names as SQL: each quoted, with commas between. */
+export function identifiers(names: readonly string[]): SQL {
+  return list(names.map((name) => sql`${sql.identifier(name)}`));
+}
+
+/** Names of columns without their table, with commas between: as lists of columns, `set` and `excluded` want them. */
+export function bare(...columns: readonly PgColumn[]): SQL {
+  return identifiers(columns.map(({ name }) => name));
+}
+
+/** The value of a column that an insert brings, where the row is there already. */
+export function excluded(column: PgColumn): SQL {
+  return sql`excluded.${bare(column)}`;
+}
+
+/** An assignment for each column: it takes what the insert brings. */
+export function setExcluded(...columns: readonly PgColumn[]): SQL {
+  return list(columns.map((column) => sql`${bare(column)} = ${excluded(column)}`));
+}
+
+/** Texts as one parameter, for `in (…)`: a query of them. */
+export function texts(values: readonly string[]): SQL {
+  return sql`select json_array_elements_text(${JSON.stringify(values)}::json)`;
+}
+
+/** A value as a parameter of type jsonb. */
+export function jsonParam(value: unknown): SQL {
+  return sql`${JSON.stringify(value)}::jsonb`;
+}
+
+/** Values of a row by column: plain ones become parameters. */
+type RowValues<T extends PgTable> = {
+  readonly [Column in keyof T['$inferInsert']]: T['$inferInsert'][Column] | SQL;
+};
+
+/** Inserts one row; a column without a value gets its default. */
+export function insertInto<T extends PgTable>(table: T, values: RowValues<T>): SQL {
+  const byColumn = new Map<string, unknown>(Object.entries(values));
+  const given = Object.entries(getTableColumns(table)).filter(([key]) => byColumn.get(key) !== undefined);
+  const row = list(given.map(([key]) => sql`${byColumn.get(key)}`));
+  return sql`insert into ${table} (${bare(...given.map(([, column]) => column))}) values (${row})`;
+}

@@ -1,0 +1,71 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Range } from '../range.ts';
+import type { Session } from '../postgres/database.ts';
+import { rangeParam } from '../postgres/sql.ts';
+import { spending } from '../tables/etl/budget.ts';
+import { coverage } from '../tables/etl/coverage.ts';
+import { pages } from '../tables/etl/pages.ts';
+
+const Minute = z.object({
+  dataset: z.string(),
+  /** Begin of the minute, unix seconds. */
+  minute: z.coerce.number(),
+  pages: z.coerce.number(),
+  rows: z.coerce.number(),
+  bytes: z.coerce.number(),
+  /** Milliseconds that a page took, on average. */
+  ms: z.coerce.number(),
+  /** Seconds between the newest second completed in this minute and the moment that it was committed; null where none was. */
+  lag: z.coerce.number().nullable(),
+});
+
+/** What became of one dataset in one minute of the database's clock, as the log of pages tells. */
+export type Activity = z.infer<typeof Minute>;
+
+/** The minutes of each dataset from a moment on (unix seconds), oldest first. */
+export function readActivity(session: Session, since: number): Promise<Activity[]> {
+  return session.rows(
+    sql`select ${pages.dataset}, extract(epoch from date_trunc('minute', ${pages.committed_at}))::int8 as minute,
+          count(*) as pages, sum(${pages.rows}) as rows, sum(${pages.bytes}) as bytes, avg(${pages.ms}) as ms,
+          min(extract(epoch from ${pages.committed_at}) - upper(${pages.completed})) as lag
+        from ${pages}
+        where ${pages.committed_at} >= to_timestamp(${since}::float8)
+          and ${pages.dataset} in (select distinct ${coverage.dataset} from ${coverage})
+        group by 1, 2 order by 2, 1`,
+    Minute,
+  );
+}
+
+const Spent = z.object({ minute: z.coerce.number(), priority: z.string(), requests: z.coerce.number() });
+
+/** Requests sent in one minute, of all processes, by what they were for. */
+export type SpentMinute = z.infer<typeof Spent>;
+
+/** The minutes from a moment on (unix seconds), oldest first. */
+export function readSpentMinutes(session: Session, since: number): Promise<SpentMinute[]> {
+  return session.rows(
+    sql`select extract(epoch from ${spending.minute})::int8 as minute, ${spending.priority},
+          sum(${spending.requests}) as requests
+        from ${spending} where ${spending.minute} >= to_timestamp(${since}::float8) group by 1, 2 order by 1, 2`,
+    Spent,
+  );
+}
+
+const Sum = z.object({ rows: z.coerce.number(), seconds: z.coerce.number() });
+
+/** Rows and seconds of first readings that pages have completed in a range: how dense it is, as far as it was read. */
+export async function readDensity(
+  session: Session,
+  dataset: string,
+  range: Range,
+): Promise<z.infer<typeof Sum>> {
+  const [row] = await session.rows(
+    sql`select coalesce(sum(${pages.rows}), 0) as rows,
+          coalesce(sum(upper(${pages.completed}) - lower(${pages.completed})), 0) as seconds
+        from ${pages}
+        where ${pages.dataset} = ${dataset} and ${pages.pass} = 0 and ${pages.span} && ${rangeParam(range)}`,
+    Sum,
+  );
+  return row ?? { rows: 0, seconds: 0 };
+}

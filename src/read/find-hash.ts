@@ -1,0 +1,169 @@
+import { is, sql } from 'drizzle-orm';
+import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
+import * as z from 'zod';
+import type { Session } from '../postgres/database.ts';
+import { loadTables } from '../postgres/load-tables.ts';
+import { texts } from '../postgres/sql.ts';
+import { coverage, refused } from '../tables/etl/coverage.ts';
+import { factsOf } from '../tables/describe.ts';
+import { pages } from '../tables/etl/pages.ts';
+import { quarantine } from '../tables/etl/quarantine.ts';
+
+/** A column by which rows are found without their time: an index or the key begins with it. */
+export interface HashColumn {
+  readonly schema: string;
+  readonly table: string;
+  readonly column: string;
+}
+
+/** Hashes are text, and so are the ids that are hashes (`trace_id`): their names tell. */
+const HASH_LIKE = /(^|_)(hash|id)(_|$)/;
+/** A hash names one thing; that of an external message may recur. */
+const MOST_ROWS = 5;
+const MOST_PAGES = 5;
+
+/** Every such column of the stream tables, found in their definitions. */
+export async function findHashColumns(): Promise<HashColumn[]> {
+  return (await loadTables())
+    .filter((table) => factsOf(table).partitioned)
+    .flatMap((table) => {
+      const { schema = 'public', name } = getTableConfig(table);
+      return leadingColumns(table).map((column) => ({ schema, table: name, column }));
+    });
+}
+
+function leadingColumns(table: PgTable): string[] {
+  const { indexes, primaryKeys, uniqueConstraints, columns } = getTableConfig(table);
+  const leading: unknown[] = [
+    ...indexes.map((index) => index.config.columns[0]),
+    ...primaryKeys.map((key) => key.columns[0]),
+    ...uniqueConstraints.map((unique) => unique.columns[0]),
+  ];
+  const isLeading = (column: PgColumn) =>
+    column.primary || leading.some((first) => hasName(first) && first.name === column.name);
+  return columns
+    .filter((column) => column.getSQLType() === 'text' && HASH_LIKE.test(column.name) && isLeading(column))
+    .map((column) => column.name);
+}
+
+/** An index may also lead with an expression, which has no name. */
+function hasName(value: unknown): value is { readonly name: unknown } {
+  return typeof value === 'object' && value !== null && !is(value, PgTable) && 'name' in value;
+}
+
+/** A stored row that carries the hash. */
+export interface FoundRow extends HashColumn {
+  /** Unix seconds of block time. */
+  readonly utime: number;
+  /** As Postgres prints it, to the microsecond. */
+  readonly loadedAt: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+const Row = z.object({
+  utime: z.coerce.number(),
+  loadedAt: z.string(),
+  values: z.record(z.string(), z.unknown()),
+});
+
+/** Rows with this hash (base64), in all of the columns. */
+export async function findRows(
+  session: Session,
+  columns: readonly HashColumn[],
+  hash: string,
+): Promise<FoundRow[]> {
+  const found: FoundRow[] = [];
+  for (const place of columns) {
+    const rows = await session.rows(
+      sql`
+        select extract(epoch from utime)::int8 as utime, loaded_at::text as "loadedAt", to_jsonb(t) as values
+        from ${sql.identifier(place.schema)}.${sql.identifier(place.table)} t
+        where ${sql.identifier(place.column)} = ${hash} order by utime limit ${MOST_ROWS}`,
+      Row,
+    );
+    found.push(...rows.map((row) => ({ ...place, ...row })));
+  }
+  return found;
+}
+
+const Page = z.object({
+  id: z.coerce.number(),
+  dataset: z.string(),
+  request: z.string(),
+  worker: z.string(),
+  committedAt: z.coerce.number(),
+  wrote: z.boolean(),
+});
+
+/** A page that was committed, and whether it is the one that wrote the row as it stands now. */
+export type LoggedPage = z.infer<typeof Page>;
+
+/**
+ * The pages that a row came with: those of the datasets whose rows lie around its time, and the one that wrote it last.
+ * A row and its page carry the same moment, that of their transaction. The writing page comes first.
+ */
+export async function findPages(
+  session: Session,
+  datasets: readonly string[],
+  { utime, loadedAt }: Pick<FoundRow, 'utime' | 'loadedAt'>,
+): Promise<LoggedPage[]> {
+  const { id, dataset, request, worker, span, committed_at } = pages;
+  const among = sql`${dataset} in (${texts(datasets)})`;
+  const wrote = sql`${committed_at} = ${loadedAt}::timestamptz`;
+  const select = sql`select ${id}, ${dataset}, ${request}, ${worker},
+    extract(epoch from ${committed_at})::int8 as "committedAt", ${wrote} as wrote from ${pages}`;
+  const around = await session.rows(
+    sql`${select} where ${among} and ${span} @> ${utime}::int8 order by ${wrote} desc, ${id} limit ${MOST_PAGES}`,
+    Page,
+  );
+  if (around.some((page) => page.wrote)) return around;
+  // The receiver's page brought a message that was sent before the page's own rows.
+  const writers = await session.rows(sql`${select} where ${among} and ${wrote} limit 1`, Page);
+  return [...writers, ...around];
+}
+
+const Quarantined = z.object({
+  id: z.coerce.number(),
+  dataset: z.string(),
+  utime: z.coerce.number(),
+  path: z.string(),
+  reason: z.string(),
+  attempts: z.number(),
+  firstAt: z.coerce.number(),
+});
+
+export type QuarantinedRecord = z.infer<typeof Quarantined>;
+
+/** Quarantined records that are this hash, or mention it. */
+export async function findQuarantined(session: Session, hash: string): Promise<QuarantinedRecord[]> {
+  const { id, utime, record_id, raw } = quarantine;
+  return session.rows(
+    sql`
+      select ${id}, ${quarantine.dataset}, extract(epoch from ${utime})::int8 as utime, ${quarantine.path},
+        ${quarantine.reason}, ${quarantine.attempts}, extract(epoch from ${quarantine.first_at})::int8 as "firstAt"
+      from ${quarantine} where ${record_id} = ${hash} or strpos(${raw}, ${hash}) > 0 order by ${id} limit ${MOST_ROWS}`,
+    Quarantined,
+  );
+}
+
+const Covering = z.object({ dataset: z.string(), covered: z.boolean(), refused: z.string().nullable() });
+
+/** Whether a dataset covers a second (for datasets read per pool: for any pool), and why it was refused if it was. */
+export type SecondCoverage = z.infer<typeof Covering>;
+
+export async function readSecond(
+  session: Session,
+  datasets: readonly string[],
+  time: number,
+): Promise<SecondCoverage[]> {
+  return session.rows(
+    sql`
+      select d.dataset,
+        exists (select from ${coverage} where ${coverage.dataset} = d.dataset and ${coverage.pass} = 0
+          and ${coverage.covered} @> ${time}::int8) as covered,
+        (select ${refused.reason} || ': ' || ${refused.detail} from ${refused} where ${refused.dataset} = d.dataset
+          and ${refused.pass} = 0 and ${refused.span} @> ${time}::int8 limit 1) as refused
+      from json_array_elements_text(${JSON.stringify(datasets)}::json) as d (dataset)`,
+    Covering,
+  );
+}

@@ -1,0 +1,57 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Range } from '../range.ts';
+import type { Session } from '../postgres/database.ts';
+import { rangeParam, spansOfRow } from '../postgres/sql.ts';
+import { coverage } from '../tables/etl/coverage.ts';
+import { quarantine } from '../tables/etl/quarantine.ts';
+import { grades } from '../tables/etl/verification.ts';
+
+/** A dataset's coverage of the first reading, for every pool or account that it is read for. */
+const isOf = (dataset: string) => sql`${coverage.dataset} = ${dataset} and ${coverage.pass} = 0`;
+
+/** The seconds of a range that a dataset covers, whichever pool or account it is read for; oldest first. */
+export async function coveredBy(session: Session, dataset: string, range: Range): Promise<Range[]> {
+  const [row] = await session.rows(
+    sql`select coalesce(range_intersect_agg(${coverage.covered} * int8multirange(${rangeParam(range)})), '{}')::text as spans
+        from ${coverage} where ${isOf(dataset)}`,
+    z.object({ spans: spansOfRow }),
+  );
+  return row?.spans ?? [];
+}
+
+/**
+ * True of a list or look-up whose own dataset has begun to read it, and whose rows the role sees: only then no rows mean
+ * anything. All that is seen need not be known: of a large network it seldom is.
+ */
+export async function isRead(session: Session, table: string): Promise<boolean> {
+  const [row] = await session.rows(
+    sql`
+      select coalesce(bool_and(
+        etl.begun(d.dataset) and not exists (select from etl.hidden_from(current_user, d.tables))), false) as read
+      from etl.feeds f join etl.datasets d on d.dataset = f.dataset where f.relation = ${table}`,
+    z.object({ read: z.boolean() }),
+  );
+  return row?.read ?? false;
+}
+
+/**
+ * How far to trust the rows of a range, for a dataset: `proved` or `cross-checked` where all of it was verified, `covered`
+ * where all of it was read, else `incomplete`; so too where a record of it lies in quarantine.
+ */
+export async function gradeOf(session: Session, dataset: string, span: Range): Promise<string> {
+  const [row] = await session.rows(
+    sql`
+      select case
+        when count(*) = 0 or not bool_and(${coverage.covered} @> ${rangeParam(span)}) or exists (
+          select from ${quarantine} where ${quarantine.dataset} = ${dataset}
+            and ${quarantine.span} && ${rangeParam(span)})
+          then 'incomplete'
+        when bool_and(${coverage.verified} @> ${rangeParam(span)}) then coalesce(max(${grades.grade}), 'covered')
+        else 'covered' end as grade
+      from ${coverage} left join ${grades} on ${grades.dataset} = ${coverage.dataset}
+      where ${isOf(dataset)}`,
+    z.object({ grade: z.string() }),
+  );
+  return row?.grade ?? 'incomplete';
+}

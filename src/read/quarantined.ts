@@ -1,0 +1,177 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { formatTime, type Range } from '../range.ts';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import type { Session } from '../postgres/database.ts';
+import { multirangeParam, rangeParam, spanOfRow, texts } from '../postgres/sql.ts';
+import { targetOf } from '../write/target.ts';
+import { estimateRows } from './count-rows.ts';
+import { quarantine as q } from '../tables/etl/quarantine.ts';
+
+const seconds = z.coerce.number();
+
+const Quarantined = z.object({
+  id: z.coerce.number(),
+  dataset: z.string(),
+  scope: z.string(),
+  recordId: z.string(),
+  utime: seconds,
+  span: spanOfRow,
+  path: z.string(),
+  reason: z.string(),
+  raw: z.string(),
+  request: z.string(),
+  attempts: z.number(),
+  firstAt: seconds,
+  lastAt: seconds,
+});
+
+/** A record that did not fit, whole; times in unix seconds, `raw` the JSON text. */
+export type Quarantined = z.infer<typeof Quarantined>;
+
+/** Which records; members that are left out choose all. */
+export interface Chosen {
+  readonly ids?: readonly number[] | undefined;
+  readonly datasets?: readonly string[] | undefined;
+}
+
+/** Records in quarantine from one number on, at most `limit`, by number: so that any number of them fits in memory. */
+export function readQuarantined(
+  session: Session,
+  chosen: Chosen,
+  page: { readonly after: number; readonly limit: number },
+): Promise<Quarantined[]> {
+  return session.rows(
+    sql`
+      select ${q.id}, ${q.dataset}, ${q.scope}, ${q.record_id} as "recordId", extract(epoch from ${q.utime})::int8 as utime, ${q.span}::text as span,
+        ${q.path}, ${q.reason}, ${q.raw}, ${q.request}, ${q.attempts},
+        extract(epoch from ${q.first_at})::int8 as "firstAt", extract(epoch from ${q.last_at})::int8 as "lastAt"
+      from ${q} where ${isChosen(chosen)} and ${q.id} > ${page.after} order by ${q.id} limit ${page.limit}`,
+    Quarantined,
+  );
+}
+
+/** Those of some records of a stream that lie in quarantine, by their names: where they lie now is known to be incomplete. */
+export async function quarantinedAmong(
+  session: Session,
+  { dataset, scope }: { readonly dataset: string; readonly scope: string },
+  records: readonly { readonly id: string; readonly utime: number }[],
+): Promise<Set<string>> {
+  if (records.length === 0) return new Set();
+  const asked = records.map(({ id, utime }) => ({ id, utime }));
+  const rows = await session.rows(
+    sql`select ${q.record_id} as id from ${q}
+        join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as r (id text, utime int8)
+          on ${q.record_id} = r.id and ${q.span} @> r.utime
+        where ${q.dataset} = ${dataset} and ${q.scope} = ${scope}`,
+    z.object({ id: z.string() }),
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** How many records are chosen. */
+export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
+  const [row] = await session.rows(
+    sql`select count(*) as records from ${q} where ${isChosen(chosen)}`,
+    z.object({ records: seconds }),
+  );
+  return row?.records ?? 0;
+}
+
+function isChosen({ ids, datasets }: Chosen): SQL {
+  const ofIds =
+    ids === undefined
+      ? sql`true`
+      : sql`${q.id} in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)`;
+  const ofDatasets = datasets === undefined ? sql`true` : sql`${q.dataset} in (${texts(datasets)})`;
+  return sql`(${ofIds} and ${ofDatasets})`;
+}
+
+/** How much of a dataset does not fit its schema. */
+export interface Unfit {
+  readonly dataset: string;
+  /** Records in quarantine. */
+  readonly records: number;
+  /** Rows of its own table beside them. */
+  readonly stored: number;
+  /** True where it is more than a few: then the data are not there, whatever is covered. */
+  readonly isMuch: boolean;
+}
+
+/** One record in so many may be in quarantine. */
+const TOLERATED = 100;
+/** No more rows are counted; of a table that has them, Postgres' estimate has to do. */
+const MOST_COUNTED = 100_000;
+
+/** What of datasets is in quarantine, of those of which something is: of a range of seconds, or of all. */
+export async function readUnfit(
+  session: Session,
+  datasets: readonly Dataset<AnyJob>[],
+  range?: Range,
+): Promise<Unfit[]> {
+  const unfit: Unfit[] = [];
+  for (const { name, job } of datasets) {
+    const [own] = Object.values(job.tables);
+    const within = job.kind === 'stream' ? range : undefined;
+    const ofRange = within === undefined ? sql`true` : sql`${q.span} && ${rangeParam(within)}`;
+    const records = await count(session, sql`${q} where ${q.dataset} = ${name} and ${ofRange}`);
+    if (records === 0 || own === undefined) continue;
+    const { into } = targetOf(own);
+    const most = Math.min(TOLERATED * records, MOST_COUNTED);
+    const counted = await count(
+      session,
+      within === undefined
+        ? sql`(select from ${into} limit ${most}) t`
+        : sql`(select from ${into} where utime >= ${formatTime(within.from)} and utime < ${formatTime(within.to)} limit ${most}) t`,
+    );
+    const stored =
+      counted < MOST_COUNTED ? counted : Math.max(counted, (await estimateRows(session, own)).rows);
+    unfit.push({ dataset: name, records, stored, isMuch: (TOLERATED - 1) * records > stored });
+  }
+  return unfit;
+}
+
+async function count(session: Session, from: SQL): Promise<number> {
+  const [row] = await session.rows(sql`select count(*) as rows from ${from}`, z.object({ rows: seconds }));
+  return row?.rows ?? 0;
+}
+
+const Kind = z.object({
+  dataset: z.string(),
+  path: z.string(),
+  reason: z.string(),
+  records: seconds,
+  from: seconds,
+  to: seconds,
+});
+
+/** Records that do not fit for the same reason, the seconds between which they lie, and when the last one came. */
+export type QuarantineKind = z.infer<typeof Kind>;
+
+/** Why records lie in quarantine, the most frequent reason first. */
+export function readQuarantineKinds(session: Session, most?: number): Promise<QuarantineKind[]> {
+  return session.rows(
+    sql`
+      select ${q.dataset}, regexp_replace(${q.path}, '\\d+', '*', 'g') as path, ${q.reason}, count(*) as records,
+        extract(epoch from min(${q.utime}))::int8 as "from", extract(epoch from max(${q.utime}))::int8 + 1 as "to",
+        extract(epoch from max(${q.last_at}))::int8 as last
+      from ${q} group by 1, 2, 3 order by count(*) desc, 1, 2, 3 limit ${most ?? null}`,
+    Kind,
+  );
+}
+
+/**
+ * Forgets those of the records, by number, that were not received since `began` (as Postgres prints it) though their
+ * seconds were read again: the source has them no longer, or they fit now.
+ */
+export async function forgetUnseen(
+  session: Session,
+  ids: readonly number[],
+  covered: readonly Range[],
+  began: string,
+): Promise<void> {
+  await session.run(sql`
+    delete from ${q}
+    where ${isChosen({ ids })} and ${q.last_at} < ${began}::timestamptz
+      and ${multirangeParam(covered)} @> extract(epoch from ${q.utime})::int8`);
+}

@@ -1,0 +1,115 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Range } from '../range.ts';
+import type { Session } from '../postgres/database.ts';
+import { bare, insertInto, jsonParam, rangeParam, spanOfRow } from '../postgres/sql.ts';
+import { coverage } from '../tables/etl/coverage.ts';
+import { estimates } from '../tables/etl/estimates.ts';
+import { pages } from '../tables/etl/pages.ts';
+
+/** A number that is not known yet: at least, most likely, at most. */
+export interface Guess {
+  readonly low: number;
+  readonly likely: number;
+  readonly high: number;
+}
+
+const Profile = z.array(
+  z.object({ span: z.object({ from: z.number(), to: z.number() }), perSecond: z.number() }),
+);
+
+/** What was expected of one dataset in a range. */
+interface Expected {
+  readonly dataset: string;
+  readonly span: Range;
+  /** Seconds that were not covered. */
+  readonly missing: number;
+  readonly rows: Guess;
+  readonly requests: Guess;
+  readonly disk: Guess;
+  readonly profile: z.infer<typeof Profile>;
+}
+
+/** Keeps an estimate; an older one of the same range that nothing came of is replaced. */
+export async function keepEstimate(session: Session, expected: Expected): Promise<void> {
+  const { dataset, span, missing, rows, requests, disk, profile } = expected;
+  await session.run(sql`
+    delete from ${estimates} where ${estimates.dataset} = ${dataset} and ${estimates.span} = ${rangeParam(span)}
+      and ${estimates.settled_at} is null`);
+  await session.run(
+    insertInto(estimates, {
+      dataset,
+      span: rangeParam(span),
+      missing,
+      rows_low: rows.low,
+      rows_likely: rows.likely,
+      rows_high: rows.high,
+      requests_low: requests.low,
+      requests_likely: requests.likely,
+      requests_high: requests.high,
+      disk_likely: disk.likely,
+      profile: jsonParam(profile),
+    }),
+  );
+}
+
+const Known = z.object({ dataset: z.string(), profile: Profile });
+
+/** How dense each dataset is in a range, by the newest estimate that holds all of it. */
+export async function readProfiles(
+  session: Session,
+  range: Range,
+): Promise<ReadonlyMap<string, z.infer<typeof Profile>>> {
+  const rows = await session.rows(
+    sql`select distinct on (${estimates.dataset}) ${estimates.dataset}, ${estimates.profile} from ${estimates}
+        where ${estimates.span} @> ${rangeParam(range)} order by ${estimates.dataset}, ${estimates.made_at} desc`,
+    Known,
+  );
+  return new Map(rows.map(({ dataset, profile }) => [dataset, profile]));
+}
+
+const Settled = z.object({
+  dataset: z.string(),
+  span: spanOfRow,
+  rows: z.coerce.number(),
+  low: z.coerce.number(),
+  high: z.coerce.number(),
+  realRows: z.coerce.number(),
+  requests: z.coerce.number(),
+  realRequests: z.coerce.number(),
+});
+
+/** An estimate and what came of it. */
+export type Settled = z.infer<typeof Settled>;
+
+/**
+ * Holds the open estimates whose ranges are covered now, of all pools that are known, against the pages that were read for
+ * them since they were made. Each is settled once and kept. `lacking` are datasets of which something is still to be read.
+ */
+export function settleEstimates(
+  session: Session,
+  range: Range,
+  lacking: readonly string[],
+): Promise<Settled[]> {
+  const e = estimates;
+  // A window that was full is read again in parts: only what completes something counts, or is a part of one second.
+  const isKept = sql`(${pages.completed} is not null or upper(${pages.span}) = lower(${pages.span}) + 1)`;
+  const isCovered = sql`(select bool_and(${coverage.covered} @> ${e.span}) from ${coverage}
+    where ${coverage.dataset} = ${e.dataset} and ${coverage.pass} = 0)`;
+  return session.rows(
+    sql`
+      with due as (
+        select ${e.id}, coalesce(sum(${pages.rows}) filter (where ${isKept}), 0) as rows, count(${pages.id}) as requests
+        from ${e} left join ${pages} on ${pages.dataset} = ${e.dataset} and ${pages.pass} = 0
+          and ${pages.span} && ${e.span} and ${pages.committed_at} >= ${e.made_at}
+        where ${e.settled_at} is null and ${e.span} <@ ${rangeParam(range)} and ${isCovered}
+          and not ${e.dataset} = any(${sql.param([...lacking])}::text[])
+        group by ${e.id})
+      update ${e} set ${bare(e.rows_real)} = due.rows, ${bare(e.requests_real)} = due.requests,
+        ${bare(e.settled_at)} = clock_timestamp()
+      from due where ${e.id} = due.id
+      returning ${e.dataset}, ${e.span}::text, ${e.rows_likely} as rows, ${e.rows_low} as low, ${e.rows_high} as high,
+        ${e.rows_real} as "realRows", ${e.requests_likely} as requests, ${e.requests_real} as "realRequests"`,
+    Settled,
+  );
+}

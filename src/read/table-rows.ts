@@ -1,0 +1,119 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Range, Stretch } from '../range.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { during } from '../postgres/seconds.ts';
+import { identifiers } from '../postgres/sql.ts';
+import { factsOf } from '../tables/describe.ts';
+import { keyHash, otherThanSealed, secondOfRow } from '../write/seals.ts';
+import { targetOf } from '../write/target.ts';
+import { describeTable } from './table-description.ts';
+
+/** Rows of a table: those of a range of block time, or all that a table without partitions has. */
+export interface TableRows {
+  /** The Drizzle table. */
+  readonly table: object;
+  readonly span: Range | undefined;
+}
+
+/** What tells whether rows have changed since they were read: rows that come, change or go change one of them. */
+export interface RowsState {
+  readonly rows: number;
+  /** The sum of the hashes of their keys, as seals have it; null for a table that has none. */
+  readonly keys: string | null;
+  /** The newest `loaded_at`, as Postgres prints it in UTC; null where there are no rows. */
+  readonly changedAt: string | null;
+  /**
+   * The sum of the times at which the rows were written. A commit that began before the newest one may come after it:
+   * then the newest time stays, and the sum does not. Null where nobody has kept it.
+   */
+  readonly loaded: string | null;
+}
+
+const STATE = ['rows', 'keys', 'changedAt', 'loaded'] as const;
+
+/** True where rows are what they were. */
+export function isSameState(a: RowsState, b: RowsState): boolean {
+  return STATE.every((fact) => a[fact] === b[fact]);
+}
+
+const State = z.object({
+  rows: z.coerce.number(),
+  keys: z.string().nullable(),
+  changedAt: z.string().nullable(),
+  loaded: z.string().nullable(),
+});
+
+/** Exact to the microsecond, and cheaper than `extract`. */
+const LOADED = sql`coalesce(sum((date_part('epoch', loaded_at) * 1000000)::int8), 0)::text`;
+
+/** Runs `work` so that all its statements see the rows, the coverage and the grades of one moment. */
+export function atOneMoment<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
+  return database.transaction(work, { isSnapshot: true });
+}
+
+export async function stateOf(session: Session, rows: TableRows): Promise<RowsState> {
+  const target = targetOf(rows.table);
+  const keys = factsOf(rows.table).partitioned
+    ? sql`coalesce(sum(${keyHash(target, sql`t`)}), 0)::text`
+    : sql`null`;
+  const [state] = await session.rows(
+    sql`select count(*) as rows, (max(loaded_at) at time zone 'UTC')::text as "changedAt", ${LOADED} as loaded, ${keys} as keys
+        ${from(rows)}`,
+    State,
+  );
+  return state ?? { rows: 0, keys: null, changedAt: null, loaded: null };
+}
+
+/** How many rows a table has in a stretch. */
+export async function countRows(session: Session, table: object, stretch: Stretch): Promise<number> {
+  const counted = await countByMinute(session, table, stretch);
+  return counted.reduce((sum, [, rows]) => sum + rows, 0);
+}
+
+/** How many rows a table has in each minute of a stretch, by the first second of the minute, in order. */
+export async function countByMinute(
+  session: Session,
+  table: object,
+  stretch: Stretch,
+): Promise<[start: number, rows: number][]> {
+  const counted = await session.rows(
+    sql`select ${secondOfRow(sql`t`)} / 60 * 60 as start, count(*) as rows from ${targetOf(table).into} t
+        where ${during('t', stretch)} group by 1 order by 1`,
+    z.object({ start: z.coerce.number(), rows: z.coerce.number() }),
+  );
+  return counted.map(({ start, rows }) => [start, rows]);
+}
+
+/** The number of sealed seconds in which a table has other rows than its seal says. */
+export function countBrokenSeals(session: Session, table: object, span: Range): Promise<number> {
+  return session.run(otherThanSealed(targetOf(table), span));
+}
+
+/** CSV (RFC 4180) with a header, null as nothing and the empty string in quotes; or the text format of COPY. */
+export type CopyFormat = 'csv' | 'text';
+
+/** Hands rows over in the order of the key: times in UTC, everything as Postgres prints it. Within a transaction. */
+export async function copyRows(
+  session: Session,
+  rows: TableRows,
+  { format, onData }: { readonly format: CopyFormat; readonly onData: (data: Buffer) => void },
+): Promise<void> {
+  const { key, columns } = describeTable(rows.table);
+  const names = identifiers(columns.map(({ name }) => name));
+  await session.run(
+    sql`select set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO', true), set_config('extra_float_digits', '1', true)`,
+  );
+  await session.copyOut(
+    sql`copy (select ${names} ${from(rows)} order by ${identifiers(key)}) to stdout ${sql.raw(format === 'csv' ? '(format csv, header)' : '')}`,
+    onData,
+  );
+}
+
+function from({ table, span }: TableRows) {
+  const { into } = targetOf(table);
+  if (span === undefined) return sql`from ${into} t`;
+  // COPY takes no parameters.
+  const [first, end] = [sql.raw(String(span.from)), sql.raw(String(span.to))];
+  return sql`from ${into} t where t.utime >= to_timestamp(${first}) and t.utime < to_timestamp(${end})`;
+}

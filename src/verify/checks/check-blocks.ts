@@ -1,0 +1,440 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { block_parents, blocks as blocksTable } from '../../tables/ton/blocks.ts';
+import type { Session } from '../../postgres/database.ts';
+import { common, formatTime, spanOfSecond, without, type Range, HOUR } from '../../range.ts';
+import { blockKey } from '../../ton/block-key.ts';
+import type { Check, CheckLook, Result, VerifyContext } from './check.ts';
+import {
+  blocksBefore,
+  surroundingsOf,
+  surroundingsWithin,
+  type CoveredStretch,
+  type Surroundings,
+} from './surroundings.ts';
+import { findingsOf, spansOf, type Finding } from './finding.ts';
+import { joinByHash } from './at-speed.ts';
+import { holdRows } from '../../write/seals.ts';
+import { blockKeyOf } from './block-key-of.ts';
+import { during, secondOf } from '../../postgres/seconds.ts';
+import { blocksBeyond, linksOf } from './links.ts';
+import type { LinkedBlock } from '../../crawl/block-links.ts';
+import type { BlocksOfSource } from './block-source.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
+import { quarantine } from '../../tables/etl/quarantine.ts';
+import { NEAR } from './near.ts';
+
+/** The bits of a shard's prefix, as text: one shard lies in another where its prefix begins with the other's. */
+const prefix = (shard: SQL) => sql`left(rtrim(('x' || lpad(${shard}, 16, '0'))::bit(64)::text, '0'), -1)`;
+
+const CHECK = 'blocks';
+const ATTEMPTS = 3;
+
+export const blocks: Check = {
+  name: CHECK,
+  needs: [],
+  holds: () => [blocksTable, block_parents],
+  steps: (context, { covered, coverage }) =>
+    covered.map((stretch) => {
+      const around = coverage.find(({ from, to }) => from <= stretch.from && to >= stretch.to) ?? stretch;
+      return {
+        check: CHECK,
+        stretch,
+        run: (look) => checkBlocks(look, context, { stretch, covered: around }),
+      };
+    }),
+};
+
+/**
+ * The closure: from tops at or after the stretch's end everything down by `prev_blocks` is stored, and every chain ends
+ * in a block before the stretch, in seqno 0 or below the index' first block. Not walked but joined: if every top is
+ * stored and every parent of every stored block is, then so is all that can be reached, by induction. And nothing else
+ * is stored: every stored block is the parent of another one, or a top.
+ */
+async function checkBlocks(
+  look: CheckLook,
+  { database, source }: VerifyContext,
+  place: CoveredStretch,
+): Promise<Result> {
+  const { stretch } = place;
+  const facts = { before: await blocksBefore(source, place), first: source.chain.first };
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const around = await surroundingsOf(database, source, place);
+    if (around === undefined) continue;
+    const seen = await look((session) => lookAt(session, place, { ...around, ...facts }));
+    const broken = await placeFirst(source, stretch, seen.missing);
+    const missing = await placeLast(source, Math.max(stretch.to, around.storedUntil), broken);
+    // What is known of the blocks after a stretch may itself be cut short: then it is asked for again.
+    if (missing !== undefined)
+      return { ...seen, findings: [...seen.findings, ...closureOf(place, around, { ...seen, missing })] };
+  }
+  const within = await surroundingsWithin(database, source, stretch);
+  const seen = await look((session) => lookAt(session, place, within && { ...within, ...facts }));
+  if (within === undefined) return { ...seen, findings: [...seen.findings, open(stretch)] };
+  const missing = await placeFirst(source, stretch, seen.missing);
+  const closed = { ...place, stretch: { ...stretch, to: within.closesAt } };
+  const closure = closureOf(closed, within, { ...seen, missing });
+  return {
+    ...seen,
+    findings: [...seen.findings, ...closure, open({ from: within.closesAt, to: stretch.to })],
+  };
+}
+
+interface SeenBlocks extends Result {
+  readonly missing: readonly Missing[];
+  readonly unreached: readonly Finding[];
+}
+
+/** What the tables say of a stretch at one moment; of its closure only where something is known of what lies around it. */
+async function lookAt(
+  session: Session,
+  place: CoveredStretch,
+  around: Around | undefined,
+): Promise<SeenBlocks> {
+  const { stretch } = place;
+  await joinByHash(session);
+  const [block, link] = [blocksOf(stretch), linksWithin(stretch)];
+  const held = [
+    await holdRows(session, blocksTable, { read: block, stretch }),
+    await holdRows(session, block_parents, { read: link, stretch }),
+  ];
+  return {
+    missing: around === undefined ? [] : await missingParents(session, place, around),
+    unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
+    findings: [...(await findMiscounted(session, stretch)), ...(await unfitLinks(session, stretch))],
+    rows: held.reduce((sum, { rows }) => sum + rows, 0),
+    held,
+  };
+}
+
+/**
+ * What lies above the highest fault is proved. Below it a branch may hang loose that no link names, or be reached by
+ * nothing but a block that should not be there: nothing is said about it until the fault is repaired.
+ */
+function closureOf(
+  { stretch, covered }: CoveredStretch,
+  around: Surroundings,
+  { missing, unreached, findings: links }: Pick<SeenBlocks, 'missing' | 'unreached' | 'findings'>,
+): Finding[] {
+  // A parent that only a surplus block names is not missing.
+  const loose = spansOf(unreached);
+  const named = missing.filter(({ child_at }) => common([spanOfSecond(child_at)], loose).length === 0);
+  // Whether a parent that the source has forgotten lies within the stretch nobody can tell.
+  const gaps = named
+    .filter(({ registered }) => registered !== 'earlier')
+    .map((row): Finding => {
+      const hole = { from: row.lower ?? stretch.from, to: row.child_at + 1 };
+      return {
+        check: CHECK,
+        dataset: CHECK,
+        scope: '',
+        kind: 'missing_block',
+        count: 1,
+        spans: common([hole], [{ from: covered.from, to: covered.to }]),
+        example: `${blockKey(row)}, the parent of ${row.child} of ${formatTime(row.child_at)}`,
+        outcome: row.known ? 'known' : 'hole',
+        rows: common([hole], [covered]).map((span) => ({ key: blockKey(row), span })),
+      };
+    });
+  const closed = Math.min(stretch.to, around.closesAt);
+  const linked = Math.max(stretch.from, ...named.map(({ child_at }) => child_at + 1));
+  // The other copy of a doubled block may lie beyond the stretch: nobody knows which one is wrong.
+  const surplus = unreached.flatMap((finding) =>
+    finding.kind === DOUBLED ? [finding] : partOf(finding, { from: linked, to: closed }),
+  );
+  const faults = [...links, ...surplus].flatMap(({ spans }) => spans.map(({ to }) => to));
+  const proved = { from: Math.min(Math.max(linked, ...faults), closed), to: closed };
+  return [...sumUp(gaps), ...surplus, ...without([stretch], [proved]).map(open)];
+}
+
+/** What of a finding lies within a span. */
+function partOf(finding: Finding, span: Range): Finding[] {
+  const spans = common(finding.spans, [span]);
+  const rows = finding.rows.filter((row) => common([row.span], spans).length > 0);
+  const count = finding.rows.length < finding.count ? finding.count : rows.length;
+  return spans.length === 0 ? [] : [{ ...finding, spans, rows, count }];
+}
+
+/** Findings of one outcome as one. */
+function sumUp(findings: readonly Finding[]): Finding[] {
+  const byOutcome = new Map<string, Finding>();
+  for (const finding of findings) {
+    const same = byOutcome.get(finding.outcome);
+    byOutcome.set(
+      finding.outcome,
+      same === undefined
+        ? finding
+        : {
+            ...same,
+            count: same.count + 1,
+            spans: [...same.spans, ...finding.spans],
+            rows: [...same.rows, ...finding.rows],
+          },
+    );
+  }
+  return [...byOutcome.values()];
+}
+
+function open(span: Range): Finding {
+  return {
+    check: CHECK,
+    dataset: CHECK,
+    scope: '',
+    kind: 'not_closed',
+    count: 1,
+    outcome: 'open',
+    rows: [],
+    spans: span.from < span.to ? [span] : [],
+    example: `no unbroken chain of blocks leads to ${formatTime(span.from)} .. ${formatTime(span.to)} from above`,
+  };
+}
+
+/** The blocks of a stretch. */
+const blocksOf = (stretch: Range) => sql`(select * from ton.blocks b where ${during('b', stretch)}) b`;
+
+/** The links of the blocks of a stretch to their parents. */
+const linksWithin = (stretch: Range) =>
+  sql`(select * from ton.block_parents p where ${during('p', stretch)}) p`;
+
+/**
+ * A block whose links are gone ends every chain that comes to it, so that nothing below it would be missed. One that has
+ * more than its parents leads to a block of another chain, or to the same twice.
+ */
+function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
+  return findingsOf(session, {
+    check: CHECK,
+    dataset: CHECK,
+    query: sql`
+      select case when s.surplus > 0 then 'surplus_link' else 'missing_link' end as kind,
+        case when s.surplus > 0 then 'surplus' else 'hole' end as outcome, ${blockKeyOf('b')} as id,
+        ${secondOf('b')} as span
+      from ${blocksOf(stretch)}
+      left join (select utime, workchain, shard, seqno, count(*) as links from ${linksWithin(stretch)}
+        group by 1, 2, 3, 4) p using (utime, workchain, shard, seqno)
+      cross join lateral (select coalesce(p.links, 0) - case when b.after_merge then 2 else 1 end as surplus) s
+      where s.surplus <> 0`,
+  });
+}
+
+/** So far beyond the stretch another copy of one of its blocks is looked for: ranges that touch are verified one by one. */
+const COPIES_WITHIN = HOUR;
+
+/** Kind of the finding that names all copies of a block. */
+const DOUBLED = 'doubled_block';
+
+const FACTS = { check: 'blocks', dataset: 'blocks' };
+
+/**
+ * The other side of the closure: every stored block of the stretch is a parent of a stored block, or a top, and is
+ * stored once. A made-up block that names made-up parents loses its last one with each round of repair.
+ */
+function unreachedBlocks(session: Session, stretch: Range, around: Surroundings): Promise<Finding[]> {
+  const last = blocksBeyond(around).map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno }));
+  const closed = { from: stretch.from, to: Math.min(stretch.to, around.closesAt) };
+  const near = { from: closed.from - COPIES_WITHIN, to: closed.to + COPIES_WITHIN };
+  return findingsOf(session, {
+    ...FACTS,
+    query: sql`
+      with links as materialized (
+        select workchain, shard, seqno from (${linksOf(stretch.from, around)}) l
+        union all
+        select * from jsonb_to_recordset(${JSON.stringify(last)}::jsonb) as n (workchain int, shard text, seqno int)),
+      doubled as materialized (
+        select workchain, shard, seqno from ton.blocks b where ${during('b', near)} group by 1, 2, 3
+        having count(*) > 1 and bool_or(${during('b', closed)}))
+      select 'unreached_block' as kind, 'surplus' as outcome, ${blockKeyOf('b')} as id,
+        ${secondOf('b')} as span
+      from ton.blocks b
+      where ${during('b', closed)} and not exists (
+        select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)
+      union all
+      select ${DOUBLED}, 'surplus', ${blockKeyOf('b')}, ${secondOf('b')}
+      from ton.blocks b join doubled using (workchain, shard, seqno) where ${during('b', near)}`,
+  });
+}
+
+/**
+ * Links that no chain has: the parent lies in another workchain, is not the block before, or its shard is neither the
+ * child's own nor the one that was split or merged into it. And links of blocks that are not stored.
+ */
+function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
+  const [child, parent] = [prefix(sql`p.shard`), prefix(sql`p.parent_shard`)];
+  return findingsOf(session, {
+    ...FACTS,
+    query: sql`
+      select 'unfit_link' as kind, 'doubt' as outcome, ${blockKeyOf('p')} as id,
+        ${secondOf('p')} as span
+      from ${linksWithin(stretch)}
+      where (p.parent_workchain <> p.workchain or p.parent_seqno >= p.seqno
+        or case when p.parent_shard = p.shard then p.parent_seqno <> p.seqno - 1
+          when length(${parent}) = length(${child}) - 1 then not starts_with(${child}, ${parent}) or p.parent_seqno <> p.seqno - 1
+          else length(${parent}) <> length(${child}) + 1 or not starts_with(${parent}, ${child}) end)
+      union all
+      select 'stray_link', 'surplus', ${blockKeyOf('p')}, ${secondOf('p')}
+      from ${linksWithin(stretch)}
+      where not exists (
+        select 1 from ton.blocks b where b.utime = p.utime and b.workchain = p.workchain and b.shard = p.shard
+          and b.seqno = p.seqno and ${during('b', stretch)})`,
+  });
+}
+
+type Found = Pick<LinkedBlock, 'gen_utime'>;
+
+/** Blocks that are looked up by name, where the stored ones do not say in which second they lie. */
+const MOST_LOOK_UPS = 32;
+
+/**
+ * A missing block with nothing of its chain below it in the stretch may well lie before it: the source knows. Where the
+ * source itself begins it has none, and nothing is missing; of what was read before it began there, it knows nothing.
+ */
+async function placeFirst(
+  source: BlocksOfSource,
+  stretch: Range,
+  rows: readonly Missing[],
+): Promise<Missing[]> {
+  const placed: Missing[] = [];
+  let lookUps = 0;
+  for (const row of rows) {
+    if (isOfNoIndex(row)) continue;
+    if (!isAtStart(row, stretch) || lookUps >= MOST_LOOK_UPS) {
+      placed.push(row);
+      continue;
+    }
+    lookUps += 1;
+    const found = await source.named(row);
+    // Nothing of its chain is stored below it: what comes before it in the stretch is missing as well.
+    if (liesWithin(row, found, stretch)) placed.push({ ...row, lower: stretch.from });
+  }
+  return placed;
+}
+
+/** The parent of the first masterchain block. */
+function isOfNoIndex({ registered, workchain, known }: Missing): boolean {
+  return registered === 'first' && workchain === MASTERCHAIN && !known;
+}
+
+/** True where the source may know more of it. */
+function isAtStart({ lower, known, registered }: Missing, { from }: Range): boolean {
+  return !known && registered !== 'earlier' && (lower === null || lower < from);
+}
+
+/** What the source does not have lies in the stretch, unless the source begins there. */
+function liesWithin({ registered }: Missing, found: Found | undefined, { from }: Range): boolean {
+  return found === undefined ? registered !== 'first' : found.gen_utime >= from;
+}
+
+/**
+ * A link that is broken behind the stretch leads to a block that may lie in it, which the source knows; undefined where
+ * it lies behind the stretch too, so that what is known of it is not whole.
+ */
+async function placeLast(
+  source: BlocksOfSource,
+  end: number,
+  rows: readonly Missing[],
+): Promise<Missing[] | undefined> {
+  const placed: Missing[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (row.child_at < end) {
+      placed.push(row);
+      continue;
+    }
+    const found = index < MOST_LOOK_UPS ? await source.named(row) : undefined;
+    if (found === undefined || found.gen_utime >= end) return undefined;
+    placed.push({ ...row, child_at: found.gen_utime });
+  }
+  return placed;
+}
+
+/** Broken links that are reported one by one, from the highest down: below them nothing is proved anyway. */
+const MOST = 5000;
+
+const Missing = z.object({
+  workchain: z.number(),
+  shard: z.string(),
+  seqno: z.number(),
+  child: z.string(),
+  child_at: z.coerce.number(),
+  lower: z.coerce.number().nullable(),
+  known: z.boolean(),
+  /** Where the index begins, with nothing of the chain below: the masterchain block by which the child was registered. */
+  registered: z.enum(['first', 'earlier']).nullable(),
+});
+
+/** A parent that a stored block names and that is not stored. */
+type Missing = z.infer<typeof Missing>;
+
+interface Around extends Surroundings {
+  /** The last blocks before the stretch. */
+  readonly before: readonly LinkedBlock[];
+  /** The masterchain block with which the source begins. */
+  readonly first: { readonly seqno: number; readonly utime: number };
+}
+
+/**
+ * Parents of the stored blocks of a stretch, and tops behind it, that are not stored. Those that are not near are few: each
+ * is looked up in the index of all blocks, which a join by hash would read whole.
+ */
+function missingParents(
+  session: Session,
+  { stretch, covered }: CoveredStretch,
+  around: Around,
+): Promise<Missing[]> {
+  const beyond = blocksBeyond(around);
+  const near = [...around.before, ...beyond];
+  return session.rows(
+    sql`
+      with near as (${asTable(near)}), links as (${linksOf(stretch.from, around)}),
+      unseen as materialized (
+        select l.* from links l
+        where l.seqno > 0 and not exists (select 1 from near n where (n.workchain, n.shard, n.seqno) = (l.workchain, l.shard, l.seqno))
+          and not exists (select 1 from ton.blocks b where (b.workchain, b.shard, b.seqno) = (l.workchain, l.shard, l.seqno)
+            and ${during('b', { from: stretch.from - NEAR, to: around.storedUntil })})),
+      missing as materialized (
+        select u.* from unseen u
+        where (select true from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno limit 1) is null
+        order by child_at desc limit ${MOST}::int)
+      select m.workchain, m.shard, m.seqno, ${blockKeyOf('child')} as child, child_at, lower,
+        exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'
+          and ${quarantine.record_id} = ${blockKeyOf('m')}) as known,
+        case when lower is null and m.child_at <= ${around.first.utime}::int8 then ${registeredBy(around.first)} end as registered
+      from missing m cross join lateral (${newestBelow(covered.from, near)}) b (lower)
+        cross join lateral (select m.workchain, m.child_shard, m.child_seqno) child (workchain, shard, seqno)`,
+    Missing,
+  );
+}
+
+/** Whether the first masterchain block of the index has registered the child, or one that the index no longer has. */
+const registeredBy = ({ seqno }: Around['first']): SQL => sql`(
+  select case when r.seqno = ${seqno}::int then 'first' when r.seqno < ${seqno}::int then 'earlier' end
+  from ton.blocks c cross join lateral (
+    select case when c.workchain = ${MASTERCHAIN} then c.seqno else c.masterchain_block_ref_seqno end as seqno) r
+  where c.workchain = m.workchain and c.shard = m.child_shard and c.seqno = m.child_seqno limit 1)`;
+
+function asTable(blocks: readonly LinkedBlock[]): SQL {
+  const rows = blocks.map(({ workchain, shard, seqno, gen_utime }) => ({
+    workchain,
+    shard,
+    seqno,
+    at: gen_utime,
+  }));
+  return sql`select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+    as n (workchain int, shard text, seqno int, at int8)`;
+}
+
+/** When the newest known block of the missing one's own chain was made: the missing one is not older. */
+function newestBelow(from: number, near: readonly LinkedBlock[]): SQL {
+  const [own, stored, other] = [prefix(sql`m.shard`), prefix(sql`b.shard`), prefix(sql`n.shard`)];
+  const overlaps = (shard: SQL) => sql`(starts_with(${own}, ${shard}) or starts_with(${shard}, ${own}))`;
+  const fromNear =
+    near.length === 0
+      ? sql`null`
+      : sql`(select max(n.at) from near n
+      where n.workchain = m.workchain and n.seqno < m.seqno and n.at <= m.child_at and ${overlaps(other)})`;
+  return sql`
+    select greatest(
+      (select extract(epoch from b.utime)::int8 from ton.blocks b
+        where b.workchain = m.workchain and b.seqno < m.seqno and b.utime <= to_timestamp(m.child_at)
+          and b.utime >= to_timestamp(${from}::float8) and ${overlaps(stored)}
+        order by b.utime desc limit 1),
+      ${fromNear})`;
+}

@@ -1,0 +1,170 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { trace_edges, traces as tracesTable } from '../../tables/ton/traces.ts';
+import type { Session } from '../../postgres/database.ts';
+import { readCoverage } from '../../ledger/stored-coverage.ts';
+import { floorOfTable } from '../../ledger/floors.ts';
+import { HOUR, type Range, type Stretch } from '../../range.ts';
+import type { Check, Result, CheckStep } from './check.ts';
+import { findingsOf } from './finding.ts';
+import { joinByHash } from './at-speed.ts';
+import { NEAR } from './near.ts';
+import { holdRows } from '../../write/seals.ts';
+import { quarantine } from '../../tables/etl/quarantine.ts';
+import { during, secondOf } from '../../postgres/seconds.ts';
+
+const NAME = 'traces';
+/** So long after the stretch it is looked for what goes on from there, and for copies: what is later belongs to the next. */
+const AFTERMATH = HOUR;
+
+export const traces: Check = {
+  name: NAME,
+  needs: ['transactions'],
+  holds: () => [trace_edges, tracesTable],
+  async steps({ database }, { stretches }) {
+    const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
+    return stretches.map((stretch): CheckStep => {
+      const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
+      const until = Math.min(end, stretch.to + AFTERMATH);
+      return {
+        check: NAME,
+        stretch,
+        run: (look) => look((session) => checkTraces(session, stretch, until)),
+      };
+    });
+  },
+};
+
+/**
+ * A complete trace has as many transactions as it says, each of them is stored, and it lies where the latest of them
+ * does; and every trace whose transactions are all stored and have all been answered is stored too. `transactionsUntil`:
+ * transactions are proved up to there.
+ */
+async function checkTraces(session: Session, stretch: Stretch, transactionsUntil: number): Promise<Result> {
+  const facts = { check: NAME, dataset: 'traces' };
+  const near = { from: stretch.from - NEAR, to: transactionsUntil };
+  await joinByHash(session);
+  const findings = [
+    ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
+    ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
+    ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
+    ...(await findingsOf(session, {
+      ...facts,
+      query: stray(stretch, { ...near, to: stretch.to + AFTERMATH }),
+    })),
+    ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
+  ];
+  const edges = await holdRows(session, trace_edges, { read: edgesOf(stretch), stretch });
+  const whole = await holdRows(session, tracesTable, { read: tracesOf(stretch), stretch });
+  return { findings, rows: edges.rows, held: [edges, whole] };
+}
+
+const tracesOf = (stretch: Stretch) => sql`(select * from ton.traces t where ${during('t', stretch)}) t`;
+const edgesOf = (stretch: Stretch) => sql`ton.trace_edges e where ${during('e', stretch)}`;
+
+/**
+ * Traces larger than the source gives come without their tree, and say so. Where a tree has too many nodes, those of an
+ * earlier reading hang in it, of which another reading would rid nobody.
+ */
+const incomplete = (stretch: Stretch) => sql`
+  select case when e.nodes > t.transactions then 'surplus_nodes' else 'missing_nodes' end as kind,
+    case when e.nodes > t.transactions then 'surplus' else 'hole' end as outcome, t.trace_id as id, ${secondOf('t')} as span
+  from ${tracesOf(stretch)}
+  left join (select utime, trace_id, count(*) as nodes from ${edgesOf(stretch)} group by 1, 2) e
+    using (utime, trace_id)
+  where t.is_incomplete is not true and t.transactions is not null
+    and coalesce(e.nodes, 0) <> t.transactions`;
+
+/** Parts of no stored trace, and transactions that are a part of two, one of which may end beyond the stretch. */
+const stray = (stretch: Stretch, near: Range) => sql`
+  select 'stray_edge' as kind, 'surplus' as outcome, e.tx_hash as id, ${secondOf('e')} as span
+  from ${edgesOf(stretch)} and not exists (
+    select 1 from ton.traces t where ${during('t', stretch)} and t.utime = e.utime and t.trace_id = e.trace_id)
+  union all
+  select 'doubled_edge', 'surplus', e.tx_hash, ${secondOf('e')}
+  from ton.trace_edges e join (
+    select tx_hash from ton.trace_edges e where ${during('e', near)} group by 1
+    having count(*) > 1 and bool_or(${during('e', stretch)})) d using (tx_hash)
+  where ${during('e', near)}`;
+
+/**
+ * The second of the latest transaction of a trace; null where not all of them are stored. Each is looked up by itself,
+ * whatever else is joined by hash.
+ */
+const lastOf = (trace: string) => {
+  const t = sql.identifier(trace);
+  return sql`(
+    select max(x.utime) from ton.trace_edges e
+      left join lateral (select x.utime from ton.transactions x where x.hash = e.tx_hash limit 1) x on true
+    where e.utime = ${t}.utime and e.trace_id = ${t}.trace_id having count(*) = count(x.utime))`;
+};
+
+/** Traces in a second that is not the one of their latest transaction. */
+const misplaced = (stretch: Stretch) => sql`
+  with placed as (
+    select e.utime, e.trace_id, bool_or(x.utime = e.utime) as is_there, bool_or(x.utime > e.utime) as goes_on
+    from ton.trace_edges e join ton.transactions x on x.hash = e.tx_hash and x.utime >= e.utime
+    where ${during('e', stretch)} and ${during('x', { from: stretch.from, to: stretch.to + AFTERMATH })} group by 1, 2),
+  suspect as materialized (
+    select t.utime, t.trace_id, ${lastOf('t')} as last from ton.traces t left join placed p using (utime, trace_id)
+    where ${during('t', stretch)} and (p.goes_on or p.is_there is not true))
+  select 'misplaced_trace' as kind, 'surplus' as outcome, s.trace_id as id, ${secondOf('s')} as span
+  from suspect s where s.last <> s.utime`;
+
+/** A trace that began before what retention keeps of transactions: reading it again brings none of them back. */
+const isHalved = sql`exists (
+  select 1 from ton.traces t where t.utime = g.utime and t.trace_id = g.trace_id
+    and t.start_utime < to_timestamp(${floorOfTable('transactions')}))`;
+
+/**
+ * Transactions of a trace began before it ended, so they may lie before the stretch. Those that are not near are few: each is
+ * looked up in the whole of the table, which a join by hash would read.
+ */
+const bodiless = (stretch: Stretch) => sql`
+  with unseen as materialized (
+    select e.* from ${edgesOf(stretch)} and not exists (
+      select 1 from ton.transactions t where t.hash = e.tx_hash
+        and ${during('t', { from: stretch.from - NEAR, to: stretch.to })})),
+  gone as (
+    select u.* from unseen u where (select true from ton.transactions t where t.hash = u.tx_hash limit 1) is null)
+  select 'missing_transaction' as kind,
+    ${knownIf(sql`g.tx_hash`, sql`case when ${isHalved} then 'expired' else 'hole' end`)} as outcome, g.tx_hash as id,
+    ${secondOf('g')} as span
+  from gone g`;
+
+/**
+ * A trace is over when no message that it sent within the chain waits for its receiver. One that is stored, but in
+ * another second, is missing in this one.
+ */
+const unlisted = (stretch: Stretch, near: Range) => sql`
+  with ends as (
+    select trace_id, max(utime) as utime from ton.transactions t
+    where ${during('t', near)} and trace_id is not null group by 1),
+  unseen as materialized (
+    select e.* from ends e where ${during('e', stretch)} and not exists (
+      select 1 from ton.traces t where ${during('t', stretch)} and t.trace_id = e.trace_id and t.utime = e.utime)),
+  absent as materialized (
+    select u.* from unseen u where (select true from ton.traces t where t.trace_id = u.trace_id limit 1) is null),
+  sent as (
+    select t.trace_id, m.hash, m.utime from ton.messages m join ton.transactions t on t.hash = m.out_msg_tx_hash
+    where ${during('m', near)} and ${during('t', near)} and m.destination is not null
+      and t.trace_id in (select trace_id from absent)),
+  waiting as (
+    select distinct trace_id from sent s where not exists (
+      select 1 from ton.transactions r where ${during('r', near)} and r.in_msg_hash = s.hash and r.in_msg_utime = s.utime))
+  select 'missing_trace' as kind, ${knownIf(sql`a.trace_id`, 'doubt')} as outcome, a.trace_id as id,
+    ${secondOf('a')} as span
+  from absent a where a.trace_id not in (select trace_id from waiting)
+  union all
+  select 'misplaced_trace', 'hole', u.trace_id, ${secondOf('u')}
+  from unseen u
+    cross join lateral (select t.utime, t.trace_id from ton.traces t where t.trace_id = u.trace_id offset 0) t
+  where ${lastOf('t')} = u.utime
+  union all
+  select 'no_trace_named', 'open', t.hash, ${secondOf('t')} from ton.transactions t
+  where ${during('t', stretch)} and t.trace_id is null
+    and not exists (select 1 from ton.trace_edges e where ${during('e', near)} and e.tx_hash = t.hash)`;
+
+function knownIf(recordId: SQL, otherwise: string | SQL): SQL {
+  return sql`case when exists (select 1 from ${quarantine}
+    where ${quarantine.dataset} in ('traces', 'transactions') and ${quarantine.record_id} = ${recordId}) then 'known' else ${otherwise} end`;
+}

@@ -1,0 +1,134 @@
+import * as z from 'zod';
+import type { SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import type { Session } from '../../postgres/database.ts';
+import type { Range, Stretch } from '../../range.ts';
+import { spanOfRow, spansOfRow } from '../../postgres/sql.ts';
+import { MOST_NAMED } from '../../ledger/stored-findings.ts';
+import type { HeldRows } from '../../write/seals.ts';
+import { union } from '../../range.ts';
+
+/** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
+export interface Finding {
+  readonly check: string;
+  /** The dataset whose rows are missing or wrong, and that would have to be read again. */
+  readonly dataset: string;
+  /** Pool or account whose rows are missing or wrong; empty where the dataset is read whole. */
+  readonly scope: string;
+  readonly kind: string;
+  /** Half-open ranges of unix seconds to be read again. */
+  readonly spans: readonly Range[];
+  readonly count: number;
+  /** One of them, named so that it can be looked up. */
+  readonly example: string;
+  /**
+   * What becomes of the seconds. `hole`: rows are missing, so they are not covered. `surplus`: rows are stored that the
+   * source does not know, so they are removed before the seconds are read again. `doubt`: rows do not agree, but none is
+   * known to be missing; where the source stands by them, they stay. `known`: what is missing lies in quarantine, so
+   * reading again would not help. `follows`: wrong perhaps only because of another finding, and proved by nothing until
+   * that one is over. `open`: nothing is wrong, but nothing proves it either. `expired`: the same, because retention has
+   * dropped what would; a certificate of earlier stands.
+   */
+  readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'follows' | 'open' | 'expired';
+  /** The table whose rows are surplus, or do not agree with their receipts. */
+  readonly table?: object;
+  /** The rows, as far as they are named one by one. */
+  readonly rows: readonly NamedRow[];
+}
+
+/** A row of a finding: what names it, and its seconds. */
+export interface NamedRow {
+  readonly key: string;
+  /** Seconds in which the checked dataset holds the row. */
+  readonly span: Range;
+  /** Table that holds the row, where it is not the finding's or the dataset's first one. */
+  readonly table?: string;
+  /** Seconds in which the row itself lies, where these are others. */
+  readonly own?: Range;
+  /** What differs, where that says more than the kind of the finding. */
+  readonly differs?: string;
+}
+
+/** What a check did. */
+export interface Checked {
+  readonly check: string;
+  readonly dataset: string;
+  readonly scope: string;
+  readonly span: Stretch;
+  readonly findings: readonly Finding[];
+  /** How many rows, or links between rows, were held against each other. */
+  readonly rows: number;
+  readonly held: readonly HeldRows[];
+  readonly requests: number;
+  readonly ms: number;
+}
+
+/** `3 missing_transactions, e.g. 0:8000000000000000:17 has 3 of 4` */
+export function describeFinding({ count, kind, example }: Finding): string {
+  return `${count} ${kind}, e.g. ${example}`;
+}
+
+/** The seconds of all of them together. */
+export function spansOf(findings: readonly Pick<Finding, 'spans'>[]): Range[] {
+  return union(...findings.map(({ spans }) => spans));
+}
+
+/** True where rows are not to be had, or are surplus: the seconds are not covered. */
+export function isLost({ outcome }: Finding): boolean {
+  return outcome === 'hole' || outcome === 'surplus';
+}
+
+const Named = z.object({
+  key: z.string(),
+  span: spanOfRow,
+});
+
+const Row = z.object({
+  check: z.string(),
+  kind: z.string(),
+  outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'follows', 'open', 'expired']),
+  count: z.coerce.number(),
+  spans: spansOfRow,
+  example: z.string(),
+  rows: z.array(Named),
+});
+
+interface Doubts {
+  readonly check: string;
+  readonly dataset: string;
+  readonly scope?: string;
+  readonly table?: object;
+  /**
+   * A query of one row a doubt and second: kind, outcome, id (text, names the thing), span (int8range), and check where
+   * the query makes several checks at once.
+   */
+  readonly query: SQL;
+}
+
+/** Runs a check's query and sums its rows up by kind. */
+export async function findingsOf(
+  session: Session,
+  { check, dataset, scope = '', table, query }: Doubts,
+): Promise<Finding[]> {
+  const rows = await session.rows(
+    sql`
+      with doubts as (
+        select coalesce(to_jsonb(d) ->> 'check', ${check}) as "check", kind, outcome, id, span from (${query}) d),
+      placed as (
+        select *, row_number() over (partition by "check", kind, outcome order by span, id) as place from doubts)
+      select "check", kind, outcome, count(distinct id) as count, range_agg(span)::text as spans, min(id) as example,
+        jsonb_agg(jsonb_build_object('key', id, 'span', span::text)) filter (where place <= ${MOST_NAMED}) as rows
+      from placed group by 1, kind, outcome order by 1, kind, outcome`,
+    Row,
+  );
+  const facts = { dataset, scope, ...(table !== undefined && { table }) };
+  return rows.map((row) => ({ ...facts, ...row }));
+}
+
+const Count = z.object({ count: z.coerce.number() });
+
+/** Rows that a query counts as `count`. */
+export async function countOf(session: Session, query: SQL): Promise<number> {
+  const [row] = await session.rows(query, Count);
+  return row?.count ?? 0;
+}

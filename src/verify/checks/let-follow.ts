@@ -1,0 +1,32 @@
+import { common, type Range, union } from '../../range.ts';
+import type { Finding, NamedRow } from './finding.ts';
+
+/**
+ * What follows from another finding is not read again: it is over when that one is. Until then nothing proves it. Each
+ * thing that the finding names lies in two seconds or more; it may follow where one of `causes` lies between them.
+ */
+export function letFollow(finding: Finding, causes: readonly Range[]): readonly Finding[] {
+  const byKey = new Map<string, NamedRow[]>();
+  for (const row of finding.rows) byKey.set(row.key, [...(byKey.get(row.key) ?? []), row]);
+  // Some of its rows have no name.
+  if (byKey.size < finding.count || [...byKey.values()].some((rows) => rows.length < 2)) return [finding];
+  const follows = (rows: readonly NamedRow[]) => common([hullOf(rows)], causes).length > 0;
+  const part = (outcome: Finding['outcome'], keys: readonly (readonly NamedRow[])[]): Finding[] => {
+    const rows = keys.flat();
+    const spans = union(rows.map(({ span }) => span));
+    return rows.length === 0 ? [] : [{ ...finding, outcome, rows, spans, count: keys.length }];
+  };
+  const things = [...byKey.values()];
+  return [
+    ...part(
+      finding.outcome,
+      things.filter((rows) => !follows(rows)),
+    ),
+    ...part('follows', things.filter(follows)),
+  ];
+}
+
+function hullOf(rows: readonly NamedRow[]): Range {
+  const spans = rows.map(({ span }) => span);
+  return { from: Math.min(...spans.map(({ from }) => from)), to: Math.max(...spans.map(({ to }) => to)) };
+}

@@ -1,0 +1,100 @@
+import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
+import type { RowSum } from '../write/compare-rows.ts';
+import { unseal } from '../write/seals.ts';
+import { targetOf } from '../write/target.ts';
+import { common, type Range, without } from '../range.ts';
+import { CONFLICT, retry } from '../retry.ts';
+import { addRows, isSameSum } from './added-rows.ts';
+import type { CompareContext } from './compare-span.ts';
+import { compareSpans } from './compare-spans.ts';
+import { DEEP, SEAL } from '../ledger/found-row.ts';
+import { rowsBySecond, secondsWithin } from './sample.ts';
+import type { Verified } from './verify.ts';
+import { spansOf, type Finding } from './checks/finding.ts';
+import { writeTransaction } from '../ledger/write-transaction.ts';
+
+/** What the source has of a dataset, over all of its streams that were compared. */
+interface SourceRows {
+  /** Stored rows that the source has, by table and second. */
+  readonly brought: Map<string, Map<number, RowSum>>;
+  readonly covered: Range[];
+  /** Covered seconds that were not compared, or that differ. */
+  readonly doubtful: Range[];
+}
+
+/**
+ * Holds what was read again against the source once more, where a comparison with the source had found it, or where
+ * rows were stored that the seal does not count. The seal of seconds in which every stored row is the source's is broken.
+ */
+export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
+  const sources = new Map<string, SourceRows>();
+  for (const report of reports) {
+    const { stream, findings } = report;
+    const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
+    sources.set(stream.dataset, source);
+    const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === SEAL);
+    await compareStream(context, report, spansOf(chosen), source);
+  }
+  for (const { stream, findings } of reports) {
+    const source = sources.get(stream.dataset);
+    for (const { table, spans } of findings.filter(isUncounted)) {
+      if (table === undefined || source === undefined) continue;
+      for (const span of spans) await unsealIfSame(context, table, span, source);
+    }
+  }
+}
+
+/** True if rows are stored that the seal does not count, or were, when they were removed. */
+function isUncounted({ check, outcome }: Finding): boolean {
+  return check === SEAL && outcome === 'doubt';
+}
+
+async function compareStream(
+  context: CompareContext,
+  { dataset, stream }: Pick<Verified, 'dataset'> & { readonly stream: Stream },
+  spans: readonly Range[],
+  source: SourceRows,
+): Promise<void> {
+  const coverage = await readCoverage(context.database, stream);
+  source.covered.push(...coverage);
+  const chosen = common(spans, coverage);
+  if (chosen.length === 0) {
+    source.doubtful.push(...coverage);
+    return;
+  }
+  const { checks, completed, brought } = await compareSpans(context, { dataset, stream }, chosen);
+  for (const [table, seconds] of brought) addRows(source.brought, table, seconds);
+  const wrong = spansOf(checks.flatMap((check) => check.findings));
+  source.doubtful.push(...wrong, ...without(coverage, completed));
+}
+
+/** Breaks the seal of a range if every covered second holds exactly the rows that the source has. */
+async function unsealIfSame(
+  { crawl, database }: CompareContext,
+  table: object,
+  range: Range,
+  { brought, covered, doubtful }: SourceRows,
+): Promise<void> {
+  if (common([range], doubtful).length > 0) return;
+  const had = brought.get(targetOf(table).name);
+  const seconds = common([range], covered);
+  // One snapshot: what is counted is what counts from now on.
+  await retry({ ...crawl, ...CONFLICT }, () =>
+    writeTransaction(
+      database,
+      async (session) => {
+        for (const span of seconds) {
+          const stored = await rowsBySecond(session, table, span);
+          // Also a second that holds no row any more: somebody may have emptied it since the comparison.
+          if (!isSameBySecond(stored, secondsWithin(had ?? new Map<number, RowSum>(), span))) return;
+        }
+        await unseal(session, table, range);
+      },
+      { isSnapshot: true },
+    ),
+  );
+}
+
+function isSameBySecond(a: ReadonlyMap<number, RowSum>, b: ReadonlyMap<number, RowSum>): boolean {
+  return a.size === b.size && [...a].every(([second, sum]) => isSameSum(b.get(second), sum));
+}

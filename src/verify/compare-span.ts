@@ -1,0 +1,256 @@
+import type { Priority } from '../budget/priority.ts';
+import { askPage } from '../crawl/streams/page/ask-page.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { RecordsReading, Rejected } from '../dataset/job.ts';
+import { ownersOf } from '../tables/owners.ts';
+import { quarantinedAmong } from '../read/quarantined.ts';
+import {
+  compareRows,
+  keyOf,
+  ownSecondOf,
+  type Difference,
+  type RowSum,
+  type Unsaid,
+} from '../write/compare-rows.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
+import { columnsWithFindings, settleRows } from '../ledger/stored-findings.ts';
+import { isInside, spanOfSecond, union, type Range } from '../range.ts';
+import { CONFLICT, retry } from '../retry.ts';
+import { addRows } from './added-rows.ts';
+import { DEEP, differsText } from '../ledger/found-row.ts';
+import type { Finding, NamedRow } from './checks/finding.ts';
+import type { VerifyContext } from './checks/check.ts';
+import type { FillContext } from '../crawl/streams/fill-holes.ts';
+import { databaseTime } from '../postgres/server-clock.ts';
+import { scopeOf } from '../dataset/scope.ts';
+
+/** What a comparison needs: the API and what was learned of its pages, and the database. */
+export type CompareContext = VerifyContext & FillContext;
+
+type Accepted = RecordsReading['accepted'][number];
+
+const PRIORITY: Priority = 'repair';
+
+/** What became of a span that was read again. */
+export interface ComparedSpan {
+  /** Seconds that were read to their end. */
+  readonly completed: readonly Range[];
+  readonly findings: readonly Finding[];
+  readonly requests: number;
+  /** Stored rows of each table that were held against the source, by second. */
+  readonly matched: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+  /** Those of them that lie in seconds read to their end: no row is counted twice, whoever else brings it. */
+  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+  /** Seconds of rows of another dataset's tables of which these pages say less than is stored: it has the last word. */
+  readonly unsaid: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+/** Reads a span of a stream again, page by page, and holds every row that comes against the one that is stored. */
+export async function compareSpan(
+  context: CompareContext,
+  { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
+  span: Range,
+): Promise<ComparedSpan> {
+  const { crawl, stop } = context;
+  const { paginator } = dataset.job;
+  const { limits } = crawl.tuning(dataset);
+  const size = limits.limit(paginator.maxSize);
+  const trust = limits.openSpan(span);
+  const tally = new Tally(await databaseTime(context.database));
+  let held: Uncompared = { accepted: [], rejected: [] };
+  let cursor: unknown = paginator.start(span);
+  while (cursor !== undefined && !stop.finishing.aborted) {
+    const flight = crawl.api.inFlight.open(PRIORITY);
+    try {
+      const asked = {
+        dataset,
+        stream,
+        cursor,
+        size,
+        trust,
+        priority: PRIORITY,
+        flight,
+        signal: stop.leaving,
+      };
+      const { value } = await askPage(crawl, asked);
+      tally.requests += 1;
+      const { accepted, rejected } = value.reading;
+      held = { accepted: [...held.accepted, ...accepted], rejected: [...held.rejected, ...rejected] };
+      const { completed } = value.step;
+      if (completed !== undefined)
+        held = await compareHeld(context, { dataset, stream }, { held, completed, tally });
+      cursor = value.step.cursor;
+    } finally {
+      flight.end();
+    }
+  }
+  return tally;
+}
+
+/** What was read and not compared yet: its second is not complete. */
+type Uncompared = Pick<RecordsReading, 'accepted' | 'rejected'>;
+
+/** Compares what is complete; what is left. */
+async function compareHeld(
+  context: CompareContext,
+  place: { readonly dataset: Dataset; readonly stream: Stream },
+  { held, completed, tally }: { readonly held: Uncompared; readonly completed: Range; readonly tally: Tally },
+): Promise<Uncompared> {
+  const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
+    isInside(position.utime, completed);
+  const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>
+    position.utime >= completed.to;
+  const records = held.accepted.filter(isComplete);
+  await compareRecords(context, place, { records, completed, tally });
+  tally.findings.push(...(await toMisfits(context, place.stream, held.rejected.filter(isComplete))));
+  tally.completed.push(completed);
+  return { accepted: held.accepted.filter(isLater), rejected: held.rejected.filter(isLater) };
+}
+
+class Tally implements ComparedSpan {
+  /** When the reading began, on the clock of the database. */
+  readonly began: string;
+  readonly completed: Range[] = [];
+  readonly findings: Finding[] = [];
+  readonly matched = new Map<string, Map<number, RowSum>>();
+  readonly brought = new Map<string, Map<number, RowSum>>();
+  readonly unsaid = new Map<string, Set<number>>();
+  requests = 0;
+
+  constructor(began: string) {
+    this.began = began;
+  }
+
+  count(table: string, matched: ReadonlyMap<number, RowSum>, completed: Range): void {
+    const own = [...matched].filter(([second]) => isInside(second, completed));
+    addRows(this.matched, table, matched);
+    addRows(this.brought, table, own);
+  }
+
+  leaveOpen(table: string, rows: readonly Unsaid[]): void {
+    const seconds = this.unsaid.get(table) ?? new Set<number>();
+    for (const { second } of rows) seconds.add(second.from);
+    this.unsaid.set(table, seconds);
+  }
+}
+
+interface Batch {
+  readonly records: readonly Accepted[];
+  readonly completed: Range;
+  readonly tally: Tally;
+}
+
+async function compareRecords(
+  { crawl, database, jobs }: CompareContext,
+  { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
+  { records, completed, tally }: Batch,
+): Promise<void> {
+  const whole = wholeTables(dataset, jobs);
+  const scope = scopeOf(dataset.job, stream);
+  for (const [name, table] of Object.entries(dataset.job.tables)) {
+    const isAll = whole.has(name);
+    const sent = records.flatMap(({ rows, position }) =>
+      (rows[name] ?? []).map((row) => ({ row, second: position.utime })),
+    );
+    if (sent.length === 0 && !isAll) continue;
+    const rows = sent.map(({ row }) => row);
+    const found = await compareRows(database, table, rows, { span: completed, scope, isAll });
+    tally.count(name, found.matched, completed);
+    const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
+    // A message's receiver does not know its sender: what its pages lack counts where they have all of its copies.
+    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isInside(second.from, completed)) : [];
+    if (!isOwn) tally.leaveOpen(name, found.unsaid);
+    const differences = withUnsaid(found.differences, unsaid);
+    const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
+    tally.findings.push(...toFindings(stream, name, differences, seconds));
+    const known = await columnsWithFindings(database, DEEP, name);
+    const wrong = new Set([...found.differences, ...found.unsaid].map(({ key }) => key));
+    const right = rows
+      .map((row) => ({ row, key: keyOf(table, row), second: ownSecondOf(row) }))
+      .filter(({ row, key }) => !wrong.has(key) && says(row, known.get(key)))
+      .flatMap(({ key, second }) => (second === undefined ? [] : [{ key, second }]));
+    if (right.length > 0)
+      await retry({ ...crawl, ...CONFLICT }, () =>
+        settleRows(database, { check: DEEP, table: name, began: tally.began, rows: right }),
+      );
+  }
+}
+
+/** True of a copy with a value in each of these columns: one that is silent about a column cannot settle it. */
+function says(row: object, columns: readonly string[] | undefined): boolean {
+  const values = new Map<string, unknown>(Object.entries(row));
+  return columns?.every((column) => values.get(column) != null) ?? false;
+}
+
+/** Records that do not fit cannot be compared. Those in quarantine are known to be missing. */
+async function toMisfits(
+  { database }: CompareContext,
+  stream: Stream,
+  rejected: readonly Rejected[],
+): Promise<Finding[]> {
+  const positions = rejected.map(({ position }) => position);
+  const known = await quarantinedAmong(database, stream, positions);
+  const rows = rejected
+    .filter(({ position }) => !known.has(position.id))
+    .map(({ position: { id, utime }, path, reason }): NamedRow => {
+      const span = spanOfSecond(utime);
+      return { key: id, span, differs: `does_not_fit: ${path} ${reason}` };
+    });
+  const [first] = rows;
+  if (first === undefined) return [];
+  const { dataset, scope } = stream;
+  const spans = union(rows.map(({ span }) => span));
+  const facts = { check: DEEP, dataset, scope, kind: 'does_not_fit', count: rows.length, spans, rows };
+  return [{ ...facts, example: `${first.key} ${first.differs ?? ''}`, outcome: 'doubt' }];
+}
+
+/** Values that the source has not are a difference like others, of the same row where it has some. */
+function withUnsaid(differences: readonly Difference[], unsaid: readonly Unsaid[]): Difference[] {
+  const left = new Map(unsaid.map((row) => [`${row.key} ${row.second.from}`, row]));
+  const joined = differences.map((difference) => {
+    const place = `${difference.key} ${difference.second.from}`;
+    const { columns = [] } = left.get(place) ?? {};
+    left.delete(place);
+    return { ...difference, columns: [...difference.columns, ...columns] };
+  });
+  return [...joined, ...[...left.values()].map((row) => ({ ...row, kind: 'differing' as const }))];
+}
+
+/** Tables that hold, of a completed second, nothing but what the dataset's pages bring. */
+export function wholeTables(dataset: Dataset, jobs: readonly Dataset[]): Set<string> {
+  const { tables, replacesRows } = dataset.job;
+  const names = Object.keys(tables);
+  return new Set(
+    names.filter((name, index) => index === 0 || replacesRows || ownersOf(name, jobs).length === 1),
+  );
+}
+
+/** `seconds`: where the record lies that has the row with this key. */
+function toFindings(
+  { dataset, scope }: Stream,
+  table: string,
+  differences: readonly Difference[],
+  seconds: ReadonlyMap<string, number>,
+): Finding[] {
+  const kinds = new Set(differences.map(({ kind }) => kind));
+  return [...kinds].map((kind): Finding => {
+    const same = differences.filter((difference) => difference.kind === kind);
+    const rows = same.map(({ key, second, columns }): NamedRow => {
+      // A surplus row stands for itself, also where the source has one of its name in another second.
+      const at = kind === 'not_in_source' ? undefined : seconds.get(key);
+      const span = at === undefined ? second : spanOfSecond(at);
+      return { table, key, span, own: second, differs: differsText(`${kind}_in_${table}`, columns) };
+    });
+    return {
+      check: DEEP,
+      dataset,
+      scope,
+      kind: `${kind}_in_${table}`,
+      count: same.length,
+      spans: union(rows.map(({ span }) => span)),
+      example: `${same[0]?.key ?? ''} ${same[0]?.columns.join(', ') ?? ''}`.trim(),
+      outcome: kind === 'missing' ? 'hole' : 'doubt',
+      rows,
+    };
+  });
+}

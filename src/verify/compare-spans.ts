@@ -1,0 +1,87 @@
+import { allInFlight } from '../budget/in-flight.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { confirmDue } from '../write/confirm.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
+import { readLastWrite } from '../write/writes.ts';
+import type { RowSum } from '../write/compare-rows.ts';
+import { spanOfSecond, union, without, type Range } from '../range.ts';
+import { addRows } from './added-rows.ts';
+import { DEEP } from '../ledger/found-row.ts';
+import type { Checked } from './checks/finding.ts';
+import { logChecks } from './log-checks.ts';
+import { rememberFindings } from './remember.ts';
+import { compareSpan, type CompareContext } from './compare-span.ts';
+import { databaseTime } from '../postgres/server-clock.ts';
+import { spansOf } from './checks/finding.ts';
+
+export interface ComparedSpans {
+  readonly checks: readonly Checked[];
+  /** Seconds that were read to their end. */
+  readonly completed: readonly Range[];
+  /** Seconds for which this was the second reading, and it agreed. */
+  readonly confirmed: readonly Range[];
+  /** Seconds of rows of others' tables of which more is stored than these pages say. */
+  readonly unsaid: ReadonlyMap<string, readonly Range[]>;
+  /** Stored rows of each table that the source has, by second, of seconds that were read to their end. */
+  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+}
+
+/**
+ * Compares spans of one stream with the source, and remembers what differs. Where a second reading is due this is one:
+ * every row was compared.
+ */
+export async function compareSpans(
+  context: CompareContext,
+  place: { readonly dataset: Dataset; readonly stream: Stream },
+  spans: readonly Range[],
+  onMatched: (table: string, second: number, sum: RowSum) => void = () => undefined,
+): Promise<ComparedSpans> {
+  const { dataset, stream } = place;
+  const tables = Object.values(dataset.job.tables);
+  const lastWrite = await readLastWrite(context.database, tables);
+  const began = await databaseTime(context.database);
+  const checks: Checked[] = [];
+  const completed: Range[] = [];
+  const unsaid = new Map<string, Range[]>();
+  const brought = new Map<string, Map<number, RowSum>>();
+  const compared = await allInFlight(context.crawl.api.inFlight, spans, async (span) => {
+    const start = context.clock.monotonic();
+    const result = await compareSpan(context, place, span);
+    return { result, ms: context.clock.monotonic() - start };
+  });
+  for (const { result, ms } of compared) {
+    completed.push(...result.completed);
+    let rows = 0;
+    for (const [table, seconds] of result.matched) {
+      for (const [second, sum] of seconds) {
+        onMatched(table, second, sum);
+        rows += sum.rows;
+      }
+    }
+    for (const [table, seconds] of result.brought) addRows(brought, table, seconds);
+    for (const [table, seconds] of result.unsaid) {
+      const more = [...seconds].map(spanOfSecond);
+      unsaid.set(table, union(unsaid.get(table) ?? [], more));
+    }
+    const { findings, requests } = result;
+    const facts = {
+      check: DEEP,
+      dataset: dataset.name,
+      scope: stream.scope,
+      findings,
+      rows,
+      held: [],
+      requests,
+      ms,
+    };
+    for (const part of union(result.completed)) checks.push({ ...facts, span: part });
+  }
+  await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks);
+  await logChecks(context.database, checks);
+  const wrong = spansOf(checks.flatMap((check) => check.findings));
+  const { maturitySeconds: ageSeconds } = dataset.job;
+  const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastWrite };
+  const confirmed =
+    ageSeconds === undefined ? [] : await confirmDue(context.database, { ...reading, ageSeconds });
+  return { checks, completed: union(completed), confirmed, unsaid, brought };
+}

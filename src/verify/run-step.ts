@@ -1,0 +1,27 @@
+import type { Database } from '../postgres/database.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
+import { atSpeed } from './checks/at-speed.ts';
+import type { CheckLook, Result, CheckStep } from './checks/check.ts';
+import type { Finding } from './checks/finding.ts';
+import type { Stop } from '../stop.ts';
+import { partsOf } from '../range.ts';
+
+/**
+ * Runs a check of one stretch. What it did not see it has not checked: a warning of the server fails it.
+ */
+export async function runStep(
+  { database, stop }: { readonly database: Database; readonly stop: Pick<Stop, 'finishing'> },
+  { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
+  { check, stretch, run }: CheckStep,
+): Promise<Result> {
+  stop.finishing.throwIfAborted();
+  const facts = { check, dataset, scope, rows: [] };
+  const warned: Finding[] = [];
+  const hear = (text: string) => {
+    const example = `the database warned during the check: ${text}`;
+    warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: partsOf(stretch), count: 1, example });
+  };
+  const look: CheckLook = (work) => atSpeed(database, work, { onWarning: hear, signal: stop.finishing });
+  const result = await run(look);
+  return { ...result, findings: [...result.findings, ...warned] };
+}

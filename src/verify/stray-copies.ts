@@ -1,0 +1,136 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { listOf } from '../api/response/v3-envelope.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { ownTablesOf } from '../tables/owners.ts';
+import { streamsOf } from '../crawl/streams/streams.ts';
+import { readCoverage } from '../ledger/stored-coverage.ts';
+import { dropCopies, findCopies } from '../write/reopen.ts';
+import { keyText } from '../write/compare-rows.ts';
+import { targetOf } from '../write/target.ts';
+import { during } from '../postgres/seconds.ts';
+import { trace_edges, traces } from '../tables/ton/traces.ts';
+import { concernsRun, EtlError } from '../errors.ts';
+import { DAY, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../range.ts';
+import type { CompareContext } from './compare-span.ts';
+import type { Verified } from './verify.ts';
+
+/** So far from holes copies of their rows are looked for. */
+const BEYOND = 60 * DAY;
+/** Traces that are asked for by name in one request. */
+const NAMES = 20;
+/** Copies that one repair asks about: many would be another fault than a trace that was moved. */
+const MOST = 1000;
+
+const Suspect = z.object({ id: z.string(), second: z.coerce.number() });
+
+/**
+ * Removes copies of traces that the source does not have, wherever they lie: a later one keeps the right one from being
+ * stored. Those that hang on transactions of some holes, and lie in a second in which none of their own does, are asked
+ * for by name; what the source confirms stays.
+ * @returns seconds in which the source has such a trace, and the table does not
+ */
+export async function dropStrayTraces(
+  context: CompareContext,
+  { dataset, findings }: Pick<Verified, 'dataset' | 'findings'>,
+  holes: readonly Range[],
+): Promise<Range[]> {
+  if (dataset.job.tables['traces'] !== traces || holes.length === 0) return [];
+  const named = findings.flatMap(({ rows }) => rows.map(({ key }) => key));
+  const suspects = await findSuspects(context, holes, named);
+  const elsewhere: Range[] = [];
+  for (let at = 0; at < suspects.length; at += NAMES) {
+    const chosen = suspects.slice(at, at + NAMES);
+    const ends = await endsOf(context, dataset, [...new Set(chosen.map(({ id }) => id))]);
+    if (ends === undefined) return elsewhere;
+    const strays = chosen.filter(({ id, second }) => ends.get(id) !== second);
+    if (strays.length === 0) continue;
+    context.crawl.logger.warn(
+      { dataset: dataset.name, copies: strays.length, example: strays[0]?.id },
+      'traces removed: the source has them in other seconds, or not at all',
+    );
+    for (const table of [trace_edges, traces])
+      await dropCopies(context.database, table, (alias) => sql`${sql.identifier(alias)}.trace_id`, strays);
+    for (const { id } of strays) {
+      const second = ends.get(id);
+      if (second !== undefined && !holes.some((hole) => isInside(second, hole)))
+        elsewhere.push(spanOfSecond(second));
+    }
+  }
+  return union(elsewhere);
+}
+
+/** Traces that transactions, nodes or findings of some seconds name, in whose own second no transaction of theirs lies. */
+function findSuspects(
+  { database }: CompareContext,
+  holes: readonly Range[],
+  named: readonly string[],
+): Promise<z.infer<typeof Suspect>[]> {
+  const [seconds = { from: 0, to: 0 }] = stretchesOf(holes, Infinity);
+  return database.rows(
+    sql`
+      with named as (
+        select trace_id from ton.transactions t where ${during('t', seconds)}
+        union select trace_id from ton.trace_edges e where ${during('e', seconds)}
+        union select trace_id from ton.traces t where ${during('t', seconds)}
+        union select * from unnest(${sql.param([...new Set(named)])}::text[]))
+      select t.trace_id as id, extract(epoch from t.utime)::int8 as second
+      from named n join ton.traces t using (trace_id)
+      where not exists (select 1 from ton.transactions x where x.utime = t.utime and x.trace_id = t.trace_id)
+        and not exists (
+          select 1 from ton.trace_edges e join ton.transactions x on x.hash = e.tx_hash and x.utime = e.utime
+          where e.utime = t.utime and e.trace_id = t.trace_id)
+      order by 2, 1 limit ${MOST}::int`,
+    Suspect,
+  );
+}
+
+/** The second in which each of these traces ends by the source, as far as it has them; undefined where it does not say. */
+async function endsOf(
+  { crawl, stop }: CompareContext,
+  { job }: Dataset,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number> | undefined> {
+  const recordsIn = listOf(job.list);
+  try {
+    const { value } = await crawl.api.get({
+      path: job.path,
+      params: { ...job.params, trace_id: [...ids], limit: ids.length, offset: 0 },
+      priority: 'repair',
+      signal: stop.leaving,
+      parse: (body) => job.read(recordsIn(body)).positions,
+    });
+    return new Map(value.filter(({ id }) => ids.includes(id)).map(({ id, utime }) => [id, utime]));
+  } catch (error) {
+    if (!(error instanceof EtlError) || concernsRun(error)) throw error;
+    crawl.logger.warn({ code: error.code, reason: error.message }, 'traces could not be asked for by name');
+    return undefined;
+  }
+}
+
+/**
+ * Removes copies of rows of some seconds, which were just read again, from seconds that are not covered: of what has this
+ * name there is one, and the source has just shown it elsewhere. Traces are asked for by name.
+ */
+export async function dropCopiesBeyond(
+  { database, jobs, crawl }: CompareContext,
+  dataset: Dataset,
+  seconds: readonly Range[],
+): Promise<void> {
+  const [first, last] = [seconds[0], seconds.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const covered: Range[] = [];
+  for (const stream of await streamsOf(database, dataset))
+    covered.push(...(await readCoverage(database, stream)));
+  const beyond = without([{ from: first.from - BEYOND, to: last.to + BEYOND }], [...covered, ...seconds]);
+  for (const [name, table] of ownTablesOf(dataset, jobs)) {
+    if (table === traces) continue;
+    const copies = await findCopies(database, table, seconds, beyond);
+    if (copies.length === 0) continue;
+    crawl.logger.warn(
+      { table: name, copies: copies.length, example: copies[0]?.id },
+      'copies of rows removed',
+    );
+    await dropCopies(database, table, (alias) => keyText(targetOf(table), alias), copies);
+  }
+}

@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto';
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { DatabaseConflictError } from '../errors.ts';
+import { formatTime, union, type Range } from '../range.ts';
+import type { CopyPieces } from '../postgres/copy-in.ts';
+import type { Database, OpenTransaction, Session } from '../postgres/database.ts';
+import { identifiers } from '../postgres/sql.ts';
+import { addCoverage } from '../ledger/stored-coverage.ts';
+import { forgetRefusals } from '../ledger/refused.ts';
+import { logPage } from './log-page.ts';
+import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
+import { insertStaged, isCurrent, makeWay, type Staged } from './insert.ts';
+import { byRank, lockTables, targetOf, type Target } from './target.ts';
+import { secondOfRow } from './seals.ts';
+import { writeTransaction } from '../ledger/write-transaction.ts';
+import { noteWrites, Seconds, secondsOf, unverify } from './writes.ts';
+
+/** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
+export interface ImportedRows {
+  readonly table: object;
+  /** Made while the server takes them. */
+  readonly pieces: () => CopyPieces;
+}
+
+/** Rows from elsewhere, and what they cover. */
+export interface Import {
+  readonly rows: readonly ImportedRows[];
+  /** The seconds that the rows are all of, for each dataset; all of one day. */
+  readonly covered: readonly ImportedSpan[];
+  /** What stands in the log of pages. */
+  readonly log: {
+    /** `import` and where the rows come from. */
+    readonly request: string;
+    readonly worker: string;
+  };
+}
+
+interface ImportedSpan {
+  readonly dataset: string;
+  readonly span: Range;
+  /** Of its own table, about. */
+  readonly rows: number;
+}
+
+/** Names of the columns that rows from elsewhere bring: `loaded_at` says when a row came here. */
+export function columnsToImport(table: object): readonly string[] {
+  return targetOf(table).columns;
+}
+
+/**
+ * Writes rows from elsewhere and what they cover in one transaction, as `commit.ts` writes a page. Nothing of it is
+ * verified.
+ * @returns the number of rows that were new
+ */
+export async function commitImport(
+  database: Database,
+  partitions: Partitions,
+  brought: Import,
+): Promise<number> {
+  const { rows, covered } = brought;
+  const tables = rows.map(({ table }) => table);
+  await partitions.ensure(tables, new Set(covered.map(({ span }) => formatTime(span.from))));
+  return writeTransaction(database, async (session) => {
+    const staged: Staged[] = [];
+    for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
+    staged.sort((a, b) => byRank(a.target, b.target));
+    const written = await insertStaged(session, staged);
+    await coverImported(session, brought);
+    return written;
+  });
+}
+
+/**
+ * Adds to coverage what rows from elsewhere are all of. The log of pages has them too: when they came is when they were
+ * read, for a second reading as for look-ups of what is new in them.
+ */
+async function coverImported(session: OpenTransaction, { covered, log }: Import): Promise<void> {
+  for (const { dataset, span, rows } of covered) {
+    const stream = { dataset, scope: '', pass: 0 };
+    await forgetRefusals(session, stream, span);
+    const page = { span, rows, request: log.request, bytes: 0, ms: 0, apiVersion: undefined };
+    await logPage(session, { ...stream, worker: log.worker }, page, span);
+    await addCoverage(session, stream, span);
+  }
+}
+
+const Second = z.coerce.number().nullable();
+const Counted = z.object({ rows: z.coerce.number(), first: Second, last: Second });
+
+async function stage(session: Session, target: Target, pieces: CopyPieces): Promise<Staged> {
+  await session.copyIn(target.staging.copy, pieces);
+  const [row] = await session.rows(
+    target.facts.partitioned
+      ? sql`select count(*) as rows, min(${secondOfRow(sql`n`)}) as first, max(${secondOfRow(sql`n`)}) as last
+          from ${target.staging.name} n`
+      : sql`select count(*) as rows, null as first, null as last from ${target.staging.name}`,
+    Counted,
+  );
+  const { rows: count = 0, first, last } = row ?? {};
+  const seconds = first == null || last == null ? [] : union([{ from: first, to: last + 1 }]);
+  return { target, count, seconds };
+}
+
+interface Filling {
+  readonly tables: readonly object[];
+  /** The whole of a partition. */
+  readonly period: Range;
+  /** What comes one after another: as many of them as are asked for before somebody says stop. */
+  readonly imports: Iterable<Import>;
+}
+
+/** Rows that are sorted in memory while an index is built. */
+const INDEX_MEMORY = '256MB';
+
+/**
+ * Fills new partitions with rows from elsewhere in one transaction: by COPY into tables without indexes, which get them
+ * afterwards and are attached last.
+ * @returns the number of rows; undefined, and nothing done, where some table has a partition of the period
+ */
+export async function fillPartitions(
+  database: Database,
+  { tables, period, imports }: Filling,
+): Promise<number | undefined> {
+  const targets = tables.map(targetOf).toSorted(byRank);
+  for (const { name } of targets) if (!(await isFree(database, name, period))) return undefined;
+  // Whoever needs the partition meanwhile makes it, and waits for nobody.
+  const own = randomBytes(3).toString('hex');
+  const apart = new Map(
+    targets.map((target): [object, Apart] => [
+      target.table,
+      { target, name: `${nameOf(target.name, period)}_${own}` },
+    ]),
+  );
+  return writeTransaction(database, (session) =>
+    fill(session, { period, imports, apart: [...apart.values()] }),
+  ).catch((error: unknown) => {
+    // Another process has begun the same partition: its rows count.
+    if (error instanceof DatabaseConflictError) return undefined;
+    throw error;
+  });
+}
+
+/** A table that is filled before it becomes a partition. */
+interface Apart {
+  readonly target: Target;
+  readonly name: string;
+}
+
+async function fill(
+  session: OpenTransaction,
+  { period, imports, apart }: Omit<Filling, 'tables'> & { readonly apart: readonly Apart[] },
+): Promise<number> {
+  for (const { target, name } of apart) await makeTable(session, target.name, name);
+  const brought: Import[] = [];
+  for (const one of imports) {
+    for (const { table, pieces } of one.rows)
+      for (const { target, name } of apart.filter((other) => other.target.table === table))
+        await session.copyIn(
+          sql`copy ${tableNamed(name)} (${identifiers(target.columns)}) from stdin (freeze)`,
+          pieces(),
+        );
+    brought.push(one);
+  }
+  await session.run(sql`select set_config('maintenance_work_mem', ${INDEX_MEMORY}, true)`);
+  for (const { target, name } of apart) await buildIndexes(session, target, tableNamed(name));
+  await lockTables(
+    session,
+    apart.map(({ target }) => target),
+    'shared',
+  );
+  let rows = 0;
+  for (const { target, name } of apart) {
+    rows += await take(session, target, { table: tableNamed(name), period });
+    await attachFilled(session, target.name, { period, name });
+  }
+  for (const one of brought) await coverImported(session, one);
+  return rows;
+}
+
+const Definition = z.object({ definition: z.string(), is_constraint: z.boolean() });
+
+/** The indexes that the partition must have: built before anybody waits for it. */
+async function buildIndexes(session: Session, { name }: Target, table: SQL): Promise<void> {
+  const parent = sql`(${`ton.${name}`})::regclass`;
+  const definitions = await session.rows(
+    sql`
+      select pg_get_constraintdef(oid) as definition, true as is_constraint from pg_constraint
+      where conrelid = ${parent} and contype in ('p', 'u')
+      union all
+      select substring(pg_get_indexdef(i.indexrelid) from ' USING .*$'), false from pg_index i
+      where i.indrelid = ${parent} and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`,
+    Definition,
+  );
+  for (const { definition, is_constraint: isConstraint } of definitions) {
+    const text = sql.raw(definition);
+    await session.run(
+      isConstraint ? sql`alter table ${table} add ${text}` : sql`create index on ${table} ${text}`,
+    );
+  }
+}
+
+/** Does what a page's commit does with rows, `rows/insert.ts`; their number. */
+async function take(
+  session: OpenTransaction,
+  target: Target,
+  { table, period }: { readonly table: SQL; readonly period: Range },
+): Promise<number> {
+  if (target.facts.supersedes !== undefined) {
+    const gone = await makeWay(session, { ...target, staging: { ...target.staging, name: table } });
+    await unverify(session, [gone]);
+    await session.run(sql`delete from ${table} n where not (${isCurrent(target)})`);
+  }
+  const [left] = await session.rows(
+    sql`select count(*) as rows, (${secondsOf(table)}) as seconds from ${table}`,
+    Seconds.extend({ rows: z.coerce.number() }),
+  );
+  if (left === undefined) return 0;
+  await noteWrites(session, [{ target, seconds: [period] }]);
+  await unverify(session, [{ target, seconds: left.seconds }]);
+  return left.rows;
+}

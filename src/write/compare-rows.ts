@@ -1,0 +1,190 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { stringify } from 'lossless-json';
+import { secondOfTime, type Range } from '../range.ts';
+import type { Session } from '../postgres/database.ts';
+import { keyHash, secondOfRow } from './seals.ts';
+import { mayLack } from './conflict.ts';
+import { targetOf, type Target } from './target.ts';
+import { spanOfRow } from '../postgres/sql.ts';
+import { during, secondOf } from '../postgres/seconds.ts';
+import { same } from './insert.ts';
+import type { Scope } from '../dataset/scope.ts';
+
+/** A row that the source and the table do not agree on. */
+export interface Difference {
+  readonly kind: 'missing' | 'differing' | 'not_in_source';
+  /** Its key without utime, one text. */
+  readonly key: string;
+  /** Names of the columns that differ. */
+  readonly columns: readonly string[];
+  /** The second of the row itself. */
+  readonly second: Range;
+}
+
+export interface Comparison {
+  readonly differences: readonly Difference[];
+  /** Rows that are stored with values which no copy that was read has, of columns that a copy may lack. */
+  readonly unsaid: readonly Unsaid[];
+  /** The different rows of each second that were found stored, whether or not they agree. */
+  readonly matched: ReadonlyMap<number, RowSum>;
+}
+
+/** How many rows, and the sum of their keys' hashes. */
+export interface RowSum {
+  readonly rows: number;
+  readonly keys: bigint;
+}
+
+/** A stored row with columns over which the source was silent. */
+export type Unsaid = Pick<Difference, 'key' | 'columns' | 'second'>;
+
+const Row = z.object({
+  kind: z.enum(['missing', 'differing', 'not_in_source', 'unsaid']),
+  key: z.string(),
+  columns: z.array(z.string()),
+  second: spanOfRow,
+});
+
+const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
+
+/** What rows were read from: a range, or that of it which has this value in a column. */
+export interface Brought {
+  readonly span: Range;
+  readonly scope?: Scope;
+  /** True: the rows are all that there is, so that what is stored there beyond them is not in the source. */
+  readonly isAll: boolean;
+}
+
+/**
+ * Holds rows just read against those stored, by key, in every column. Several copies of a row say together what the
+ * source knows of it.
+ */
+export async function compareRows(
+  session: Session,
+  table: object,
+  rows: readonly object[],
+  brought: Brought,
+): Promise<Comparison> {
+  const target = targetOf(table);
+  const found = await session.rows(
+    sql`
+      with n as materialized (
+        select * from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json)),
+      compared as (
+        select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target, 'read')} as columns
+        from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}),
+      unsaid as (
+        select n.utime, ${keyText(target, 'n')} as key, ${unsaidColumns(target)} as columns
+        from n join ${target.into} t on ${same('t', 'n', target.facts.key)} group by 1, 2)
+      select distinct case when missing then 'missing' else 'differing' end as kind, key,
+        case when missing then '{}' else columns end as columns, ${secondOf('c')}::text as second
+      from compared c where missing or cardinality(columns) > 0
+      union all
+      select 'unsaid', key, columns, ${secondOf('u')}::text from unsaid u where cardinality(columns) > 0
+      ${brought.isAll ? sql`union all ${beyond(target, brought)}` : sql``}`,
+    Row,
+  );
+  const matched = await session.rows(
+    sql`select second, count(*) as rows, sum(hash) as keys from (
+          select distinct ${secondOfRow(sql`n`)} as second, ${keyText(target, 'n')} as key, ${keyHash(target, sql`n`)} as hash
+          from json_populate_recordset(null::${target.into}, ${stringify(rows.map((row) => keyColumns(target, row))) ?? '[]'}::json) n
+          join ${target.into} t on ${same('t', 'n', target.facts.key)}) m group by 1`,
+    Matched,
+  );
+  return {
+    differences: found.flatMap(({ kind, ...row }) => (kind === 'unsaid' ? [] : [{ kind, ...row }])),
+    unsaid: found.filter(({ kind }) => kind === 'unsaid'),
+    matched: new Map(matched.map(({ second, ...sum }) => [second, sum])),
+  };
+}
+
+/**
+ * The seconds of which the rows in a staging table, all that the source has, are not those stored: a value differs, or
+ * a row is on one side only. What a server has come to know since is no difference.
+ */
+export async function differingSeconds(
+  session: Session,
+  target: Target,
+  brought: Omit<Brought, 'isAll'>,
+): Promise<Range[]> {
+  const rows = await session.rows(
+    sql`
+      with n as (select * from ${target.staging.name}),
+      differing as (
+        select ${secondOf('n')}::text as second from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}
+        where t.utime is null or cardinality(${differingColumns(target, 'stored')}) > 0
+        union
+        select second from (${beyond(target, brought)}) b (kind, key, columns, second))
+      select second from differing`,
+    z.object({ second: Row.shape.second }),
+  );
+  return rows.map(({ second }) => second);
+}
+
+function beyond(target: Target, { span, scope }: Omit<Brought, 'isAll'>): SQL {
+  return sql`
+    select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')}::text from ${target.into} t
+    where ${during('t', span)}
+      ${scope === undefined ? sql`` : sql`and t.${sql.identifier(scope.column)} = ${scope.value}`}
+      and not exists (select 1 from n where ${same('t', 'n', target.facts.key)})`;
+}
+
+/** The columns by which a row is found: some tables have a hundred others. */
+function keyColumns({ facts }: Target, row: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(facts.key.map((name): [string, unknown] => [name, Reflect.get(row, name)]));
+}
+
+/** The second in which a row itself lies; undefined where it has no time. */
+export function ownSecondOf(row: object): number | undefined {
+  return 'utime' in row && typeof row.utime === 'string' ? secondOfTime(row.utime) : undefined;
+}
+
+/** What names a row among those of its second, as `keyText` makes it in SQL. */
+export function keyOf(table: object, row: object): string {
+  const values = new Map<string, unknown>(Object.entries(row));
+  const names = targetOf(table).facts.key.filter((name) => name !== 'utime');
+  return names.map((name) => String(values.get(name))).join(' ');
+}
+
+export function keyText({ facts }: Target, alias: string): SQL {
+  const names = facts.key.filter((name) => name !== 'utime');
+  return sql`concat_ws(' ', ${sql.join(
+    names.map((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`),
+    sql`, `,
+  )})`;
+}
+
+/**
+ * The names of the columns in which two copies differ; the one that may be `incomplete` does not where it lacks a value
+ * that it may lack.
+ */
+function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
+  const { facts, columns } = target;
+  const tests = columns
+    .filter((name) => !facts.key.includes(name))
+    .map((name) => {
+      const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
+      const lacking = mayLack(target.facts, name)
+        ? sql`${incomplete === 'read' ? read : stored} is null`
+        : sql`false`;
+      return sql`case when ${stored} is distinct from ${read} and not ${lacking} then ${name}::text end`;
+    });
+  return namesOf(tests);
+}
+
+/** The names of the columns of a stored row that have a value in none of its copies, where a copy may lack them. */
+function unsaidColumns(target: Target): SQL {
+  const tests = target.columns
+    .filter((name) => !target.facts.key.includes(name) && mayLack(target.facts, name))
+    .map((name) => {
+      const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
+      return sql`case when count(${read}) = 0 and bool_or(${stored} is not null) then ${name}::text end`;
+    });
+  return namesOf(tests);
+}
+
+function namesOf(tests: SQL[]): SQL {
+  if (tests.length === 0) return sql`array[]::text[]`;
+  return sql`array_remove(array[${sql.join(tests, sql`, `)}], null)`;
+}

@@ -1,0 +1,154 @@
+import { formatTime } from '../range.ts';
+import { wordsOf, type Page } from '../dataset/bytes/view.ts';
+import { takeMemory } from '../spare-memory.ts';
+import { escapeCopy, toArray, toJson } from './copy-text.ts';
+
+/** Room for a row of the widest table whose values are all short. */
+const ROW_BYTES = 2 ** 18;
+const SHORT = 1024;
+/** A text of fewer characters is copied sooner than a call that copies it would begin. */
+const BRIEF = 48;
+/** Bytes that are copied at once. */
+const WORD = 4;
+const TAB = 9;
+const NEWLINE = 10;
+const BACKSLASH = 92;
+const LETTER_N = 78;
+const ESCAPED = /[\\\t\n\r]/;
+
+/** Text of a number, a bigint or a boolean. */
+function textOf(value: unknown): string {
+  return `${typeof value === 'number' || typeof value === 'boolean' ? value : toJson(value)}`;
+}
+
+/**
+ * Lines in the text format of COPY, as bytes, in one buffer that is used again for every page: what `toCopyText` makes of
+ * row objects, value by value. Each value is followed by a tab, the last one by the end of the line.
+ */
+export class CopyBuffer {
+  private buffer = Buffer.allocUnsafeSlow(2 ** 22);
+  private words = wordsOf(this.buffer);
+  private at = 0;
+
+  /** Forgets what was written. */
+  clear(): void {
+    this.at = 0;
+  }
+
+  /** Where the next line begins. */
+  get length(): number {
+    return this.at;
+  }
+
+  beginLine(): void {
+    this.reserve(ROW_BYTES);
+  }
+
+  endLine(): void {
+    this.buffer[this.at - 1] = NEWLINE;
+  }
+
+  /** A line that stands as text. */
+  line(text: string): void {
+    this.reserve(text.length * 3);
+    this.at += this.buffer.write(text, this.at);
+  }
+
+  /** A copy of what was written, in memory of its own: `giveMemory` may have it. */
+  take(): Uint8Array {
+    const copy = new Uint8Array(takeMemory(this.at), 0, this.at);
+    copy.set(this.buffer.subarray(0, this.at));
+    return copy;
+  }
+
+  /** Unix seconds, as the ASCII text of a time. */
+  moment(value: unknown): void {
+    if (value === null || value === undefined) this.nothing();
+    else this.ascii(formatTime(Number(value)));
+  }
+
+  /** A value of a column that is neither JSON nor an array. */
+  any(value: unknown): void {
+    if (value === null || value === undefined) this.nothing();
+    else if (typeof value === 'string') this.text(value);
+    else if (typeof value === 'object') this.text(toJson(value));
+    else this.ascii(textOf(value));
+  }
+
+  json(value: unknown): void {
+    if (value === null || value === undefined) this.nothing();
+    else if (typeof value === 'number' || typeof value === 'boolean') this.ascii(String(value));
+    else this.text(toJson(value));
+  }
+
+  array(value: unknown): void {
+    if (Array.isArray(value)) this.text(toArray(value));
+    else this.any(value);
+  }
+
+  /**
+   * The values that are noted in slots, so many behind a first one, as they stand in their body. The reader of the body notes
+   * no text with a backslash or a control character, so they have nothing that COPY escapes. JSON that does not stand as it
+   * is to be written was parsed.
+   */
+  standing(page: Page, first: number, slots: Int32Array): void {
+    for (let index = 0; index < slots.length; index += 1) {
+      const at = 2 * (first + (slots[index] ?? 0));
+      const start = page.slots[at] ?? 0;
+      const end = page.slots[at + 1] ?? 0;
+      if (start <= 0) this.nothing();
+      else if (end < 0) this.json(page.values[~end]);
+      else this.bytes(page, start, end);
+    }
+  }
+
+  /** Four bytes at a time, also where fewer are left: what is written next stands over the others. */
+  private bytes({ bytes, words }: Page, start: number, end: number): void {
+    const length = end - start;
+    if (length > SHORT) this.reserve(length + ROW_BYTES);
+    const { at } = this;
+    const to = this.words;
+    if (end + WORD > bytes.length) this.buffer.set(bytes.subarray(start, end), at);
+    else
+      for (let from = 0; from < length; from += WORD)
+        to.setInt32(at + from, words.getInt32(start + from, true), true);
+    this.buffer[at + length] = TAB;
+    this.at = at + length + 1;
+  }
+
+  private nothing(): void {
+    const { buffer, at } = this;
+    buffer[at] = BACKSLASH;
+    buffer[at + 1] = LETTER_N;
+    buffer[at + 2] = TAB;
+    this.at = at + 3;
+  }
+
+  private ascii(text: string): void {
+    const { length } = text;
+    if (length > SHORT) this.reserve(length + ROW_BYTES);
+    const { buffer } = this;
+    let { at } = this;
+    if (length < BRIEF) for (let index = 0; index < length; index++) buffer[at++] = text.charCodeAt(index);
+    else at += buffer.write(text, at, 'latin1');
+    buffer[at] = TAB;
+    this.at = at + 1;
+  }
+
+  private text(text: string): void {
+    const escaped = ESCAPED.test(text) ? escapeCopy(text) : text;
+    if (escaped.length > SHORT) this.reserve(escaped.length * 3 + ROW_BYTES);
+    const { buffer } = this;
+    const at = this.at + buffer.write(escaped, this.at, 'utf8');
+    buffer[at] = TAB;
+    this.at = at + 1;
+  }
+
+  private reserve(bytes: number): void {
+    if (this.at + bytes <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.at + bytes));
+    this.buffer.copy(larger, 0, 0, this.at);
+    this.buffer = larger;
+    this.words = wordsOf(larger);
+  }
+}

@@ -1,0 +1,105 @@
+import type { Range } from '../range.ts';
+import { giveMemory } from '../spare-memory.ts';
+import { contradictions } from './conflict.ts';
+import type { DistinctRow } from './conflict.ts';
+import type { Target } from './target.ts';
+
+/** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */
+export interface Lines {
+  readonly target: Target;
+  readonly count: number;
+  /** Their block times, ISO 8601; empty for a table that has none. */
+  readonly times: ReadonlySet<string>;
+  /** Those from a time on, up to another one, and the others. A table without block times has no others. */
+  readonly split: (from: string, to?: string) => readonly [within: Lines, others: Lines];
+  readonly pieces: () => Iterable<string | Buffer>;
+  /** Called if they are stored: their memory may be used for others. */
+  readonly release: () => void;
+  /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
+  readonly contradictions: () => Range[];
+}
+
+/** Where the lines of one block time begin. */
+export interface TimeMark {
+  readonly time: string;
+  readonly line: number;
+  /** In bytes. */
+  readonly at: number;
+}
+
+/** Lines as they stand in memory. */
+export interface RowBytes {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  /** Ascending; empty for a table that has no block time. */
+  readonly times: readonly TimeMark[];
+}
+
+/** `copies` are all rows of which there are several, where copies are compared. */
+export function linesOfBytes(target: Target, written: RowBytes, copies: readonly DistinctRow[] = []): Lines {
+  const { bytes, count, times } = written;
+  return {
+    target,
+    count,
+    times: new Set(times.map(({ time }) => time)),
+    split: (from, to) => {
+      const [within, others] = splitBytes(written, from, to);
+      return [linesOfBytes(target, within, copies), linesOfBytes(target, others, copies)];
+    },
+    pieces: () => piecesOf(bytes),
+    release: () => {
+      giveMemory(bytes.buffer);
+    },
+    contradictions: () => contradictions(target.facts, copies),
+  };
+}
+
+const NO_ROWS: RowBytes = { bytes: new Uint8Array(0), count: 0, times: [] };
+
+function splitBytes(written: RowBytes, from: string, to?: string): readonly [RowBytes, RowBytes] {
+  const { times } = written;
+  if (times.length === 0) return [written, NO_ROWS];
+  const placeOf = (time: string) => {
+    const place = times.findIndex((mark) => mark.time >= time);
+    return place < 0 ? times.length : place;
+  };
+  const start = placeOf(from);
+  const until = to === undefined ? times.length : Math.max(start, placeOf(to));
+  const parts = [part(written, 0, start), part(written, until, times.length)] as const;
+  return [part(written, start, until), together(...parts)];
+}
+
+/** The lines of some block times, by the places of their marks. */
+function part({ bytes, count, times }: RowBytes, start: number, until: number): RowBytes {
+  if (start >= until) return NO_ROWS;
+  const end = { line: count, at: bytes.length };
+  const [first, next] = [times[start] ?? end, times[until] ?? end];
+  return {
+    bytes: bytes.subarray(first.at, next.at),
+    count: next.line - first.line,
+    times: times.slice(start, until).map((mark) => moved(mark, -first.line, -first.at)),
+  };
+}
+
+function moved({ time, line, at }: TimeMark, lines: number, bytes: number): TimeMark {
+  return { time, line: line + lines, at: at + bytes };
+}
+
+function together(one: RowBytes, other: RowBytes): RowBytes {
+  if (one.count === 0 || other.count === 0) return one.count === 0 ? other : one;
+  return {
+    bytes: Buffer.concat([one.bytes, other.bytes]),
+    count: one.count + other.count,
+    times: [...one.times, ...other.times.map((mark) => moved(mark, one.count, one.bytes.length))],
+  };
+}
+
+/** Large enough to be sent at once, small enough that the driver's copy of it is. */
+const PIECE = 65_536;
+
+function* piecesOf(bytes: Uint8Array): Generator<Buffer, void> {
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    const piece = bytes.subarray(at, at + PIECE);
+    yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+  }
+}

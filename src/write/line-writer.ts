@@ -1,0 +1,201 @@
+import { compile } from '../compile.ts';
+import { layoutOf, find } from '../dataset/bytes/layout.ts';
+import { isViewOf, valueOf, type MemberKind } from '../dataset/bytes/view.ts';
+import type { MemberColumn, Noted, Sheet } from '../dataset/declaration/sheet.ts';
+import { formatTime } from '../range.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+import type { CopyColumn } from './copy-text.ts';
+import { targetOf, type Target } from './target.ts';
+import type { Layout } from '../dataset/bytes/object-reader.ts';
+
+/** How compiled code comes by the members of a record `r`: expressions, and the values that they use by name. */
+interface Access {
+  readonly scope: Readonly<Record<string, unknown>>;
+  /** The value of a member. */
+  readonly value: (path: readonly string[]) => string;
+  /** True where a member is null or was not sent. */
+  readonly isAbsent: (path: readonly string[]) => string;
+  /** The slot of a member that can be written as it stands; undefined where it has to become a value first. */
+  readonly standing: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;
+  /** Writes what stands in slots to `out`, one after another. */
+  readonly copy: (slots: readonly number[]) => string;
+}
+
+/** Of records that are objects. */
+const ofObjects: Access = {
+  scope: {},
+  value: memberAt,
+  isAbsent: (path) => `${memberAt(path)} == null`,
+  standing: () => undefined,
+  copy: () => '',
+};
+
+function memberAt(path: readonly string[]): string {
+  return `r${path.map((name, depth) => `${depth === 0 ? '' : '?.'}[${JSON.stringify(name)}]`).join('')}`;
+}
+
+/** Of records that are views. */
+function ofViews(layout: Layout): Access {
+  const scope: Record<string, unknown> = { valueOf };
+  const member = (path: readonly string[], use: (slot: number, name: string) => string | undefined) => {
+    const found = find(layout, path);
+    if (found === undefined) return undefined;
+    const name = `member${found.slot}`;
+    scope[name] = found.member;
+    return use(found.slot, name);
+  };
+  return {
+    scope,
+    value: (path) => member(path, (slot, name) => `valueOf(r, ${slot}, ${name})`) ?? memberAt(path),
+    isAbsent: (path) =>
+      member(path, (slot) => `r.$page.slots[2 * (r.$slot + ${slot})] <= 0`) ?? ofObjects.isAbsent(path),
+    standing: (path, column) => {
+      const found = find(layout, path);
+      return found !== undefined && STANDING[column].includes(found.member.kind) ? found.slot : undefined;
+    },
+    copy: (slots) => {
+      const name = `slots${slots.join('_')}`;
+      scope[name] = Int32Array.from(slots);
+      return `out.standing(r.$page, r.$slot, ${name})`;
+    },
+  };
+}
+
+/** Which members stand in a body as they stand in a column. */
+const STANDING: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
+  text: ['text', 'scalar'],
+  json: ['json'],
+  array: [],
+};
+
+/** What is compiled of a sheet. */
+interface Compiled {
+  /** The text of the row's key, as `distinctRows` makes it. */
+  readonly key: (record: unknown, given: object) => string;
+  /** A bit for each column that may be filled later and has a value. */
+  readonly filled: (record: unknown, given: object, extra: unknown) => number;
+  /** True where a member was sent that no column shows. */
+  readonly isNoted: (record: unknown) => boolean;
+  /** Writes the values of the row, in the order of the staging table's columns. */
+  readonly write: (out: CopyBuffer, record: unknown, given: object, extra: unknown) => void;
+}
+
+/** What writes and compares the rows of a sheet. */
+export interface LineWriter extends Compiled {
+  readonly target: Target;
+}
+
+interface LineWriters {
+  readonly ofObjects: LineWriter;
+  /** Undefined where no record of the sheet is a view. */
+  readonly ofViews: LineWriter | undefined;
+}
+
+type WrittenSheet = Pick<Sheet, 'table' | 'record' | 'columns' | 'noted'>;
+
+const writers = new WeakMap<object, LineWriters>();
+
+/** Compiled once for each sheet. Throws a TypeError for a sheet with a column that its table does not have. */
+export function lineWriterOf(sheet: WrittenSheet, record: unknown): LineWriter {
+  let known = writers.get(sheet);
+  if (known === undefined) {
+    const layout = layoutOf(sheet.record);
+    known = {
+      ofObjects: compileWriter(sheet, ofObjects),
+      ofViews: layout === null ? undefined : compileWriter(sheet, ofViews(layout)),
+    };
+    writers.set(sheet, known);
+  }
+  return isViewOf(sheet.record, record) ? (known.ofViews ?? known.ofObjects) : known.ofObjects;
+}
+
+function compileWriter({ table, columns, noted }: WrittenSheet, access: Access): LineWriter {
+  const target = targetOf(table);
+  const { name, facts, staging } = target;
+  const strange = columns.find((column) => !target.columns.includes(column.name));
+  if (strange !== undefined)
+    throw new TypeError(`${name} has no column "${strange.name}" for the member ${strange.path.join('.')}`);
+  const source = new RowSource(columns, access);
+  const fill = facts.conflict.kind === 'fill' ? facts.conflict.columns : [];
+  const key = facts.key.map((column) => `\${${source.keyPart(column)}}`).join('|');
+  const filled = fill.map((column, bit) => `(${source.isAbsent(column)} ? 0 : ${2 ** bit})`);
+  const isNoted = noted.map((note) => source.isNoted(note));
+  const made = compile(
+    `{
+      key: (r, g) => \`${key}\`,
+      filled: (r, g, x) => ${filled.join(' | ') || '0'},
+      isNoted: (r) => ${isNoted.join(' || ') || 'false'},
+      write: (out, r, g, x) => { ${source.write(staging.columns)} },
+    }`,
+    { ...access.scope, time: (value: unknown) => formatTime(Number(value)) },
+  );
+  if (!isCompiled(made)) throw new TypeError(`the writer of ${name} cannot be compiled`);
+  return { target, ...made };
+}
+
+function isCompiled(value: unknown): value is Compiled {
+  return typeof value === 'object' && value !== null && 'write' in value;
+}
+
+/** The code of a row's parts: of members of the record `r`, the unknown members `x`, and what is given with the row, `g`. */
+class RowSource {
+  private readonly members: ReadonlyMap<string, MemberColumn>;
+  private readonly access: Access;
+
+  constructor(columns: readonly MemberColumn[], access: Access) {
+    this.members = new Map(columns.map((column) => [column.name, column]));
+    this.access = access;
+  }
+
+  keyPart(name: string): string {
+    const value = this.value(name);
+    return this.members.get(name)?.isMoment === true ? `time(${value})` : value;
+  }
+
+  isAbsent(name: string): string {
+    const member = this.members.get(name);
+    return member === undefined ? `${this.value(name)} == null` : this.access.isAbsent(member.path);
+  }
+
+  isNoted({ path, members = [] }: Noted): string {
+    const { isAbsent } = this.access;
+    return `(${[`!(${isAbsent(path)})`, ...members.map((name) => isAbsent([...path, name]))].join(' && ')})`;
+  }
+
+  /** Neighbours that are written as they stand are written at once. */
+  write(columns: readonly CopyColumn[]): string {
+    const lines: string[] = [];
+    let standing: number[] = [];
+    const copy = () => {
+      if (standing.length > 0) lines.push(this.access.copy(standing));
+      standing = [];
+    };
+    for (const column of columns) {
+      const slot = this.standing(column);
+      if (slot === undefined) {
+        copy();
+        lines.push(this.writeValue(column));
+      } else standing.push(slot);
+    }
+    copy();
+    return lines.join(';\n');
+  }
+
+  private standing({ name, kind }: CopyColumn): number | undefined {
+    const member = this.members.get(name);
+    const mayStand = member !== undefined && !member.isMoment;
+    return mayStand ? this.access.standing(member.path, kind) : undefined;
+  }
+
+  private writeValue({ name, kind }: CopyColumn): string {
+    const asText: keyof CopyBuffer = this.members.get(name)?.isMoment === true ? 'moment' : 'any';
+    const method = kind === 'text' ? asText : kind;
+    return `out.${method}(${this.value(name)})`;
+  }
+
+  private value(name: string): string {
+    const member = this.members.get(name);
+    if (member !== undefined) return this.access.value(member.path);
+    return name === 'extra' ? 'x' : `g[${JSON.stringify(name)}]`;
+  }
+}

@@ -1,0 +1,192 @@
+import { sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
+import { formatTime, stretchesOf, type Range } from '../range.ts';
+import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
+import { outliveSeal } from '../ledger/stored-findings.ts';
+import { DEEP } from '../ledger/found-row.ts';
+import { withdrawTraces } from '../ledger/held-by-traces.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { lockTables } from './target.ts';
+import { targetOf } from './target.ts';
+import { insertLease, type Lease } from '../ledger/leases.ts';
+import { keyText } from './compare-rows.ts';
+import { unseal } from './seals.ts';
+import { noteWrites, removeRows, unverify } from './writes.ts';
+import { findings } from '../tables/etl/findings.ts';
+import { traces } from '../tables/ton/traces.ts';
+import { coverage } from '../tables/etl/coverage.ts';
+import { during } from '../postgres/seconds.ts';
+import { identifiers, multirangeParam } from '../postgres/sql.ts';
+import { same } from './insert.ts';
+import { expiredOf, holdFloors } from '../ledger/floors.ts';
+import { writeTransaction } from '../ledger/write-transaction.ts';
+
+/** Holes of one stream. */
+interface HolesToOpen {
+  readonly stream: Stream;
+  readonly holes: readonly Range[];
+  /** Seconds of a table that hold rows which the source does not know: they are removed. */
+  readonly surplus: readonly Doubtful[];
+  /** Seconds of a table whose rows are not those of the seal, which is broken: what is read again counts. */
+  readonly unsealed: readonly Doubtful[];
+  /** Tables whose rows with a finding are removed: another reading brings them back as the source has them. */
+  readonly wrong?: readonly WrongTable[];
+}
+
+/** Holes that are to be read again now, by whoever found them. */
+export interface Reopening extends HolesToOpen {
+  readonly owner: string;
+}
+
+interface WrongTable {
+  readonly name: string;
+  readonly table: object;
+  /** The dataset that the table is for, whose pages bring every row of it in the row's own second. */
+  readonly owner: string;
+}
+
+interface Doubtful {
+  readonly table: object;
+  readonly span: Range;
+}
+
+/**
+ * Takes holes out of coverage and leases them to the one who found them, in one transaction: nobody else can read them
+ * in between without knowing that what is stored there is wrong.
+ */
+export function reopen(database: Database, reopening: Reopening): Promise<Lease[]> {
+  const { stream, holes, owner } = reopening;
+  return writeTransaction(database, async (session) => {
+    await holdFloors(session, 'shared');
+    await takeOut(session, [reopening]);
+    const leases: Lease[] = [];
+    for (const hole of holes) {
+      const query = sql`select unnest(${multirangeParam([hole])} - ${expiredOf(stream.dataset)}) as span`;
+      const lease = await insertLease(session, { stream, owner, priority: 'repair' }, query);
+      if (lease !== undefined) leases.push(lease);
+    }
+    return leases;
+  });
+}
+
+async function takeOut(session: Session, openings: readonly HolesToOpen[]): Promise<void> {
+  const surplus = openings.flatMap((opening) => opening.surplus);
+  const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)].map(({ table }) => table);
+  const marked = openings.some(isOfTransactions) ? [traces] : [];
+  await lockTables(session, [...new Set([...emptied, ...marked].map(targetOf))], 'shared');
+  for (const opening of openings) {
+    const { stream, holes } = opening;
+    await subtractCoverage(session, { ...stream, pass: 1 }, holes);
+    await subtractCoverage(session, { ...stream, pass: 0 }, holes);
+    if (isOfTransactions(opening)) await withdrawTraces(session, holes);
+  }
+  for (const { table, span } of surplus) await emptySeconds(session, table, span);
+  for (const opening of openings)
+    for (const table of opening.wrong ?? []) await removeWrong(session, opening, table);
+  for (const { table, span } of [...openings.flatMap(({ unsealed }) => unsealed), ...surplus]) {
+    await outliveSeal(session, targetOf(table).name, span);
+    await unseal(session, table, span);
+  }
+}
+
+/** Traces that end in other seconds rest on these. */
+function isOfTransactions({ stream }: HolesToOpen): boolean {
+  return stream.dataset === 'transactions';
+}
+
+async function emptySeconds(session: Session, table: object, { from, to }: Range): Promise<void> {
+  const target = targetOf(table);
+  const deletion = sql`delete from ${target.into} t where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}`;
+  await noteWrites(session, [{ target, seconds: [{ from, to }] }]);
+  await unverify(session, [await removeRows(session, target, deletion)]);
+}
+
+/**
+ * Removes rows with a finding of these seconds, where reading them again brings the rows back: as their own dataset, or
+ * as the one whose pages showed what is wrong. A row's own second is remembered for the dataset that the table is for.
+ * Where that one covers the second, only its own reading removes rows: its coverage would be false until another
+ * dataset's page comes.
+ */
+async function removeWrong(
+  session: Session,
+  { stream, holes }: Pick<HolesToOpen, 'stream' | 'holes'>,
+  { name, table, owner }: WrongTable,
+): Promise<void> {
+  const target = targetOf(table);
+  const isBroughtBack =
+    owner === stream.dataset
+      ? sql`true`
+      : sql`${findings.found_in} = ${stream.dataset} and not exists (
+          select from ${coverage} where ${coverage.dataset} = ${owner} and ${coverage.pass} = 0
+            and ${coverage.covered} @> lower(${findings.row_span}))`;
+  const named = sql`
+    select distinct ${findings.row_key} as key, lower(${findings.row_span}) as second from ${findings}
+    where ${findings.dataset} = ${stream.dataset} and ${findings.scope} = ${stream.scope}
+      and ${findings.check_name} = ${DEEP} and ${findings.table_name} = ${name} and ${findings.row_key} <> ''
+      and ${findings.span} && ${multirangeParam(holes)} and ${isBroughtBack}`;
+  const deletion = sql`
+    delete from ${target.into} t using (${named}) n
+    where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.key`;
+  await unverify(session, [await removeRows(session, target, deletion)]);
+}
+
+const Copy = z.object({ id: z.string(), second: z.coerce.number() });
+
+/** A row, by its name and second. */
+export type Copy = z.infer<typeof Copy>;
+
+/** Copies that are looked for at once. */
+const MOST_COPIES = 1000;
+
+/**
+ * Rows in some seconds of which others have a row of the same key. Messages from outside the chain, and out of it, may be
+ * there twice; parts of a whole that is stored beside them are no copies.
+ */
+export function findCopies(
+  session: Session,
+  table: object,
+  seconds: readonly Range[],
+  beyond: readonly Range[],
+): Promise<Copy[]> {
+  const target = targetOf(table);
+  const { key, shared, supersedes } = target.facts;
+  const names = key.filter((name) => name !== 'utime');
+  const isOne = (shared?.ends ?? []).map((end) => sql` and r.${sql.identifier(end)} is not null`);
+  const isLoose =
+    supersedes === undefined
+      ? sql``
+      : sql` and not exists (select 1 from ton.${sql.identifier(supersedes.of)} w
+          where ${same('w', 'c', ['utime', ...supersedes.columns])})`;
+  return session.rows(
+    sql`
+      with r as materialized (
+        select distinct ${identifiers(names)} from ${target.into} r
+        where ${during('r', stretchesOf(seconds, Infinity)[0] ?? { from: 0, to: 0 })}${sql.join(isOne)})
+      select ${keyText(target, 'c')} as id, extract(epoch from c.utime)::int8 as second
+      from unnest(${multirangeParam(beyond)}) g join ${target.into} c
+        on c.utime >= to_timestamp(lower(g)::float8) and c.utime < to_timestamp(upper(g)::float8)
+      join r on ${same('r', 'c', names)}
+      where c.utime >= to_timestamp(${beyond[0]?.from ?? 0}::float8)
+        and c.utime < to_timestamp(${beyond.at(-1)?.to ?? 0}::float8)${isLoose}
+      order by 2, 1 limit ${MOST_COPIES}::int`,
+    Copy,
+  );
+}
+
+/** Removes rows that the source does not have. */
+export function dropCopies(
+  database: Database,
+  table: object,
+  nameOf: (alias: string) => SQL,
+  copies: readonly Copy[],
+): Promise<void> {
+  const target = targetOf(table);
+  return writeTransaction(database, async (session) => {
+    await lockTables(session, [target], 'shared');
+    for (const { id, second } of copies) {
+      const deletion = sql`
+        delete from ${target.into} t where t.utime = to_timestamp(${second}::float8) and ${nameOf('t')} = ${id}`;
+      await unverify(session, [await removeRows(session, target, deletion)]);
+    }
+  });
+}

@@ -1,0 +1,133 @@
+import { sql } from 'drizzle-orm';
+import { alias, type PgColumn } from 'drizzle-orm/pg-core';
+import * as z from 'zod';
+import type { Database, Session } from '../postgres/database.ts';
+import { bare, multirangeParam, spanOfRow } from '../postgres/sql.ts';
+import { endStrayCopies } from '../ledger/copying.ts';
+import { coverage, leases, refused, wanted } from '../tables/etl/coverage.ts';
+import { partitions } from '../tables/etl/pages.ts';
+import { quarantine } from '../tables/etl/quarantine.ts';
+import { holes } from '../tables/etl/verification.ts';
+import { keepSetting } from '../ledger/stored-settings.ts';
+import { holdFloors, readFloors } from '../ledger/floors.ts';
+import { isAttached } from './partitions.ts';
+import { dropSeals } from './seals.ts';
+import { isWrittenSince } from './writes.ts';
+import type { Range } from '../range.ts';
+import { DatabaseConflictError } from '../errors.ts';
+import { takeOutOfCoverage } from '../ledger/stored-coverage.ts';
+import { expireFindings } from '../ledger/stored-findings.ts';
+import { writeTransaction } from '../ledger/write-transaction.ts';
+
+/** A dataset that is kept from a second on, with the tables that are its own. */
+export interface Kept {
+  readonly dataset: string;
+  readonly tables: readonly string[];
+  readonly floor: number;
+  /** The lake that was proved to have what lies below the floor. */
+  readonly lake?: string;
+  /** The last write before that was proved: rows that were written later, the lake has not. */
+  readonly lastWrite?: number;
+}
+
+const Partition = z.object({
+  table: z.string(),
+  name: z.string(),
+  span: spanOfRow,
+  bytes: z.coerce.number(),
+  rows: z.coerce.number(),
+});
+
+const p = alias(partitions, 'p');
+
+/** A partition that lies below its table's floor as a whole. */
+export type Expired = z.infer<typeof Partition>;
+
+/** The partitions that retention would drop, oldest first; rows as Postgres estimates them. */
+export async function findExpired(session: Session, kept: readonly Kept[]): Promise<Expired[]> {
+  const floors = kept.flatMap(({ tables, floor }) => tables.map((table) => ({ table, floor })));
+  return session.rows(
+    sql`
+      select ${p.parent} as table, ${p.name}, ${p.span}::text, pg_total_relation_size(c.oid) as bytes,
+        greatest(c.reltuples::int8, s.n_live_tup, 0) as rows
+      from json_to_recordset(${JSON.stringify(floors)}::json) as f ("table" text, floor int8)
+        join ${partitions} ${p} on ${p.parent} = f.table and upper(${p.span}) <= f.floor
+        join pg_class c on c.relname = ${p.name} and c.relnamespace = 'etl_partitions'::regnamespace
+        left join pg_stat_user_tables s on s.relid = c.oid
+      order by lower(${p.span}), ${p.parent}`,
+    Partition,
+  );
+}
+
+/**
+ * Moves the floor: from now on nothing older is wanted, read or written. Leases go before coverage, which waits for
+ * commits under way, and nobody leases anything there any more: no page can cover what is about to be dropped.
+ * @throws DatabaseConflictError where rows were written there since a lake was proved to have them: nothing is moved
+ */
+export async function raiseFloor(database: Database, one: Kept): Promise<void> {
+  const { dataset, tables, floor, lake } = one;
+  await writeTransaction(database, async (session) => {
+    await holdFloors(session, 'alone');
+    const before = await readFloors(session);
+    const ofTables = tables.map((table) => [table, floor] as const);
+    await keepSetting(session, 'floors', {
+      datasets: Object.fromEntries([...before.datasets, [dataset, floor]]),
+      tables: Object.fromEntries([...before.tables, ...ofTables]),
+      lakes: { ...before.lakes, ...(lake !== undefined && { [dataset]: lake }) },
+    });
+    await expire(session, dataset, floor);
+    for (const table of tables) await requireProved(session, table, { from: 0, to: floor }, one);
+  });
+}
+
+/** @throws DatabaseConflictError where rows were written since a lake was proved to have them */
+async function requireProved(
+  session: Session,
+  table: string,
+  span: Range,
+  { lastWrite }: Pick<Kept, 'lastWrite'>,
+): Promise<void> {
+  if (lastWrite === undefined) return;
+  if (await isWrittenSince(session, table, span, lastWrite))
+    throw new DatabaseConflictError(`rows of ${table} were written since the lake was proved to have them`);
+}
+
+async function expire(session: Session, dataset: string, floor: number): Promise<void> {
+  const old = multirangeParam([{ from: 0, to: floor }]);
+  const of = (table: { readonly dataset: PgColumn }) => sql`${table.dataset} = ${dataset}`;
+  await session.run(sql`
+    update ${wanted} set ${bare(wanted.since)} = ${floor}, ${bare(wanted.updated_at)} = default
+    where ${of(wanted)} and ${wanted.since} < ${floor}`);
+  await takeOutOfCoverage(session, old, { leases: of(leases), coverage: of(coverage) });
+  await session.run(sql`delete from ${refused} where ${of(refused)} and ${refused.span} <@ ${old}`);
+  await session.run(sql`delete from ${holes} where ${of(holes)} and ${holes.span} <@ ${old}`);
+  await session.run(sql`delete from ${quarantine} where ${of(quarantine)} and ${quarantine.span} <@ ${old}`);
+  await expireFindings(session, dataset, floor);
+}
+
+/**
+ * Drops a partition with its seals. Readers of the table wait for a moment; where one holds it for longer this gives
+ * up, so that no queue forms behind it.
+ * @throws DatabaseConflictError where somebody reads the table just now, or has written since a lake was proved to have it
+ */
+export async function dropPartition(
+  database: Database,
+  { table, name, span }: Expired,
+  proved: Pick<Kept, 'lastWrite'>,
+): Promise<void> {
+  await endStrayCopies(database);
+  await writeTransaction(database, async (session) => {
+    await session.run(sql`select set_config('lock_timeout', '2s', true)`);
+    // What a person has detached is that person's.
+    const isOurs = (await session.run(sql`select where ${isAttached(table, sql`${name}::text`)}`)) > 0;
+    if (isOurs)
+      await session.run(sql`
+        alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);
+    // Commits under way were waited for.
+    await requireProved(session, table, span, proved);
+    if (isOurs) await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
+    await session.run(sql`
+      delete from ${partitions} where ${partitions.parent} = ${table} and ${partitions.name} = ${name}`);
+    await dropSeals(session, table, span);
+  });
+}

@@ -1,0 +1,209 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { stringify } from 'lossless-json';
+import { formatTime, spanOfSecond, toRangeText } from '../range.ts';
+import type { Rejected } from '../dataset/job.ts';
+import type { Extra } from '../dataset/declaration/record.ts';
+import type { Rows, Tables } from '../dataset/rows.ts';
+import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
+import type { Database, Session } from '../postgres/database.ts';
+import { bare, excluded, setExcluded, texts } from '../postgres/sql.ts';
+import type { Partitions } from './partitions.ts';
+import { insertStaged, stageRows } from './insert.ts';
+import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
+import { lockTables } from './target.ts';
+import { writeTransaction } from '../ledger/write-transaction.ts';
+import { quarantine, schemaDrift } from '../tables/etl/quarantine.ts';
+
+/** Of a path no more is kept, in characters: a name may be as long as a body, and an index takes no more than 2,700 bytes. */
+const LONGEST_PATH = 300;
+/** So many bytes at most go into one statement, unless a single record is longer. */
+const LONGEST_STATEMENT = 2 ** 24;
+
+interface Unfit {
+  readonly record_id: string;
+  readonly utime: string;
+  readonly span: string;
+  readonly path: string;
+  readonly reason: string;
+  readonly raw: string;
+  /** How often it came. */
+  attempts: number;
+}
+
+/** Keeps records that did not fit, whole, once for each place where they may lie; one that comes again is counted. */
+export async function quarantineRecords(
+  session: Session,
+  stream: Stream,
+  request: string,
+  rejected: readonly Rejected[],
+): Promise<void> {
+  const { dataset, scope, record_id, utime, span, path, reason, raw, attempts, last_at } = quarantine;
+  const columns = bare(
+    dataset,
+    scope,
+    quarantine.request,
+    record_id,
+    utime,
+    span,
+    path,
+    reason,
+    raw,
+    attempts,
+  );
+  for (const some of statementsOf(unfitOnce(rejected))) {
+    await session.run(sql`
+      insert into ${quarantine} (${columns})
+      select ${stream.dataset}, ${stream.scope}, ${request}, r.record_id, r.utime, r.span, r.path, r.reason, r.raw, r.attempts
+      from json_to_recordset(${JSON.stringify(some)}::json) as r (record_id text, utime timestamptz, span int8range,
+        path text, reason text, raw text, attempts int)
+      order by r.record_id, r.span
+      on conflict (${bare(dataset, scope, record_id, span)}) do update
+        set ${setExcluded(path, reason, raw, quarantine.request)},
+          ${bare(attempts)} = ${attempts} + ${excluded(attempts)}, ${bare(last_at)} = default`);
+  }
+}
+
+/** A statement changes no row twice: of those of one name and place the last one counts. */
+function unfitOnce(rejected: readonly Rejected[]): Unfit[] {
+  const known = new Map<string, Unfit>();
+  for (const { position, span, path, reason, raw } of rejected) {
+    const own = {
+      record_id: position.id,
+      utime: formatTime(position.utime),
+      span: toRangeText(span),
+      path: shortened(path),
+      reason,
+      raw: stringify(raw) ?? 'null',
+    };
+    const key = `${own.span} ${own.record_id}`;
+    known.set(key, { ...own, attempts: (known.get(key)?.attempts ?? 0) + 1 });
+  }
+  return [...known.values()];
+}
+
+function shortened(path: string): string {
+  return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+}
+
+function statementsOf(records: readonly Unfit[]): Unfit[][] {
+  const statements: Unfit[][] = [];
+  let bytes = Infinity;
+  for (const record of records) {
+    bytes += record.raw.length;
+    if (bytes > LONGEST_STATEMENT) {
+      statements.push([]);
+      bytes = record.raw.length;
+    }
+    statements.at(-1)?.push(record);
+  }
+  return statements;
+}
+
+/** True where records of a stream are in quarantine: asked before any is released, for ids are many. */
+export async function hasQuarantined(session: Session, stream: Stream): Promise<boolean> {
+  return (await session.run(sql`select 1 from ${quarantine} where ${isOf(stream)} limit 1`)) > 0;
+}
+
+/** Records that fit at last leave quarantine. */
+export async function releaseRecords(
+  session: Session,
+  stream: Stream,
+  ids: readonly string[],
+): Promise<void> {
+  await session.run(sql`
+    delete from ${quarantine} where ${isOf(stream)} and ${quarantine.record_id} in (${texts(ids)})`);
+}
+
+function isOf({ dataset, scope }: Stream): SQL {
+  return sql`${quarantine.dataset} = ${dataset} and ${quarantine.scope} = ${scope}`;
+}
+
+interface DriftedMember {
+  readonly path: string;
+  readonly type: string;
+  readonly example: unknown;
+  readonly times: number;
+}
+
+/** Members by name that one commit notes; of more it is only said that they came. */
+const MOST_DRIFTS = 100;
+/** Of a longer example only the beginning is kept, in characters. */
+const LONGEST_EXAMPLE = 1000;
+
+/** Counts members that no column takes. */
+export async function countDrift(session: Session, dataset: string, extras: readonly Extra[]): Promise<void> {
+  const drifts = driftsOf(extras);
+  const { path, type, example, times, last_at } = schemaDrift;
+  await session.run(sql`
+    insert into ${schemaDrift} (${bare(schemaDrift.dataset, path, type, example, times)})
+    select ${dataset}, r.path, r.type, coalesce(r.example, 'null'), r.times
+    from json_to_recordset(${stringify(drifts) ?? '[]'}::json) as r (path text, type text, example jsonb, times int8)
+    order by r.path, r.type
+    on conflict (${bare(schemaDrift.dataset, path, type)}) do update
+      set ${bare(times)} = ${times} + ${excluded(times)}, ${bare(last_at)} = default`);
+}
+
+function driftsOf(extras: readonly Extra[]): DriftedMember[] {
+  const drifts = new Map<string, DriftedMember>();
+  let further = 0;
+  for (const [member, value] of extras.flatMap((extra) => Object.entries(extra))) {
+    const path = shortened(member.replace(/\.\d+(?=\.|$)/g, '.*'));
+    const type = typeOf(value);
+    const known = drifts.get(`${path} ${type}`);
+    if (known === undefined && drifts.size >= MOST_DRIFTS) further += 1;
+    else {
+      const times = (known?.times ?? 0) + 1;
+      drifts.set(`${path} ${type}`, { path, type, example: known?.example ?? exampleOf(value), times });
+    }
+  }
+  const others = { path: '…', type: 'others', example: null, times: further };
+  return [...drifts.values(), ...(further > 0 ? [others] : [])];
+}
+
+function exampleOf(value: unknown): unknown {
+  const text = stringify(value) ?? 'null';
+  return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}…` : value;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'bigint' ? 'number' : typeof value;
+}
+
+/** A quarantined record that fits now, and what it becomes. */
+interface Released {
+  readonly stream: Stream;
+  readonly recordId: string;
+  /** The second in which the stream holds it, in unix seconds. */
+  readonly second: number;
+  readonly tables: Tables;
+  readonly rows: Rows;
+  readonly extra: Extra;
+}
+
+/**
+ * Writes the rows of a quarantined record and takes it out of quarantine, in one transaction: both or neither. A second
+ * reading that confirmed its second has not compared them, so another must.
+ */
+export async function release(
+  database: Database,
+  partitions: Partitions,
+  { stream, recordId, second, tables, rows, extra }: Released,
+): Promise<void> {
+  const byTable = rowsByTable(tables, [rows]);
+  await ensurePartitions(partitions, byTable);
+  await writeTransaction(database, async (session) => {
+    const staged = await stageRows(session, byTable);
+    // A second reading that is about to be confirmed is waited for, and sees the rows otherwise.
+    await lockTables(
+      session,
+      staged.map(({ target }) => target),
+      'shared',
+    );
+    await subtractCoverage(session, { ...stream, pass: 1 }, [spanOfSecond(second)]);
+    await insertStaged(session, staged);
+    if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);
+    await releaseRecords(session, stream, [recordId]);
+  });
+}

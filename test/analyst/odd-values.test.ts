@@ -1,0 +1,254 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { getTableConfig } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { loadTables } from '../../src/postgres/load-tables.ts';
+import { factsOf } from '../../src/tables/describe.ts';
+import { createPartitions } from '../../src/write/partitions.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { openDuck, type Duck } from '../support/duck.ts';
+
+/** What free-form members and texts may hold, as JSON. */
+const ODD: readonly unknown[] = [
+  ...[
+    '',
+    ' ',
+    'abc',
+    '12abc',
+    '1.5',
+    '1e3',
+    '-7',
+    '+7',
+    '.5',
+    '5.',
+    '.',
+    '-',
+    '1e',
+    '1e400',
+    '-1e-400',
+    '1e200000',
+  ],
+  ...[
+    '0x10',
+    'NaN',
+    '-nan',
+    'Infinity',
+    'inf',
+    '٣',
+    '1_000',
+    '1,5',
+    ' 12 ',
+    '1 2',
+    '12\n',
+    '"5"',
+    'null',
+    'ext$a5',
+  ],
+  ...[
+    '9'.repeat(400),
+    '9'.repeat(2000),
+    `0.${'1'.repeat(500)}`,
+    '0:AB',
+    `300:${'A'.repeat(64)}`,
+    'addr_none',
+  ],
+  ...[
+    0,
+    -1,
+    1.5,
+    1e300,
+    2 ** 63,
+    true,
+    false,
+    null,
+    {},
+    [],
+    [[]],
+    [{ amount: '5' }],
+    { amount: {} },
+    { '': [null] },
+  ],
+];
+
+/** Types of actions whose details views look into. */
+const TYPES = ['jetton_swap', 'jetton_mint', 'nft_mint', 'multisig_create_order', 'multisig_execute'].concat([
+  'multisig_approve',
+  'vesting_send_message',
+  'vesting_add_whitelist',
+]);
+
+let store: TestStore;
+let duck: Duck;
+beforeAll(async () => {
+  [store, duck] = [await openTestStore(), await openDuck()];
+  const tables = (await loadTables()).filter((table) => getTableConfig(table).schema === 'ton');
+  const streams = tables.filter((table) => factsOf(table).partitioned);
+  await createPartitions(store.database, 'month').ensure(streams, ['2026-01-05T00:00:00Z']);
+  for (const table of tables) {
+    const { name, columns } = getTableConfig(table);
+    const rows = (name === 'actions' ? TYPES : ['x']).flatMap((type) =>
+      ODD.map((odd, place) =>
+        Object.fromEntries(
+          columns.map((column) => [
+            column.name,
+            column.name === 'type' ? type : valueFor(column.getSQLType(), odd, place),
+          ]),
+        ),
+      ),
+    );
+    const relation = sql.raw(`ton.${name}`);
+    await store.database.run(sql`
+      insert into ${relation} select (jsonb_populate_recordset(null::${relation}, ${JSON.stringify(rows)}::jsonb)).*
+      on conflict do nothing`);
+  }
+});
+afterAll(async () => {
+  duck.close();
+  await store.close();
+});
+
+/** An odd value in every column that takes it; the greatest that others take. */
+function valueFor(type: string, odd: unknown, place: number): unknown {
+  const text = typeof odd === 'string' ? odd : `${JSON.stringify(odd)} ${place}`;
+  if (type === 'jsonb') return place % 2 === 0 ? odd : detailsOf(odd);
+  if (type === 'text') return text;
+  if (type === 'text[]') return [text];
+  if (type === 'boolean') return true;
+  if (type === 'integer') return place % 2 === 0 ? 2147483647 : place;
+  if (type === 'bigint') return place % 2 === 0 ? '9223372036854775807' : place;
+  if (type.startsWith('numeric')) return '9'.repeat(78);
+  if (type.startsWith('timestamp')) return '2026-01-05T00:00:00Z';
+  return null;
+}
+
+function detailsOf(odd: unknown): object {
+  const transfer = { amount: odd, source: odd, destination: odd };
+  const named = { destination: odd, destination_order: odd, vesting: odd };
+  return {
+    dex: odd,
+    asset_in: odd,
+    asset_out: odd,
+    dex_incoming_transfer: transfer,
+    dex_outgoing_transfer: odd,
+    ...named,
+  };
+}
+
+const Relation = z.object({ relation: z.string() });
+
+test('no view raises an error for a value that a row holds', async () => {
+  const views = await store.database.rows(
+    sql`select n.nspname || '.' || c.relname as relation from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('ton', 'etl') and c.relkind = 'v' order by 1`,
+    Relation,
+  );
+  expect(views.length).toBeGreaterThan(30);
+  const failed: string[] = [];
+  for (const { relation } of views)
+    // All columns of all rows, as somebody sees them.
+    await store.database
+      .run(sql.raw(`select count(v::text) from ${relation} v`))
+      .catch((error: unknown) => failed.push(`${relation}: ${String(error)}`));
+  expect(failed).toEqual([]);
+});
+
+test('swaps name accounts in the form of the tables, whatever the form in details', async () => {
+  const hex = '83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8';
+  const raw = `0:${hex.toUpperCase()}`;
+  const forms = [
+    raw,
+    `0:${hex}`,
+    'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N',
+    'UQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqEBI',
+  ];
+  const inOther = 'Ef8zMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzM0vF';
+  for (const [place, form] of [...forms, inOther].entries())
+    await store.database.run(sql`
+      insert into ton.actions select (jsonb_populate_record(a, ${JSON.stringify({
+        trace_id: `form ${place}`,
+        details: { asset_in: form, asset_out: form, dex_incoming_transfer: { destination: form } },
+      })}::jsonb)).* from (select a from ton.actions a where type = 'jetton_swap' limit 1) as one (a)`);
+  const swaps = await store.database.rows(
+    sql`select asset_in, asset_out, pool from ton.swaps where trace_id like 'form %' order by trace_id`,
+    z.object({ asset_in: z.string(), asset_out: z.string(), pool: z.string() }),
+  );
+  const masterchain = `-1:${'33'.repeat(32)}`;
+  expect(swaps).toEqual(
+    [...forms.map(() => raw), masterchain].map((each) => ({ asset_in: each, asset_out: each, pool: each })),
+  );
+  const lake = await openDuck();
+  const [functions = ''] = readFileSync(
+    join(import.meta.dirname, '../../../migrations/duckdb.sql'),
+    'utf8',
+  ).split('-- The parts of each table');
+  await lake.rows(functions);
+  for (const form of [...forms, inOther])
+    expect(await lake.rows(`select etl.raw_address('${form}')`)).toEqual([
+      [form === inOther ? masterchain : raw],
+    ]);
+});
+
+test('nor does a function', async () => {
+  await store.database.script(`
+    update ton.transactions t set account = '0:' || repeat('A', 64), lt = n.lt, in_msg_hash = hash, in_msg_utime = utime
+      from (select ctid, row_number() over () as lt from ton.transactions) n where n.ctid = t.ctid;
+    update ton.messages set out_msg_tx_hash = hash, value = 5;
+    update ton.jetton_masters set address = '0:' || repeat('B', 64) where address = 'abc'`);
+  const about = [
+    `ton.account_statement('0:' || repeat('A', 64), '2026-01-01Z', '2026-02-01Z') s`,
+    `ton.jetton_holders('0:' || repeat('B', 64)) s`,
+    `ton.jetton_units('0:' || repeat('B', 64), 5) s`,
+  ];
+  const counts = [];
+  for (const relation of about)
+    counts.push(
+      await store.database.rows(
+        sql.raw(`select count(*)::int as rows, count(s::text)::int as shown from ${relation}`),
+        z.object({ rows: z.number(), shown: z.number() }),
+      ),
+    );
+  // External addresses and hashes that are none are shown as they are.
+  expect(counts[0]?.[0]?.rows).toBeGreaterThan(ODD.length);
+});
+
+test('a text is a number or null, and the same one for DuckDB where that has room for it', async () => {
+  const texts = ODD.filter((odd) => typeof odd === 'string');
+  const numbers = await store.database.rows(
+    sql`select t as text, etl.to_numeric(t)::text as number from json_array_elements_text(${JSON.stringify(texts)}::json) t`,
+    z.object({ text: z.string(), number: z.string().nullable() }),
+  );
+  const found = Object.fromEntries(numbers.map(({ text, number }) => [text, number]));
+  expect(found).toMatchObject({ '1.5': '1.5', '1e3': '1000', '-7': '-7', '+7': '7', '.5': '0.5', '5.': '5' });
+  const none = [
+    '',
+    ' ',
+    'abc',
+    '12abc',
+    '.',
+    '-',
+    '1e',
+    '1e200000',
+    '0x10',
+    'NaN',
+    '-nan',
+    'Infinity',
+    'inf',
+    '٣',
+  ];
+  for (const text of [...none, '1_000', '1,5', ' 12 ', '12\n', '9'.repeat(2000)])
+    expect(found[text]).toBeNull();
+  expect(found['9'.repeat(400)]).toBe('9'.repeat(400));
+  const macro =
+    /create or replace macro etl\.to_numeric[\s\S]*?;/.exec(
+      readFileSync(join(import.meta.dirname, '../../../migrations/duckdb.sql'), 'utf8'),
+    )?.[0] ?? '';
+  await duck.rows(`create schema etl; ${macro}`);
+  for (const text of texts) {
+    const [row] = await duck.rows(`select etl.to_numeric('${text.replaceAll("'", "''")}')::varchar`);
+    const number = found[text];
+    const fits = number !== null && number !== undefined && /^-?\d{1,38}$/.test(number);
+    if (fits || number === null) expect([text, row?.[0]]).toEqual([text, number]);
+  }
+});

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import blocks from '../../../jobs/blocks.ts';
+import traces from '../../../jobs/traces.ts';
+import transactions from '../../../jobs/transactions.ts';
+import { parseJson } from '../../../src/api/response/parse-json.ts';
+import { readBody } from '../../../src/crawl/streams/page/read-page.ts';
+import { listOf } from '../../../src/api/response/v3-envelope.ts';
+import type { Job } from '../../../src/dataset/job.ts';
+import { sampleBlock, sampleTransaction } from '../../support/samples/sample-records.ts';
+import { sampleTrace } from '../../support/samples/sample-streams.ts';
+
+/** What a page of one record has for quarantine, read in both ways. */
+async function rejectedOf(job: Job, record: string): Promise<string[]> {
+  const body = `{"${job.list}":[${record}]}`;
+  const fast = (await readBody(job, Buffer.from(body), () => Promise.resolve())).reading.rejected;
+  const careful = job.read(listOf(job.list)(parseJson(body))).rejected;
+  expect(fast.map(({ path, reason }) => [path, reason])).toEqual(
+    careful.map(({ path, reason }) => [path, reason]),
+  );
+  return careful.map(({ path, reason }) => `${path}: ${reason}`);
+}
+
+const twice = (record: unknown, place: RegExp, again: string) =>
+  JSON.stringify(record).replace(place, (found) => `${found}${again}`);
+
+test.each([
+  ['a member of a record', transactions, twice(sampleTransaction(), /^\{/, '"lt":"1",'), 'lt'],
+  ['one that was sent alike', transactions, twice(sampleTransaction(), /^\{/, '"account":"x",'), 'account'],
+  [
+    'a member deep in it',
+    transactions,
+    twice(sampleTransaction(), /"compute_ph":\{/, '"gas_used":"1",'),
+    'description.compute_ph.gas_used',
+  ],
+  ['a member whose name is escaped', blocks, twice(sampleBlock(), /^\{/, '"\\u0073eqno":1,'), 'seqno'],
+  [
+    'a currency',
+    transactions,
+    JSON.stringify(sampleTransaction({ total_fees_extra_currencies: {} })).replace(
+      '"total_fees_extra_currencies":{}',
+      '"total_fees_extra_currencies":{"1":"5","1":"7"}',
+    ),
+    'total_fees_extra_currencies.1',
+  ],
+] as const)('%s that comes twice takes its record to quarantine', async (_name, job, record, path) => {
+  expect(await rejectedOf(job, record)).toEqual([`${path}: comes twice in one object`]);
+});
+
+test('a node of a tree of which a member comes twice takes its trace to quarantine', async () => {
+  const record = twice(sampleTrace(), /"trace":\{/, '"in_msg_hash":null,');
+  expect(await rejectedOf(traces, record)).toEqual([
+    expect.stringMatching(/^trace\..*: comes twice in one object$/),
+  ]);
+});
+
+test('what comes twice within free JSON is no matter of ours', async () => {
+  const record = JSON.stringify(sampleTransaction()).replace(/"decoded":\{/, '"decoded":{"a":1,"a":2,');
+  expect(record).toContain('"a":1,"a":2');
+  expect(await rejectedOf(transactions, record)).toEqual([]);
+});
+
+test('a list that comes twice makes its page a bad one', async () => {
+  for (const body of [
+    '{"blocks":[],"blocks":[]}',
+    `{"blocks":[${JSON.stringify(sampleBlock())}],"blocks":[]}`,
+  ])
+    await expect(readBody(blocks, Buffer.from(body), () => Promise.resolve())).rejects.toThrow(
+      'blocks comes twice',
+    );
+});

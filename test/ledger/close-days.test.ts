@@ -1,0 +1,174 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase, type Database } from '../../src/postgres/database.ts';
+import { closeDays } from '../../src/ledger/close-days.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { untilOneWaits } from '../support/database/until-one-waits.ts';
+import { twoDays } from '../support/two-days.ts';
+
+const DAY = Date.UTC(2026, 0, 31) / 1000;
+/** A first day, and the second, of which only the first is certain. */
+const [FIRST, SECOND] = [
+  `int8range(${DAY}, ${DAY + 86_400})`,
+  `int8range(${DAY + 86_400}, ${DAY + 2 * 86_400})`,
+];
+const ALL = { from: 0, to: 2_000_000_000 };
+const REPORTS = [
+  'daily_activity',
+  'hourly_activity',
+  'active_wallets',
+  'fees_by_part',
+  'failed_transactions',
+  'message_delays',
+  'jetton_flows',
+  'dex_volume',
+];
+
+let store: CrawledStore;
+let database: Database;
+
+beforeAll(async () => {
+  store = await openCrawledStore(twoDays);
+  database = await openDatabase({ url: store.url, applicationName: 'test' });
+});
+afterAll(async () => {
+  await database.close();
+  await store.close();
+});
+
+async function certify(...spans: string[]): Promise<void> {
+  await store.ask(`delete from etl.quarantine`);
+  for (const span of spans)
+    await store.ask(
+      `update etl.coverage set covered = covered + int8multirange(${span}), verified = verified + int8multirange(${span})`,
+    );
+}
+
+/** Every row of a report, without how it came. */
+async function rowsOf(report: string): Promise<string[]> {
+  const rows = await store.ask(`select (to_jsonb(r) - 'certified')::text as row from ${report} r`);
+  return rows.map(({ row }) => row ?? '').sort();
+}
+
+const closed = async () =>
+  (
+    await store.ask(
+      `select relation from etl.closed_days where closed_at is not null and day = '2026-01-31' order by 1`,
+    )
+  ).map(({ relation }) => relation);
+
+test('a day that is certain is summed up once, and says so', async () => {
+  const live = new Map<string, string[]>();
+  for (const report of REPORTS) live.set(report, await rowsOf(report));
+  await store.ask(`delete from etl.quarantine`);
+  await store.ask(`update etl.coverage set covered = covered + int8multirange(${FIRST})`);
+  expect(await closeDays(database, ALL)).toBe(0);
+  await certify(FIRST);
+  expect(await closeDays(database, ALL)).toBe(REPORTS.length);
+  expect(await closed()).toEqual([...REPORTS].sort());
+  for (const report of REPORTS) expect(await rowsOf(report), report).toEqual(live.get(report));
+  expect([...live.values()].every((rows) => rows.length > 1)).toBe(true);
+  expect(await store.ask('select day, certified from daily_activity order by day')).toEqual([
+    { day: '2026-01-31', certified: 't' },
+    { day: '2026-02-01', certified: 'f' },
+  ]);
+  expect(await closeDays(database, ALL)).toBe(0);
+});
+
+test('what feeds a report and changes on the day opens the day again, and nothing else does', async () => {
+  await store.ask(
+    `update etl.coverage set covered = covered + int8multirange(${SECOND}) where dataset = 'blocks'`,
+  );
+  expect(await closed()).toHaveLength(REPORTS.length);
+  await store.ask(
+    `update etl.coverage set verified = verified - '{[${DAY + 100},${DAY + 160})}' where dataset = 'actions'`,
+  );
+  expect(await closed()).toEqual(
+    REPORTS.filter((report) => !['dex_volume', 'jetton_flows'].includes(report)).sort(),
+  );
+  await certify(FIRST);
+  await closeDays(database, ALL);
+  const [{ fees } = {}] = await store.ask(`update transactions set total_fees = total_fees + 1000
+    where (utime, hash) in (select utime, hash from transactions where utime < '2026-02-01Z' order by hash limit 1) returning total_fees as fees`);
+  expect(fees).toBeDefined();
+  await store.ask(
+    `update etl.coverage set verified = verified - '{[${DAY + 100},${DAY + 160})}' where dataset = 'transactions'`,
+  );
+  const before = await rowsOf('daily_activity');
+  await certify(FIRST);
+  expect(await closeDays(database, ALL)).toBeGreaterThan(0);
+  expect(await rowsOf('daily_activity')).toEqual(before);
+});
+
+test('a stream that is read for the first time, or forgotten, opens the days that it feeds', async () => {
+  const withoutActions = REPORTS.filter((report) => !['dex_volume', 'jetton_flows'].includes(report)).sort();
+  await store.ask(`create table taken as select * from etl.coverage where dataset = 'actions'`);
+  for (const statement of [
+    `delete from etl.coverage where dataset = 'actions'`,
+    `insert into etl.coverage select * from taken`,
+  ]) {
+    await certify(FIRST);
+    await closeDays(database, ALL);
+    expect(await closed()).toEqual(expect.arrayContaining(['jetton_flows']));
+    await store.ask(statement);
+    expect(await closed()).toEqual(withoutActions);
+  }
+  await store.ask(`drop table taken`);
+});
+
+test('a day of which a stream is not to be had is not certain, where it was read before and after', async () => {
+  await certify(FIRST);
+  await store.ask(`create table taken as select * from etl.coverage where dataset = 'actions'`);
+  const around = `'{[${DAY - 10},${DAY}), [${DAY + 86_400},${DAY + 86_410})}'`;
+  await store.ask(`update etl.coverage set covered = ${around}, verified = '{}' where dataset = 'actions'`);
+  await closeDays(database, ALL);
+  expect(await closed()).not.toContain('jetton_flows');
+  await store.ask(`update etl.coverage c set covered = t.covered, verified = t.verified from taken t
+    where (c.dataset, c.scope, c.pass) = (t.dataset, t.scope, t.pass)`);
+  await store.ask(`drop table taken`);
+});
+
+test('a day that changes after it was found to be certain stays open', async () => {
+  await certify(FIRST);
+  await store.ask(`delete from etl.closed_days`);
+  let closing: Promise<number> | undefined;
+  await database.transaction(async (session) => {
+    await session.run(
+      sql`update etl.coverage set verified = verified - int8multirange(int8range(${DAY}, ${DAY} + 60)) where dataset = 'blocks'`,
+    );
+    closing = closeDays(database, ALL);
+    await untilOneWaits(database, session, 'lock table%');
+  });
+  await closing;
+  expect(await store.ask(`select distinct certified from daily_activity`)).toEqual([{ certified: 'f' }]);
+  await certify(FIRST);
+});
+
+test('a day that changes while it is summed up stays open', async () => {
+  await store.ask(`delete from etl.closed_days`);
+  await store.ask(
+    `insert into etl.closed_days (relation, day, definition) values ('daily_activity', '2026-01-31', '')`,
+  );
+  await store.ask(
+    `update etl.coverage set verified = verified - '{[${DAY + 100},${DAY + 160})}' where dataset = 'blocks'`,
+  );
+  expect(await store.ask(`select etl.keep_day('daily_activity', '2026-01-31') as kept`)).toEqual([
+    { kept: 'f' },
+  ]);
+  expect(await closed()).toEqual([]);
+});
+
+test('sums stay when their rows expire', async () => {
+  await certify(FIRST);
+  await closeDays(database, ALL);
+  const before = await rowsOf('daily_activity');
+  await database.run(sql`insert into etl.settings (name, value) values ('floors', jsonb_build_object('datasets',
+    (select jsonb_object_agg(distinct dataset, ${DAY + 86_400}::bigint) from etl.coverage)))
+    on conflict (name) do update set value = excluded.value`);
+  await store.ask(
+    `update etl.coverage set covered = covered - int8multirange(${FIRST}), verified = verified - int8multirange(${FIRST})`,
+  );
+  await store.ask(`delete from transactions where utime < '2026-02-01Z'`);
+  await store.ask(`delete from etl.partitions where name like '%2026_01_01'`);
+  expect(await rowsOf('daily_activity')).toEqual(before);
+});

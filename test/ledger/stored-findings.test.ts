@@ -1,0 +1,116 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { keepFindings, readFindings, settleRows } from '../../src/ledger/stored-findings.ts';
+import { readVerified } from '../../src/write/verifications.ts';
+import { databaseTime } from '../../src/postgres/server-clock.ts';
+import type { Range } from '../../src/range.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { untilOneWaits } from '../support/database/until-one-waits.ts';
+
+let store: TestStore;
+
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+beforeEach(() => store.database.run(sql`delete from etl.findings`));
+
+test('what was found is forgotten only where it was looked at again', async () => {
+  const stream = { dataset: 'validator_events', scope: '' };
+  const at = (second: number) => ({ from: second, to: second + 1 });
+  const row = { table: 'validator_events', differs: 'differing', datasets: ['validator_events'] };
+  const rows = [
+    { ...row, key: '', span: { from: 1000, to: 1100 } },
+    { ...row, key: 'a row', span: at(2000) },
+    { ...row, key: 'a row', span: at(2500), own: at(2500), differs: 'not_in_source' },
+    { ...row, key: 'a row', span: at(2600), own: at(2600), differs: 'not_in_source' },
+  ];
+  const spans = async () =>
+    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).flatMap(({ rows: named }) =>
+      named.map(({ span }) => span),
+    );
+  const check = 'deep';
+  const earlier = await databaseTime(store.database);
+  const keep = async (settled: readonly Range[], found: typeof rows = [], began?: string) =>
+    keepFindings(store.database, {
+      stream,
+      check,
+      settled,
+      rows: found,
+      began: began ?? (await databaseTime(store.database)),
+    });
+  await keep([], rows);
+  // A check that began before may not have seen it.
+  await keep([{ from: 0, to: 3000 }], [], earlier);
+  await keep([{ from: 1010, to: 1020 }]);
+  // A row of the same name in another second is another row.
+  const settle = async (second: number, began?: string) =>
+    settleRows(store.database, {
+      check,
+      table: row.table,
+      began: began ?? (await databaseTime(store.database)),
+      rows: [{ key: 'a row', second }],
+    });
+  await settle(1500);
+  // Whoever read it before it was found wrong does not know.
+  await settle(2000, earlier);
+  const left = [
+    { from: 1000, to: 1010 },
+    { from: 1020, to: 1100 },
+  ];
+  expect(await spans()).toEqual([at(2000), ...left, at(2500), at(2600)]);
+  // Of a row that was moved, the place that it has left says nothing of the one where it stands.
+  await keep([at(2000)]);
+  expect(await spans()).toEqual([...left, at(2500), at(2600)]);
+  // Two surplus copies of a row are two findings.
+  await settle(2500);
+  expect(await spans()).toEqual([...left, at(2600)]);
+  await keep([at(2600)]);
+  expect(await spans()).toEqual(left);
+  await keep([{ from: 0, to: 3000 }]);
+  expect(await spans()).toEqual([]);
+});
+
+describe('what is found', () => {
+  const stream = { dataset: 'validator_events', scope: '', pass: 0 };
+  const all = { from: 0, to: 3000 };
+  const span = { from: 100, to: 101 };
+  const run = (text: string) => store.database.run(sql.raw(text));
+  const find = async (key: string) =>
+    keepFindings(store.database, {
+      stream,
+      check: 'deep',
+      began: await databaseTime(store.database),
+      settled: [all],
+      rows: [{ table: 'validator_events', key, differs: 'differing', span, datasets: ['validator_events'] }],
+    });
+  const known = async () =>
+    (await readFindings(store.database, stream, [all])).flatMap(({ rows }) => rows.map(({ key }) => key));
+
+  test('takes the place of what was found before as a whole', async () => {
+    await find('earlier');
+    await run(`alter table etl.findings add constraint refusing check (row_key <> 'later')`);
+    await expect(find('later')).rejects.toThrow(/refusing/);
+    expect(await known()).toEqual(['earlier']);
+    await run(`alter table etl.findings drop constraint refusing`);
+    await find('later');
+    expect(await known()).toEqual(['later']);
+  });
+
+  test('is not certified by whoever is just about to', async () => {
+    await run(
+      `insert into etl.coverage (dataset, scope, pass, covered) values ('validator_events', '', 0, '{[0,3000)}')`,
+    );
+    let finding: Promise<void> | undefined;
+    await store.database.transaction(async (session) => {
+      await session.run(sql`update etl.coverage set verified = covered`);
+      finding = find('a row');
+      await Promise.race([finding, untilOneWaits(store.database, session, '%coverage%for update%')]);
+    });
+    await finding;
+    expect(await readVerified(store.database, stream)).toEqual([
+      { from: 0, to: span.from },
+      { from: span.to, to: all.to },
+    ]);
+  });
+});

@@ -1,0 +1,24 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+
+test('every report keeps what it says: each column of the view, of the same type', async () => {
+  const rows = await store.database.rows(
+    sql`
+    select r.report, o.name, o.type, k.type as kept from etl.reports_by_day() r (report),
+    lateral (select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
+      where attrelid = ('etl.open_' || report)::regclass and attnum > 0) o
+    left join lateral (select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
+      where attrelid = ('etl.kept_' || report)::regclass and attnum > 0) k using (name)
+    where k.type is distinct from o.type`,
+    z.unknown(),
+  );
+  expect(rows).toEqual([]);
+});

@@ -1,0 +1,60 @@
+import { sql } from 'drizzle-orm';
+import { expect, test } from 'vitest';
+import { openConfined } from '../../src/migrate/open-confined.ts';
+import { openTestStore } from '../support/database/database.ts';
+
+test('processes that make the role at the same time, in several databases of a server, all get in', async () => {
+  const stores = await Promise.all([1, 2, 3].map(() => openTestStore()));
+  const all = stores.flatMap(({ database, url }) =>
+    [1, 2, 3].map(async () => {
+      const options = { database, url, embedded: {}, applicationName: 'test', right: 'read' } as const;
+      await (await openConfined(options)).close();
+    }),
+  );
+  const refused = (await Promise.allSettled(all)).filter(({ status }) => status === 'rejected');
+  await Promise.all(stores.map((store) => store.close()));
+  expect(refused).toEqual([]);
+});
+
+test('whoever writes may change what is about the data, and not what nothing brings back', async () => {
+  const store = await openTestStore();
+  const options = { ...store, embedded: {}, applicationName: 'test', right: 'write' } as const;
+  const writer = await openConfined(options);
+  const write = (statement: string) => writer.script(`set transaction read write; ${statement}`);
+  try {
+    await store.database.script(`
+      insert into etl.closed_days (relation, day, definition, closed_at) values ('daily_activity', '2026-01-01', '', now());
+      insert into etl.coverage (dataset, covered) values ('blocks', '{[1767225600,1767312000)}')`);
+    for (const table of [
+      'migrations',
+      'settings',
+      'partitions',
+      'closed_days',
+      'kept_daily_activity',
+      'kept_dex_volume',
+    ])
+      for (const statement of [`delete from etl.${table}`, `truncate etl.${table}`])
+        await expect(write(statement)).rejects.toMatchObject({ code: 'database_access' });
+    for (const table of [
+      'coverage',
+      'watch',
+      'quarantine',
+      'refused',
+      'holes',
+      'writes',
+      'seals',
+      'sealed',
+      'budget',
+      'cursors',
+    ])
+      await write(`delete from etl.${table}`);
+    // A change of coverage opens days again, which is the program's own doing.
+    expect(await store.database.run(sql`select from etl.coverage`)).toBe(0);
+    await write('delete from ton.blocks');
+    // The rights of the role are found to be what they should be.
+    await (await openConfined(options)).close();
+  } finally {
+    await writer.close();
+    await store.close();
+  }
+});

@@ -1,0 +1,101 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Crawl } from '../../src/app/open-crawl.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { promoteTables } from '../../src/migrate/promote.ts';
+import { UsageError, WrongDatabaseError } from '../../src/errors.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+const whole = { from: START, to: START + 1200 };
+
+let source: TestStore;
+let target: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+
+beforeAll(async () => {
+  source = await openTestStore();
+  target = await openTestStore();
+  simulator = await startSimulator({ start: START, duration: 1500, load: 2 });
+  crawl = await openTestCrawl(source, simulator.url);
+  const datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'actions');
+  const reach = { range: whole, watermark: whole.to + 90_000 };
+  await backfill({ ...crawl, datasets, reach, stop: never });
+});
+afterAll(async () => {
+  await crawl.close();
+  await simulator.close();
+  await source.close();
+  await target.close();
+});
+
+const copy = (to: TestStore, signal = never.finishing, onRows: () => void = () => undefined) =>
+  promoteTables({
+    from: source.database,
+    to: to.database,
+    signal,
+    onRows,
+    partition: 'month',
+  });
+
+/** Everything of a table as text, in one digest. */
+async function digest({ database }: TestStore, table: string): Promise<string> {
+  const [row] = await database.rows(
+    sql`select md5(coalesce(string_agg(t::text, e'\n' order by t::text), '')) as digest from ${sql.raw(table)} t`,
+    z.object({ digest: z.string() }),
+  );
+  return row?.digest ?? '';
+}
+
+const TABLES = [
+  'ton.blocks',
+  'ton.transactions',
+  'ton.messages',
+  'ton.traces',
+  'ton.actions',
+  'etl.pages',
+  'etl.coverage',
+];
+
+describe('promote', () => {
+  test('claims nothing where it was stopped, and goes on from there', async () => {
+    const stop = new AbortController();
+    let batches = 0;
+    const stopped = await copy(target, stop.signal, () => {
+      batches += 1;
+      if (batches === 4) stop.abort();
+    });
+    expect(stopped).toBe(false);
+    expect(await digest(target, 'etl.coverage')).not.toBe(await digest(source, 'etl.coverage'));
+    const rest: number[] = [];
+    expect(await copy(target, never.finishing, () => rest.push(1))).toBe(true);
+    for (const table of TABLES)
+      expect([table, await digest(target, table)]).toEqual([table, await digest(source, table)]);
+  });
+
+  test('lets the crawl go on there without asking for anything again', async () => {
+    const before = simulator.stats.byPath.get('/api/v3/transactions') ?? 0;
+    const other = await openTestCrawl(target, simulator.url);
+    const datasets = await datasetsNamed('blocks', 'transactions');
+    const reach = { range: { from: whole.from, to: whole.to + 60 }, watermark: whole.to + 90_000 };
+    const missing = await backfill({ ...other, datasets, reach, stop: never });
+    await other.close();
+    expect([...missing]).toEqual([]);
+    expect((simulator.stats.byPath.get('/api/v3/transactions') ?? 0) - before).toBeLessThanOrEqual(2);
+  });
+
+  test('refuses a database with data of its own', async () => {
+    await expect(copy(target)).rejects.toThrow(WrongDatabaseError);
+  });
+
+  test('refuses a source that is being written', async () => {
+    await source.database.run(sql`
+      insert into etl.leases (dataset, span, owner, priority, expires_at)
+      values ('blocks', '[1,2)', 'somebody', 'tail', clock_timestamp() + interval '1 minute')`);
+    await expect(copy(target)).rejects.toThrow(UsageError);
+  });
+});
