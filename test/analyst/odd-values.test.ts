@@ -180,7 +180,7 @@ test('swaps name accounts in the form of the tables, whatever the form in detail
   );
   const lake = await openDuck();
   const [functions = ''] = readFileSync(
-    join(import.meta.dirname, '../../../migrations/duckdb.sql'),
+    join(import.meta.dirname, '../../migrations/duckdb.sql'),
     'utf8',
   ).split('-- The parts of each table');
   await lake.rows(functions);
@@ -242,7 +242,7 @@ test('a text is a number or null, and the same one for DuckDB where that has roo
   expect(found['9'.repeat(400)]).toBe('9'.repeat(400));
   const macro =
     /create or replace macro etl\.to_numeric[\s\S]*?;/.exec(
-      readFileSync(join(import.meta.dirname, '../../../migrations/duckdb.sql'), 'utf8'),
+      readFileSync(join(import.meta.dirname, '../../migrations/duckdb.sql'), 'utf8'),
     )?.[0] ?? '';
   await duck.rows(`create schema etl; ${macro}`);
   for (const text of texts) {

@@ -110,7 +110,7 @@ describe('a backfill', () => {
     const rows = await storedHashes({ from: 0, to: 2 ** 32 });
     expect(rows.length).toBeGreaterThan(10_000);
     // Each of its few leases of some four pages ends with a short one.
-    expect(rows.length / (requestsTo('transactions') * 1000)).toBeGreaterThan(0.75);
+    expect(rows.length / (requestsTo('transactions') * 1000)).toBeGreaterThan(0.7);
   });
 
   test('survives short answers of /blocks without a hole', async () => {
