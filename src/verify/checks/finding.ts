@@ -30,7 +30,7 @@ export interface Finding {
    * dropped what would; a certificate of earlier stands.
    */
   readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'follows' | 'open' | 'expired';
-  /** The table whose rows are surplus, or do not agree with their receipts. */
+  /** The table whose rows are surplus, or do not agree with the seal. */
   readonly table?: object;
   /** The rows, as far as they are named one by one. */
   readonly rows: readonly NamedRow[];
