@@ -98,8 +98,8 @@ function roomsOf({ sources }: Tree): Measure[] {
 }
 
 /**
- * One floor deeper: the folders inside a room of src/, and the files at its root as one more. What is counted is the pairs
- * that import each other, and the groups that do so by way of others.
+ * One floor deeper: the folders inside a room of src/, and the files at its root as one more. Counts the pairs that import
+ * each other.
  */
 function deeperRoomsOf({ sources }: Tree): Measure[] {
   const uses = new Map<string, number>();

@@ -5,7 +5,7 @@ import { Session } from 'node:inspector';
 import pg from 'pg';
 
 /*
- * Loaded before the program (`node --import`): writes which files a process passes, as JSON lines, to WALK_OUTPUT.
+ * Loaded before the program (`node --import`): writes which files a process passes, as JSON, to WALK_OUTPUT.
  *
  *   page   files with a function that was called between the response that WALK_PATH names and the commit of its
  *          rows, and those that wait for that commit
@@ -15,7 +15,7 @@ import pg from 'pg';
  * out that way, and types have no calls.
  */
 
-const output = process.env['WALK_OUTPUT'] ?? '/dev/stdout';
+const output = process.env['WALK_OUTPUT'] ?? 'walk.json';
 const path = process.env['WALK_PATH'] ?? '';
 const session = new Session();
 session.connect();
@@ -95,16 +95,14 @@ function stackOfFiles(): string[] {
 function record(): void {
   recorded = true;
   const stack = [...new Set([...stackOfFiles(), ...started])];
-  write({ walk: 'stack', files: stack });
-  if (path !== '') write({ walk: 'page', files: [...new Set([...takeCalled(), ...stack])] });
+  const page = path === '' ? [] : [...new Set([...takeCalled(), ...stack])];
+  // Whoever waits for the file finds all of it.
+  fs.writeFileSync(`${output}.part`, JSON.stringify({ page, stack }));
+  fs.renameSync(`${output}.part`, output);
 }
 
 function textOf(given: unknown): string {
   if (typeof given === 'string') return given.trim();
   if (typeof given !== 'object' || given === null || !('text' in given)) return '';
   return typeof given.text === 'string' ? given.text.trim() : '';
-}
-
-function write(record: object): void {
-  fs.writeFileSync(output, `${JSON.stringify(record)}\n`, { flag: 'a' });
 }

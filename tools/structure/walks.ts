@@ -1,9 +1,18 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { Readable } from 'node:stream';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import ts from 'typescript';
 import type { Measure } from './measures.ts';
 import type { Tree } from './tree.ts';
@@ -65,8 +74,8 @@ async function walk(place: string, environment: Readonly<Record<string, string>>
     const page = await run(['backfill', ...range, '--only', 'transactions'], '/api/v3/transactions');
     const sync = await run(['sync'], '');
     return [
-      counted('files a page passes, response to COPY', page.get('page')),
-      counted('files from sync to its first commit', sync.get('stack')),
+      counted('files a page passes, response to COPY', page.page),
+      counted('files from sync to its first commit', sync.stack),
     ];
   } finally {
     simulator.kill();
@@ -86,7 +95,8 @@ function addressIn(output: Readable): Promise<string> {
   });
 }
 
-function counted(name: string, names: readonly string[] = []): Measure {
+function counted(name: string, names: readonly string[]): Measure {
+  if (names.length === 0) throw new Error(`Nothing was recorded of the ${name}`);
   return { name, value: names.length, names };
 }
 
@@ -97,9 +107,15 @@ interface Run {
   readonly path: string;
 }
 
+/** What `record-walk.ts` writes. */
+interface Walk {
+  readonly page: readonly string[];
+  readonly stack: readonly string[];
+}
+
 /** Runs a command until its walk is recorded. */
-async function record(place: string, { args, settings, path }: Run): Promise<Map<string, string[]>> {
-  const output = join(place, `${args[1] ?? ''}.jsonl`);
+async function record(place: string, { args, settings, path }: Run): Promise<Walk> {
+  const output = join(place, `${args[1] ?? ''}.json`);
   const env = {
     ...variables(),
     ETL_DATA_DIR: join(place, 'data'),
@@ -113,26 +129,11 @@ async function record(place: string, { args, settings, path }: Run): Promise<Map
   const ended = once(child, 'exit');
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += String(chunk)));
-  for (;;) {
-    const lines = linesOf(output);
-    if (lines.length > 0 || child.exitCode !== null) {
-      child.kill('SIGTERM');
-      await ended;
-      if (lines.length === 0) throw new Error(`\`${args[1] ?? ''}\` ended before its commit: ${said}`);
-      // A page of the same response may be committed in parts: the first is the walk.
-      return new Map(lines.toReversed().map(({ walk: name, files }) => [name, files]));
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-function linesOf(path: string): { walk: string; files: string[] }[] {
-  try {
-    const lines = readFileSync(path, 'utf8').trim().split('\n');
-    return lines.map((line) => JSON.parse(line) as { walk: string; files: string[] });
-  } catch {
-    return [];
-  }
+  while (!existsSync(output) && child.exitCode === null) await setTimeout(100);
+  child.kill('SIGTERM');
+  await ended;
+  if (!existsSync(output)) throw new Error(`\`${args[1] ?? ''}\` ended before its commit: ${said}`);
+  return JSON.parse(readFileSync(output, 'utf8')) as Walk;
 }
 
 function variables(): Record<string, string> {
