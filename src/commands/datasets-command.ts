@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { type AnyJob, chooseDatasets, type Collection, type Dataset } from '../dataset/dataset.ts';
-import { watermarkRequests } from '../dataset/tail-pace.ts';
+import { watermarkRequests, restingRequests } from '../dataset/tail-pace.ts';
 import type { ServerIndex } from '../dataset/job.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { restingRequests } from '../dataset/tail-pace.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 import type { LookupWalk, Walk } from '../dataset/walk.ts';
 import { describeTable, type TableDescription } from '../read/table-description.ts';

@@ -7,8 +7,7 @@ import type { Params } from '../dataset/paginators/paginator.ts';
 import type { Session } from '../postgres/database.ts';
 import { readMasterchainBlocks, type BoundingBlock } from '../read/bounding-blocks.ts';
 import { mayConcernPage, NoEndpointError } from '../errors.ts';
-import type { Range } from '../range.ts';
-import { isInside } from '../range.ts';
+import { type Range, isInside } from '../range.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 
 /** A shard's block names a masterchain block that is hardly older, and is registered by one that is hardly younger. */

@@ -5,7 +5,6 @@ import { canonicalOf } from '../dataset/declaration/canonical.ts';
 import { hash, seqno } from '../records/members/form.ts';
 import { networkChanged, otherChain, type ChainBlock } from '../ledger/stored-network.ts';
 import type { WrongNetworkError } from '../errors.ts';
-import { oneAtATime } from '../one-at-a-time.ts';
 import { readChainInfo } from './chain-info.ts';
 
 /** Where nothing has named the network for so long, it is asked for: one request. */
@@ -164,4 +163,15 @@ function namedInBytes(body: Buffer): number[] {
     if (value !== undefined) named.push(Number(value));
   }
   return named;
+}
+
+/** Work of which one run serves all who ask for it while it lasts. */
+function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => {
+    underWay ??= work().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
 }

@@ -6,8 +6,7 @@ import { needsRange, type Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Walk } from '../dataset/walk.ts';
-import type { DaemonContext, ChainPosition } from './daemon-context.ts';
-import { runRounds } from './daemon-context.ts';
+import { type DaemonContext, type ChainPosition, runRounds } from './daemon-context.ts';
 
 /** Collections take at most this part of the budget, even if nothing else wants it. */
 const SHARE = 0.2;

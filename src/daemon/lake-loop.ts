@@ -6,10 +6,9 @@ import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
 import { untilAborted } from '../stop.ts';
-import type { DaemonContext } from './daemon-context.ts';
+import { type DaemonContext, runRounds } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { DAY } from '../range.ts';
-import { runRounds } from './daemon-context.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;

@@ -2,10 +2,9 @@ import { prune } from '../write/expire.ts';
 import { keptBy } from '../lake/kept-by.ts';
 import { readWanted } from '../ledger/wanted.ts';
 import { untilAborted } from '../stop.ts';
-import type { DaemonContext, ChainPosition } from './daemon-context.ts';
+import { type DaemonContext, type ChainPosition, runRounds } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { HOUR } from '../range.ts';
-import { runRounds } from './daemon-context.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 1000 * HOUR;

@@ -1,4 +1,4 @@
-import { openCrawl } from '../app/open-crawl.ts';
+import { openCrawl, openSource } from '../app/open-crawl.ts';
 import { openStore } from '../app/open-store.ts';
 import { runBackfill, type BackfillReport } from '../backfill/run-backfill.ts';
 import { systemClock, unixSeconds } from '../clock.ts';
@@ -15,7 +15,6 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readMissing } from '../ledger/stored-coverage.ts';
 import { createLogger } from '../logger.ts';
 import { parseRange, union, type Range } from '../range.ts';
-import { openSource } from '../app/open-crawl.ts';
 
 export { EtlError } from '../errors.ts';
 export type { Range } from '../range.ts';

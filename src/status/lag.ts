@@ -1,8 +1,13 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
-import { seenWithinSeconds } from '../dataset/tail-pace.ts';
-import { delayOf, pauseSeconds, tailPeriodSeconds, wantedPauseSeconds } from '../dataset/tail-pace.ts';
-import type { TailPlan } from '../dataset/tail-pace.ts';
+import {
+  seenWithinSeconds,
+  delayOf,
+  pauseSeconds,
+  tailPeriodSeconds,
+  wantedPauseSeconds,
+  type TailPlan,
+} from '../dataset/tail-pace.ts';
 
 /** A dataset may be so far behind its own delay before somebody should look at it, seconds. */
 const LONGEST_LAG_SECONDS = 300;

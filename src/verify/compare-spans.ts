@@ -7,12 +7,11 @@ import type { RowSum } from '../write/compare-rows.ts';
 import { spanOfSecond, union, without, type Range } from '../range.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP } from '../ledger/found-row.ts';
-import type { Checked } from './checks/finding.ts';
+import { type Checked, spansOf } from './checks/finding.ts';
 import { logChecks } from './log-checks.ts';
 import { rememberFindings } from './remember.ts';
 import { compareSpan, type CompareContext } from './compare-span.ts';
 import { databaseTime } from '../postgres/server-clock.ts';
-import { spansOf } from './checks/finding.ts';
 
 export interface ComparedSpans {
   readonly checks: readonly Checked[];

@@ -6,8 +6,7 @@ import { DEEP, type WrongRow } from '../ledger/found-row.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { targetOf } from '../write/target.ts';
 import { common, partsOf, type Range, union, without } from '../range.ts';
-import type { Checked, Finding } from './checks/finding.ts';
-import { spansOf } from './checks/finding.ts';
+import { type Checked, type Finding, spansOf } from './checks/finding.ts';
 
 /** Outcomes that say nothing of a row. */
 const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'expired', 'follows']);

@@ -1,7 +1,6 @@
 import type { Range } from '../range.ts';
 import { giveMemory } from '../spare-memory.ts';
-import { contradictions } from './conflict.ts';
-import type { DistinctRow } from './conflict.ts';
+import { contradictions, type DistinctRow } from './conflict.ts';
 import type { Target } from './target.ts';
 
 /** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */

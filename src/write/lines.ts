@@ -9,10 +9,9 @@ import {
   type Table,
 } from '../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../dataset/declaration/record.ts';
-import { contradictions } from './conflict.ts';
+import { contradictions, distinctRows, mergeRows, type DistinctRow } from './conflict.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
-import { distinctRows, mergeRows, type DistinctRow } from './conflict.ts';
 import { linesOfBytes, type Lines, type RowBytes, type TimeMark } from './line-bytes.ts';
 import { lineWriterOf, type LineWriter } from './line-writer.ts';
 import { targetOf, type Target } from './target.ts';

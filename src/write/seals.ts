@@ -17,17 +17,16 @@ import { targetOf, type Target } from './target.ts';
 /** Unix seconds of a row; `extract` would give a numeric, at several times the cost. */
 export const secondOfRow = (row: SQL): SQL => sql`date_part('epoch', ${row}.utime)::int8`;
 
-/** The text of a row's key, whatever the session's time zone is. */
-function keyLine({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
+/**
+ * The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute, too. The text is the same in
+ * every time zone.
+ */
+export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
   const rest = facts.key
     .filter((name) => name !== 'utime')
     .map((name) => sql`${row}.${sql.identifier(name)}`);
-  return sql`concat_ws('|', ${secondOfRow(row)}, ${sql.join(rest, sql`, `)})`;
-}
-
-/** The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute, too. */
-export function keyHash(target: Pick<Target, 'facts'>, row: SQL): SQL {
-  return sql`('x0' || left(md5(${keyLine(target, row)}), 15))::bit(64)::int8`;
+  const text = sql`concat_ws('|', ${secondOfRow(row)}, ${sql.join(rest, sql`, `)})`;
+  return sql`('x0' || left(md5(${text}), 15))::bit(64)::int8`;
 }
 
 /** A query: how many rows a table has in each second of a stretch, and the sum of their keys' hashes. */

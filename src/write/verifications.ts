@@ -21,8 +21,7 @@ import { coverage } from '../tables/etl/coverage.ts';
 import { grades, verifications } from '../tables/etl/verification.ts';
 import { findUnheld, seal, type HeldByCheck, type Unheld } from './seals.ts';
 import { writtenSince } from './writes.ts';
-import { lockTables } from './target.ts';
-import { targetOf } from './target.ts';
+import { lockTables, targetOf } from './target.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
 /** One check that was run. */

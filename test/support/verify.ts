@@ -56,7 +56,6 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   };
 }
 
-/** What was found of a dataset, by check and kind. */
 /** Takes holes out of coverage, and leaves them to whoever reads next. */
 export async function openHoles(
   { database }: TestStore,
@@ -66,6 +65,7 @@ export async function openHoles(
   for (const lease of await reopen(database, opened)) await releaseLease(database, lease);
 }
 
+/** What was found of a dataset, by check and kind. */
 export function kindsOf(reports: readonly Verified[], name: string): string[] {
   return reports
     .filter(({ dataset }) => dataset.name === name)

@@ -1,5 +1,4 @@
-import type { Column, Relations } from 'drizzle-orm';
-import { createTableRelationsHelpers, is, One } from 'drizzle-orm';
+import { type Column, type Relations, createTableRelationsHelpers, is, One } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import * as declared from './relations.ts';
 

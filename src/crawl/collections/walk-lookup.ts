@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { allInFlight } from '../../budget/in-flight.ts';
-import type { Flight } from '../../budget/in-flight.ts';
+import { allInFlight, type Flight } from '../../budget/in-flight.ts';
 import type { LookupWalk, Subject } from '../../dataset/walk.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../ledger/subjects.ts';
 import {

@@ -1,7 +1,19 @@
 import * as z from 'zod';
 import { compile } from '../../compile.ts';
-import { CLOSE, COMMA, LETTER_F, LETTER_N, LETTER_T, NOWHERE, OPEN, plainEnd, QUOTE } from './json-bytes.ts';
-import { runEnd, textEnd, type Run } from './json-bytes.ts';
+import {
+  CLOSE,
+  COMMA,
+  LETTER_F,
+  LETTER_N,
+  LETTER_T,
+  NOWHERE,
+  OPEN,
+  plainEnd,
+  QUOTE,
+  runEnd,
+  textEnd,
+  type Run,
+} from './json-bytes.ts';
 import { NULL, type Page, type ViewClass, type ViewedMember } from './view.ts';
 
 /** True of a value that passes. */

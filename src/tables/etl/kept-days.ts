@@ -1,5 +1,12 @@
-import { date, integer, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
-import type { PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
+import {
+  date,
+  integer,
+  numeric,
+  primaryKey,
+  text,
+  type PgColumnBuilderBase,
+  type PgTable,
+} from 'drizzle-orm/pg-core';
 import { int8, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';

@@ -1,96 +1,18 @@
-import { sql, type SQL } from 'drizzle-orm';
-import type { Checks, CrossCheck } from '../../dataset/checks.ts';
+import type { Checks } from '../../dataset/checks.ts';
 import type { Job } from '../../dataset/job.ts';
-import type { Check, Result, CheckInput } from './check.ts';
-import { actions } from './check-actions.ts';
 import { blockSeconds } from './block-seconds.ts';
+import type { Check } from './check.ts';
+import { actions } from './check-actions.ts';
 import { blocks } from './check-blocks.ts';
 import { messages } from './check-messages.ts';
 import { quarantine } from './check-quarantine.ts';
+import { traces } from './check-traces.ts';
+import { transactions } from './check-transactions.ts';
+import { crossChecks } from './cross-checks.ts';
 import { sealCheck } from './seal.ts';
 import { secondReading } from './second-reading.ts';
 import { stateChain } from './state-chain.ts';
-import { traces } from './check-traces.ts';
-import { transactions } from './check-transactions.ts';
 import { unchecked } from './unchecked.ts';
-import type { Session } from '../../postgres/database.ts';
-import { targetOf } from '../../write/target.ts';
-import type { Stretch } from '../../range.ts';
-import { findingsOf, type Finding } from './finding.ts';
-import { NEAR } from './near.ts';
-import { joinByHash } from './at-speed.ts';
-import { holdRows } from '../../write/seals.ts';
-import { during, secondOf } from '../../postgres/seconds.ts';
-
-const NAME = 'cross-checks';
-
-const crossChecks: Check = {
-  name: NAME,
-  needs: ['transactions'],
-  holds: ({ tables }) => Object.values(tables).slice(0, 1),
-  isOptional: true,
-  steps: (_, input) =>
-    input.stretches.map((stretch) => ({
-      check: NAME,
-      stretch,
-      run: (look) => look((session) => checkAgainstTransactions(session, input, stretch)),
-    })),
-};
-
-/**
- * Rows of a dataset without a checksum lie in stored transactions; and of accounts that the dataset knows, each
- * message that makes such a row has made one. `stretch`: transactions are proved there.
- */
-async function checkAgainstTransactions(
-  session: Session,
-  { dataset: { name, job }, stream: { scope } }: CheckInput,
-  stretch: Stretch,
-): Promise<Result> {
-  await joinByHash(session);
-  const hook = job.checks[NAME];
-  const [own] = Object.values(job.tables);
-  if (hook === undefined || own === undefined) throw new Error(`${name} declares no ${NAME} of a table`);
-  const table = targetOf(own).into;
-  const doubts = [
-    stray(table, hook, scope, stretch),
-    ...(hook.made === undefined ? [] : [unmade(table, hook, stretch)]),
-  ];
-  const findings: Finding[] = [];
-  for (const query of doubts)
-    findings.push(...(await findingsOf(session, { check: NAME, dataset: name, scope, query })));
-  const held = await holdRows(session, own, { read: rowsOf(table, stretch), stretch });
-  return { findings, rows: held.rows, held: [held] };
-}
-
-const rowsOf = (table: SQL, stretch: Stretch) => sql`${table} r where ${during('r', stretch)}`;
-
-/** A row that is not of this scope alone cannot be removed with the scope's second. */
-const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: Stretch) => sql`
-  select 'stray_row' as kind, ${scope === '' ? 'surplus' : 'doubt'} as outcome, r.${sql.identifier(transaction)} as id, ${secondOf('r')} as span
-  from ${rowsOf(table, stretch)} and not exists (
-    select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = r.utime
-      and t.hash = r.${sql.identifier(transaction)})`;
-
-/** Accounts are taken from the stretch itself: any contract may answer to the opcode, few make rows. */
-const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Stretch) => sql`
-  with accounts as (
-    select distinct ${sql.identifier(made?.account ?? '')} as account from ${rowsOf(table, stretch)}),
-  received as materialized (
-    select t.utime, t.hash, t.in_msg_hash, t.in_msg_utime from ton.transactions t
-    where ${during('t', stretch)} and t.compute_success and t.aborted is not true
-      and t.account in (select account from accounts)),
-  asked as (
-    select r.utime, r.hash from received r
-      join ton.messages m on m.hash = r.in_msg_hash and m.utime = r.in_msg_utime
-        and ${during('m', { from: stretch.from - NEAR, to: stretch.to })}
-    where m.opcode = ${made?.opcode ?? ''}
-    union all
-    select r.utime, r.hash from received r cross join lateral (
-      select m.opcode from ton.messages m where m.hash = r.in_msg_hash and m.utime = r.in_msg_utime limit 1) m
-    where r.in_msg_utime < to_timestamp(${stretch.from - NEAR}::float8) and m.opcode = ${made?.opcode ?? ''})
-  select 'missing_row' as kind, 'doubt' as outcome, a.hash as id, ${secondOf('a')} as span
-  from asked a where not exists (
-    select 1 from ${table} r where ${during('r', stretch)} and r.${sql.identifier(transaction)} = a.hash)`;
 
 /** The checks that a dataset can declare, by name, in the order in which they run. */
 const DECLARED: Readonly<Record<keyof Checks, Check>> = {

@@ -1,12 +1,10 @@
 import * as z from 'zod';
-import type { SQL } from 'drizzle-orm';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Session } from '../../postgres/database.ts';
-import type { Range, Stretch } from '../../range.ts';
+import { type Range, type Stretch, union } from '../../range.ts';
 import { spanOfRow, spansOfRow } from '../../postgres/sql.ts';
 import { MOST_NAMED } from '../../ledger/stored-findings.ts';
 import type { HeldRows } from '../../write/seals.ts';
-import { union } from '../../range.ts';
 
 /** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
 export interface Finding {

@@ -23,10 +23,9 @@ export const sealCheck: Check = {
     const tables = ownTablesOf(dataset, jobs).filter(([, table]) => factsOf(table).partitioned);
     return tables.flatMap(([, table]) =>
       stretches.map((stretch): CheckStep => {
-        const place = { dataset: dataset.name, scope: stream.scope };
         const run: CheckStep['run'] = async (look) => {
           const seen = await look(async (session) => ({
-            findings: await findBroken(session, table, { ...place, stretch }),
+            findings: await findBroken(session, table, { ...stream, stretch }),
             rows: await countRows(session, table, stretch),
           }));
           await countToSeal(database, table, stretch);

@@ -1,9 +1,8 @@
 import { openCrawl } from '../../../src/app/open-crawl.ts';
 import { openStore } from '../../../src/app/open-store.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import type { Dataset } from '../../../src/dataset/dataset.ts';
+import { type Dataset, chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import type { Range } from '../../../src/range.ts';
 import { never, silent, testConfig } from '../crawl.ts';
 

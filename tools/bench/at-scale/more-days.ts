@@ -4,8 +4,7 @@ import { describeTable, type TableDescription } from '../../../src/read/table-de
 import { columnType } from '../../../src/lake/column-type.ts';
 import { commit, readLog, tablesIn, type TableLog } from '../../../src/lake/delta-log.ts';
 import { keyHash } from '../../../src/lake/lake-columns.ts';
-import type { Lake } from '../../../src/lake/lake.ts';
-import { withFiles, missing } from '../../../src/lake/lake.ts';
+import { type Lake, withFiles, missing } from '../../../src/lake/lake.ts';
 import { withLake } from '../../../src/lake/open-lake.ts';
 import type { Part } from '../../../src/lake/part.ts';
 import { putPart } from '../../../src/lake/write-part.ts';

@@ -61,15 +61,8 @@ export async function askPage(
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
   const bounds = job.index.of === 'lt' ? await boundsOf(lts, paging, { priority, signal }) : {};
+  const window = windowOf(paging);
   let accept: () => void = () => undefined;
-  const stepTo = ({ reading, echo }: ReadBody, limit = paging.limit) => {
-    const until = Number(paging['end_utime']) + 1;
-    const { positions } = reading;
-    const verdict = trust.judge({ asked: limit, window: windowOf(paging), positions });
-    const step = job.paginator.next(cursor, { ...reading, echo, size: verdict.size, until });
-    accept = verdict.accept;
-    return step;
-  };
   const page = await api.get({
     path: job.path,
     params: { ...job.params, ...scope, ...paging, ...bounds },
@@ -77,11 +70,14 @@ export async function askPage(
     flight,
     signal,
     attemptsInDoubt,
-    readBytes: async (bytes, { limit, turn }): Promise<PageRead> => {
+    readBytes: async (bytes, { limit = paging.limit, turn }): Promise<PageRead> => {
       const body = await readBody(job, bytes, turn);
-      requireScope(dataset, stream, body.reading);
-      const step = stepTo(body, limit);
-      const { records, reading } = body;
+      const { records, reading, echo } = body;
+      requireScope(dataset, stream, reading);
+      const verdict = trust.judge({ asked: limit, window, positions: reading.positions });
+      const seen = { ...reading, echo, size: verdict.size, until: window.until };
+      const step = job.paginator.next(cursor, seen);
+      accept = verdict.accept;
       if (toWrite === undefined) return { records, reading, step };
       await turn();
       const content = contentOf(job.tables, inside([reading], toWrite));

@@ -105,14 +105,11 @@ export interface Content {
 /** What pages have to write: one, or all of a second that is written as a whole. */
 export function contentOf(
   tables: Tables,
-  within: Inside,
+  { accepted, rejected }: Inside,
   how?: Parameters<typeof linesOfRecords>[2],
 ): Content {
-  return { rows: linesOfRecords(tables, within.accepted, how), ...namesOf(within) };
-}
-
-function namesOf({ accepted, rejected }: Inside): Omit<Content, 'rows'> {
   return {
+    rows: linesOfRecords(tables, accepted, how),
     ids: accepted.map(({ position }) => position.id),
     rejected,
     extras: extrasOf(accepted),

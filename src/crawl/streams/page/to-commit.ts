@@ -5,11 +5,10 @@ import type { PageLog } from '../../../write/log-page.ts';
 import type { Lease } from '../../../ledger/leases.ts';
 import type { Job } from '../../../dataset/job.ts';
 import type { Refusal } from '../../../ledger/refused.ts';
-import type { Range } from '../../../range.ts';
+import { type Range, spanOfSecond } from '../../../range.ts';
 import type { PageRead } from './ask-page.ts';
 import { contentOf, inside, type Content, type Inside } from './read-page.ts';
 import type { Assignment } from '../planner.ts';
-import { spanOfSecond } from '../../../range.ts';
 import { scopeOf } from '../../../dataset/scope.ts';
 
 /** A page that was read, as it waits for its commit: without the records as they came. */

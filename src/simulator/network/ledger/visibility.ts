@@ -1,5 +1,4 @@
-import { BLOCK } from '../chain/tables/block-table.ts';
-import { NONE } from '../chain/tables/block-table.ts';
+import { BLOCK, NONE } from '../chain/tables/block-table.ts';
 import { blockId } from '../../json/block-json.ts';
 import type { World } from '../chain/world.ts';
 import type { Faults } from '../../faults.ts';
