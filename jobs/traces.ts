@@ -2,7 +2,7 @@ import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { action_accounts, action_transactions, actions } from '../src/tables/ton/actions.ts';
 import { messages } from '../src/tables/ton/messages.ts';
-import { trace_edges, traces } from '../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../src/tables/ton/traces.ts';
 import { transactions } from '../src/tables/ton/transactions.ts';
 import { trace, traceRows } from '../src/records/trace.ts';
 
@@ -17,7 +17,7 @@ export default defineJob({
   paginator: forward({ order: 'total', maxSize: 200 }),
   record: trace,
   position: { utime: 'end_utime', lt: 'end_lt', id: ['trace_id'] },
-  tables: { traces, trace_edges, transactions, messages, actions, action_accounts, action_transactions },
+  tables: { traces, trace_nodes, transactions, messages, actions, action_accounts, action_transactions },
   rows: traceRows,
   // Those that ended in the block.
   byBlock: { path: '/api/v3/traces', param: 'mc_seqno' },

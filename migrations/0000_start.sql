@@ -917,7 +917,7 @@ CREATE TABLE "ton"."top_accounts" (
 	CONSTRAINT "top_accounts_taken_at_rank_pk" PRIMARY KEY("taken_at","rank")
 );
 --> statement-breakpoint
-CREATE TABLE "ton"."trace_edges" (
+CREATE TABLE "ton"."trace_nodes" (
 	"utime" timestamp with time zone NOT NULL,
 	"trace_id" text NOT NULL,
 	"tx_hash" text NOT NULL,
@@ -927,7 +927,7 @@ CREATE TABLE "ton"."trace_edges" (
 	"children" integer,
 	"end_lt" bigint NOT NULL,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "trace_edges_utime_trace_id_tx_hash_pk" PRIMARY KEY("utime","trace_id","tx_hash")
+	CONSTRAINT "trace_nodes_utime_trace_id_tx_hash_pk" PRIMARY KEY("utime","trace_id","tx_hash")
 ) PARTITION BY RANGE ("utime");
 --> statement-breakpoint
 CREATE TABLE "ton"."traces" (

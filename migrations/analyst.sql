@@ -171,13 +171,13 @@ begin
   with recursive chosen as (
     select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = wanted
     order by t.utime desc limit 1
-  ), edges as materialized (
-    select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_edges e, chosen c
+  ), nodes as materialized (
+    select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_nodes e, chosen c
     where e.utime = c.utime and e.trace_id = c.trace_id
   ), walk as (
-    select e.tx_hash, 0 as depth, array[e.position] as path from edges e where e.parent_tx_hash is null
+    select e.tx_hash, 0 as depth, array[e.position] as path from nodes e where e.parent_tx_hash is null
     union all
-    select e.tx_hash, w.depth + 1, w.path || e.position from walk w join edges e on e.parent_tx_hash = w.tx_hash
+    select e.tx_hash, w.depth + 1, w.path || e.position from walk w join nodes e on e.parent_tx_hash = w.tx_hash
   )
   select w.depth,
     repeat('  ', w.depth) || left(x.account, 10) || '…' || right(x.account, 4)
@@ -189,7 +189,7 @@ begin
   left join (
     select x.* from chosen c, ton.transactions x
     where x.trace_id = c.trace_id and x.utime between c.start_utime and c.utime
-      and x.hash in (select e.tx_hash from edges e)
+      and x.hash in (select e.tx_hash from nodes e)
   ) x on x.hash = w.tx_hash
   left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
   order by w.path;

@@ -27,13 +27,13 @@ create or replace macro ton.trace_tree(trace) as table
 with recursive chosen as (
   select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = etl.trace_of(ton.ton_hash(trace))
   order by t.utime desc limit 1
-), edges as (
-  select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_edges e, chosen c
+), nodes as (
+  select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_nodes e, chosen c
   where e.utime = c.utime and e.trace_id = c.trace_id
 ), walk as (
-  select e.tx_hash, 0 as depth, [e.position] as path from edges e where e.parent_tx_hash is null
+  select e.tx_hash, 0 as depth, [e.position] as path from nodes e where e.parent_tx_hash is null
   union all
-  select e.tx_hash, w.depth + 1, list_append(w.path, e.position) from walk w join edges e on e.parent_tx_hash = w.tx_hash
+  select e.tx_hash, w.depth + 1, list_append(w.path, e.position) from walk w join nodes e on e.parent_tx_hash = w.tx_hash
 )
 select w.depth,
   repeat('  ', w.depth) || left(x.account, 10) || '…' || right(x.account, 4)

@@ -101,7 +101,7 @@ create or replace view ton.token_metadata as select * from deltaLakeLocal('/data
 
 create or replace view ton.top_accounts as select * from deltaLakeLocal('/data/lake/top_accounts') where day = (select max(day) from deltaLakeLocal('/data/lake/top_accounts'));
 
-create or replace view ton.trace_edges as select * from deltaLakeLocal('/data/lake/trace_edges');
+create or replace view ton.trace_nodes as select * from deltaLakeLocal('/data/lake/trace_nodes');
 
 create or replace view ton.traces as select * from deltaLakeLocal('/data/lake/traces');
 

@@ -109,7 +109,7 @@ create or replace view ton.token_metadata as select * from delta.`${lake}/token_
 
 create or replace view ton.top_accounts as select * from delta.`${lake}/top_accounts` where day = (select max(day) from delta.`${lake}/top_accounts`);
 
-create or replace view ton.trace_edges as select * from delta.`${lake}/trace_edges`;
+create or replace view ton.trace_nodes as select * from delta.`${lake}/trace_nodes`;
 
 create or replace view ton.traces as select * from delta.`${lake}/traces`;
 

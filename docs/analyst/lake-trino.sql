@@ -131,9 +131,9 @@ call delta.system.register_table(schema_name => 'lake', table_name => 'top_accou
 
 create or replace view delta.ton.top_accounts as select * from delta.lake.top_accounts where day = (select max(day) from delta.lake.top_accounts);
 
-call delta.system.register_table(schema_name => 'lake', table_name => 'trace_edges', table_location => 'local:///lake/trace_edges');
+call delta.system.register_table(schema_name => 'lake', table_name => 'trace_nodes', table_location => 'local:///lake/trace_nodes');
 
-create or replace view delta.ton.trace_edges as select * from delta.lake.trace_edges;
+create or replace view delta.ton.trace_nodes as select * from delta.lake.trace_nodes;
 
 call delta.system.register_table(schema_name => 'lake', table_name => 'traces', table_location => 'local:///lake/traces');
 

@@ -1,4 +1,4 @@
-set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events', 'shard_states', 'traces', 'trace_edges', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_events'];
+set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events', 'shard_states', 'traces', 'trace_nodes', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_events'];
 
 -- What analysts call over a lake: the functions of analyst.sql in the words of DuckDB. Its views follow after this file.
 set TimeZone = 'UTC';
@@ -254,10 +254,10 @@ create or replace view ton.traces as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "external_hash", null::INTEGER as "mc_seqno_start", null::INTEGER as "mc_seqno_end", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::VARCHAR as "trace_state", null::BIGINT as "messages", null::BIGINT as "transactions", null::BIGINT as "pending_messages", null::VARCHAR as "classification_state", null::BOOLEAN as "is_incomplete", null::VARCHAR as "warning", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_traces'), error('the lake has no part of traces, as its dataset was not covered, or not exported: run toncenter-etl backfill --only traces with --from and --to, and export again')));
 
-set variable ton_trace_edges = etl.query_of('trace_edges');
-create or replace view ton.trace_edges as
+set variable ton_trace_nodes = etl.query_of('trace_nodes');
+create or replace view ton.trace_nodes as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "tx_hash", null::VARCHAR as "parent_tx_hash", null::VARCHAR as "in_msg_hash", null::INTEGER as "position", null::INTEGER as "children", null::BIGINT as "end_lt", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
-union all by name select * from query(coalesce(getvariable('ton_trace_edges'), error('the lake has no part of trace_edges, as its dataset was not covered, or not exported: run toncenter-etl backfill --only traces with --from and --to, and export again')));
+union all by name select * from query(coalesce(getvariable('ton_trace_nodes'), error('the lake has no part of trace_nodes, as its dataset was not covered, or not exported: run toncenter-etl backfill --only traces with --from and --to, and export again')));
 
 set variable ton_transactions = etl.query_of('transactions');
 create or replace view ton.transactions as
@@ -564,13 +564,13 @@ create or replace macro ton.trace_tree(trace) as table
 with recursive chosen as (
   select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = etl.trace_of(ton.ton_hash(trace))
   order by t.utime desc limit 1
-), edges as (
-  select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_edges e, chosen c
+), nodes as (
+  select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_nodes e, chosen c
   where e.utime = c.utime and e.trace_id = c.trace_id
 ), walk as (
-  select e.tx_hash, 0 as depth, [e.position] as path from edges e where e.parent_tx_hash is null
+  select e.tx_hash, 0 as depth, [e.position] as path from nodes e where e.parent_tx_hash is null
   union all
-  select e.tx_hash, w.depth + 1, list_append(w.path, e.position) from walk w join edges e on e.parent_tx_hash = w.tx_hash
+  select e.tx_hash, w.depth + 1, list_append(w.path, e.position) from walk w join nodes e on e.parent_tx_hash = w.tx_hash
 )
 select w.depth,
   repeat('  ', w.depth) || left(x.account, 10) || '…' || right(x.account, 4)
@@ -644,7 +644,7 @@ set variable ton_shard_states = nullif(getvariable('ton_shard_states'), getvaria
 set variable ton_token_metadata = nullif(getvariable('ton_token_metadata'), getvariable('no_rows'));
 set variable ton_top_accounts = nullif(getvariable('ton_top_accounts'), getvariable('no_rows'));
 set variable ton_traces = nullif(getvariable('ton_traces'), getvariable('no_rows'));
-set variable ton_trace_edges = nullif(getvariable('ton_trace_edges'), getvariable('no_rows'));
+set variable ton_trace_nodes = nullif(getvariable('ton_trace_nodes'), getvariable('no_rows'));
 set variable ton_transactions = nullif(getvariable('ton_transactions'), getvariable('no_rows'));
 set variable ton_messages = nullif(getvariable('ton_messages'), getvariable('no_rows'));
 set variable ton_validator_complaints = nullif(getvariable('ton_validator_complaints'), getvariable('no_rows'));

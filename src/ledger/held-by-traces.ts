@@ -20,7 +20,7 @@ export async function heldByTraces(session: Session, rows: readonly WrongRow[]):
   const [transactions, messages] = [given(within, 'transactions'), given(within, 'messages')];
   const from = within.reduce((least, { own, span }) => Math.min(least, (own ?? span).from), Infinity);
   const to = within.reduce((most, { own, span }) => Math.max(most, (own ?? span).to), -Infinity);
-  // Each edge lies at the end of its trace. Its time is compared with constants alone, so that Postgres joins by hash.
+  // Each node lies at the end of its trace. Its time is compared with constants alone, so that Postgres joins by hash.
   const held = await session.rows(
     sql`
       with sought as (
@@ -30,13 +30,13 @@ export async function heldByTraces(session: Session, rows: readonly WrongRow[]):
         union
         select 'messages', g.key, m.out_msg_tx_hash from ${messages} join ton.messages m
           on m.utime >= to_timestamp(g."from") and m.utime < to_timestamp(g."to") and m.hash = g.key),
-      edges as (
-        select tx_hash, in_msg_hash, extract(epoch from utime)::int8 as second from ton.trace_edges
+      nodes as (
+        select tx_hash, in_msg_hash, extract(epoch from utime)::int8 as second from ton.trace_nodes
         where utime >= to_timestamp(${from}::float8)
           and utime < to_timestamp(${to}::float8) + ${LONGEST_TRACE}::interval)
-      select "table", key, second from sought join edges using (tx_hash)
+      select "table", key, second from sought join nodes using (tx_hash)
       union
-      select 'messages', g.key, second from ${messages} join edges e on e.in_msg_hash = g.key`,
+      select 'messages', g.key, second from ${messages} join nodes e on e.in_msg_hash = g.key`,
     Held,
   );
   const rowsByName = new Map<string, WrongRow[]>();
@@ -68,7 +68,7 @@ export async function withdrawTraces(session: Session, seconds: readonly Range[]
   if (nameless > 0)
     await withdraw(
       session,
-      sql`${t} join ton.trace_edges e on e.tx_hash = t.hash and ${isLater} where t.trace_id is null`,
+      sql`${t} join ton.trace_nodes e on e.tx_hash = t.hash and ${isLater} where t.trace_id is null`,
     );
 }
 

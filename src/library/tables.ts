@@ -28,7 +28,7 @@ export { nominator_pool_events } from '../tables/ton/nominator-pool-events.ts';
 export { shard_block_proofs } from '../tables/ton/shard-block-proofs.ts';
 export { shard_states } from '../tables/ton/shard-states.ts';
 export { top_accounts } from '../tables/ton/top-accounts.ts';
-export { traces, trace_edges } from '../tables/ton/traces.ts';
+export { traces, trace_nodes } from '../tables/ton/traces.ts';
 export { transactions } from '../tables/ton/transactions.ts';
 export { validator_complaints, complaint_votes } from '../tables/ton/validator-complaints.ts';
 export { validator_events } from '../tables/ton/validator-events.ts';

@@ -4,7 +4,7 @@ import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import { extraOutside, extraWithin, NOTHING, type Extra } from '../dataset/declaration/record.ts';
-import { trace_edges, traces } from '../tables/ton/traces.ts';
+import { trace_nodes, traces } from '../tables/ton/traces.ts';
 import { action, actionRows } from './action.ts';
 import { messageRow } from './message.ts';
 import { count, flag, requiredInt64, requiredSeconds, text, texts, timeOf } from './members/scalar.ts';
@@ -73,7 +73,7 @@ function byHash(map: unknown): unknown {
 export type Trace = z.output<typeof trace>;
 
 const sheet = sheetOf(traces, trace);
-const edges = givenSheet(trace_edges);
+const nodeSheet = givenSheet(trace_nodes);
 
 /**
  * Puts the rows of a trace: its own, its tree, and all that it holds of transactions, messages and actions. `extra` are
@@ -83,7 +83,7 @@ export function traceRows(record: Trace, extra: Extra, put: Put): void {
   const nodes = nodesOf(record.trace);
   const outside = extraOutside(extra, ['transactions', 'actions']);
   put(sheet, record, {}, withOddities(record, nodes, outside));
-  for (const node of nodes) put(edges, null, edgeOf(record, node));
+  for (const node of nodes) put(nodeSheet, null, nodeRow(record, node));
   containedRows(record, nodes, extra, put);
   embeddedActions(record, extra, put);
 }
@@ -92,7 +92,7 @@ function withOddities(record: Trace, nodes: readonly TraceNode[], extra: Extra |
   return { ...extra, ...oddOrder(record, nodes), ...Object.fromEntries(nodes.flatMap(bodies)) };
 }
 
-function edgeOf({ end_utime, trace_id, end_lt }: Trace, node: TraceNode) {
+function nodeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode) {
   return {
     utime: timeOf(end_utime),
     trace_id,

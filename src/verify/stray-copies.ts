@@ -9,7 +9,7 @@ import { dropCopies, findCopies } from '../write/reopen.ts';
 import { keyText } from '../write/compare-rows.ts';
 import { targetOf } from '../write/target.ts';
 import { during } from '../postgres/seconds.ts';
-import { trace_edges, traces } from '../tables/ton/traces.ts';
+import { trace_nodes, traces } from '../tables/ton/traces.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { DAY, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../range.ts';
 import type { CompareContext } from './compare-span.ts';
@@ -49,7 +49,7 @@ export async function dropStrayTraces(
       { dataset: dataset.name, copies: strays.length, example: strays[0]?.id },
       'traces removed: the source has them in other seconds, or not at all',
     );
-    for (const table of [trace_edges, traces])
+    for (const table of [trace_nodes, traces])
       await dropCopies(context.database, table, (alias) => sql`${sql.identifier(alias)}.trace_id`, strays);
     for (const { id } of strays) {
       const second = ends.get(id);
@@ -71,14 +71,14 @@ function findSuspects(
     sql`
       with named as (
         select trace_id from ton.transactions t where ${during('t', seconds)}
-        union select trace_id from ton.trace_edges e where ${during('e', seconds)}
+        union select trace_id from ton.trace_nodes e where ${during('e', seconds)}
         union select trace_id from ton.traces t where ${during('t', seconds)}
         union select * from unnest(${sql.param([...new Set(named)])}::text[]))
       select t.trace_id as id, extract(epoch from t.utime)::int8 as second
       from named n join ton.traces t using (trace_id)
       where not exists (select 1 from ton.transactions x where x.utime = t.utime and x.trace_id = t.trace_id)
         and not exists (
-          select 1 from ton.trace_edges e join ton.transactions x on x.hash = e.tx_hash and x.utime = e.utime
+          select 1 from ton.trace_nodes e join ton.transactions x on x.hash = e.tx_hash and x.utime = e.utime
           where e.utime = t.utime and e.trace_id = t.trace_id)
       order by 2, 1 limit ${MOST}::int`,
     Suspect,

@@ -6,7 +6,7 @@ import tracesJob from '../../jobs/traces.ts';
 import transactionsJob from '../../jobs/transactions.ts';
 import { parseJson } from '../../src/api/response/parse-json.ts';
 import { actions } from '../../src/tables/ton/actions.ts';
-import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
 import { openPageStore, type PageStore } from '../support/database/page-store.ts';
 import {
@@ -103,7 +103,7 @@ describe('rows of traces in Postgres', () => {
     await store.write(tracesJob, [early]);
     await expectTrace(whole);
     expect(await store.read(traces, 'trace_id = $1', [whole['trace_id']])).toHaveLength(1);
-    expect(await store.read(trace_edges, 'trace_id = $1', [whole['trace_id']])).toHaveLength(4);
+    expect(await store.read(trace_nodes, 'trace_id = $1', [whole['trace_id']])).toHaveLength(4);
   });
 
   it('are replaced when the trace went on within its last second', async () => {
@@ -124,7 +124,7 @@ describe('rows of traces in Postgres', () => {
     const record = sampleTrace();
     const alone = Object.values(record['transactions'] as Json);
     expect(await store.write(transactionsJob, alone)).toBeGreaterThan(4);
-    // Its own row and its four edges: everything else is there.
+    // Its own row and its four nodes: everything else is there.
     expect(await store.write(tracesJob, [record])).toBe(5);
     await expectTrace(record);
   });

@@ -66,23 +66,23 @@ describe('jobs/traces', () => {
 
   it('fills every column of its own tables but the time of loading', () => {
     const { rows } = readOne(sampleTrace());
-    for (const name of ['traces', 'trace_edges'] as const) {
+    for (const name of ['traces', 'trace_nodes'] as const) {
       const filled = Object.keys(rows[name]![0]!).sort();
       expect([...filled, 'loaded_at'].sort()).toEqual(Object.keys(getTableColumns(traceTables[name])).sort());
     }
   });
 
   it('keeps a transaction without children apart from one whose messages nobody received', () => {
-    const edges = store(sampleTrace()).trace_edges;
-    expect(edges.map(({ children }) => children)).toEqual(['2', '1', '0', null]);
-    expect(edges.map(({ parent_tx_hash }) => parent_tx_hash != null)).toEqual([false, true, true, true]);
+    const nodes = store(sampleTrace()).trace_nodes;
+    expect(nodes.map(({ children }) => children)).toEqual(['2', '1', '0', null]);
+    expect(nodes.map(({ parent_tx_hash }) => parent_tx_hash != null)).toEqual([false, true, true, true]);
   });
 
   it('rebuilds a trace that was too large for its server', () => {
     const large = { is_incomplete: true, warning: 'trace is too large' };
     const record = without(sampleTrace(large), 'trace', 'transactions', 'transactions_order');
     expectUnchanged(record);
-    expect(readOne(record).rows).toMatchObject({ trace_edges: [], transactions: [], messages: [] });
+    expect(readOne(record).rows).toMatchObject({ trace_nodes: [], transactions: [], messages: [] });
     expect(readOne(record).rows['traces']).toMatchObject([{ extra: null }]);
   });
 
@@ -169,7 +169,7 @@ describe('jobs/traces', () => {
 
   it('reads a chain of any length', () => {
     const record = sampleTrace({ trace: chain(50_000), transactions: {}, transactions_order: [] });
-    expect(readOne(record).rows['trace_edges']).toHaveLength(50_000);
+    expect(readOne(record).rows['trace_nodes']).toHaveLength(50_000);
   });
 
   it('rejects a chain of which every node is unfit, without the path of each', () => {

@@ -17,7 +17,7 @@ import { openProof } from '../support/verify.ts';
 
 const ALL = { from: '2026-01-31', to: '2026-02-02' };
 const CORE = ['blocks', 'transactions', 'traces'];
-const TABLES = ['blocks', 'block_parents', 'transactions', 'messages', 'traces', 'trace_edges'];
+const TABLES = ['blocks', 'block_parents', 'transactions', 'messages', 'traces', 'trace_nodes'];
 
 let source: CrawledStore;
 let simulator: Simulator;

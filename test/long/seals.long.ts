@@ -82,7 +82,7 @@ test('rows that were deleted by hand are found in each table, and come back', as
     'transactions',
     'messages',
     'traces',
-    'trace_edges',
+    'trace_nodes',
     'actions',
     'action_accounts',
     'action_transactions',

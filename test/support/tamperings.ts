@@ -121,35 +121,35 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
   ],
   [
     'a node of a trace was made up',
-    'insert into ton.trace_edges (utime, trace_id, tx_hash, position, children, end_lt) select utime, trace_id || trace_id, tx_hash, position, children, end_lt from ton.trace_edges order by utime, tx_hash offset 40 limit 1',
+    'insert into ton.trace_nodes (utime, trace_id, tx_hash, position, children, end_lt) select utime, trace_id || trace_id, tx_hash, position, children, end_lt from ton.trace_nodes order by utime, tx_hash offset 40 limit 1',
     'traces',
-    ['seal: unknown_rows_of_trace_edges', 'traces: doubled_edge', 'traces: stray_edge'],
+    ['seal: unknown_rows_of_trace_nodes', 'traces: doubled_node', 'traces: stray_node'],
   ],
   [
     'a trace is gone',
     'delete from ton.traces where trace_id = (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1)',
     'traces',
-    ['seal: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
+    ['seal: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_node'],
   ],
   [
     'a trace was moved, with its nodes',
     `with one as (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1),
      nodes as (
-       update ton.trace_edges set utime = utime + interval '1 second' where trace_id = (select * from one))
+       update ton.trace_nodes set utime = utime + interval '1 second' where trace_id = (select * from one))
      update ton.traces set utime = utime + interval '1 second' where trace_id = (select * from one)`,
     'traces',
     [
-      'seal: unknown_rows_of_trace_edges',
+      'seal: unknown_rows_of_trace_nodes',
       'seal: unknown_rows_of_traces',
-      'seal: vanished_rows_of_trace_edges',
+      'seal: vanished_rows_of_trace_nodes',
       'seal: vanished_rows_of_traces',
       'traces: misplaced_trace',
     ],
   ],
   [
     'a node of a trace is gone',
-    'delete from ton.trace_edges where tx_hash = (select tx_hash from ton.trace_edges order by utime, tx_hash offset 100 limit 1)',
+    'delete from ton.trace_nodes where tx_hash = (select tx_hash from ton.trace_nodes order by utime, tx_hash offset 100 limit 1)',
     'traces',
-    ['seal: vanished_rows_of_trace_edges', 'traces: missing_nodes'],
+    ['seal: vanished_rows_of_trace_nodes', 'traces: missing_nodes'],
   ],
 ];

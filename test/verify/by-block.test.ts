@@ -5,7 +5,7 @@ import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { readVerified } from '../../src/write/verifications.ts';
-import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { prolongLeases, releaseLease } from '../../src/ledger/leases.ts';
 import { reopen } from '../../src/write/reopen.ts';
 import { transactions as transactionsTable } from '../../src/tables/ton/transactions.ts';
@@ -89,8 +89,8 @@ test('where transactions are not to be had nothing that rests on them is proved 
   const { hash, trace_id, now } = lost!;
   gone.add(hash).add(trace_id);
   await store.database.script(`delete from ton.transactions where hash = '${hash}';
-    delete from ton.traces where trace_id = '${trace_id}'; delete from ton.trace_edges where trace_id = '${trace_id}'`);
-  for (const table of [traces, trace_edges]) await unseal(store.database, table, range!);
+    delete from ton.traces where trace_id = '${trace_id}'; delete from ton.trace_nodes where trace_id = '${trace_id}'`);
+  for (const table of [traces, trace_nodes]) await unseal(store.database, table, range!);
   const only = datasets.filter(({ name }) => name !== 'traces');
   const second = { from: now, to: now + 1 };
   const certified = async (dataset: string) =>

@@ -11,7 +11,7 @@ import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
 import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
-import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { columnsToImport, commitImport } from '../../src/write/commit-import.ts';
 import { createPartitions } from '../../src/write/partitions.ts';
 import { unseal } from '../../src/write/seals.ts';
@@ -101,18 +101,18 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
   test('a transaction is found that is a part of two traces', async () => {
     const [edge] = await store.database.rows(
       sql`select o.tx_hash as name, extract(epoch from o.utime)::int8 as own, extract(epoch from e.utime)::int8 as copied
-          from ton.trace_edges o, ton.trace_edges e
+          from ton.trace_nodes o, ton.trace_nodes e
           where o.utime between to_timestamp(${range.from + 200}) and to_timestamp(${range.from + 202})
             and e.utime between to_timestamp(${range.from + 210}) and to_timestamp(${range.from + 220})
             and e.parent_tx_hash is not null order by o.utime, o.tx_hash, e.utime, e.tx_hash limit 1`,
       Copied,
     );
-    await run(`update ton.trace_edges set tx_hash = '${edge!.name}' where (utime, trace_id, tx_hash) = (
-      select utime, trace_id, tx_hash from ton.trace_edges where utime = to_timestamp(${edge!.copied})
+    await run(`update ton.trace_nodes set tx_hash = '${edge!.name}' where (utime, trace_id, tx_hash) = (
+      select utime, trace_id, tx_hash from ton.trace_nodes where utime = to_timestamp(${edge!.copied})
         and parent_tx_hash is not null order by tx_hash limit 1)`);
-    await unseal(store.database, trace_edges, range);
+    await unseal(store.database, trace_nodes, range);
     await run(`update etl.coverage set verified = '{}'`);
-    await expectFound('traces', chain, edge!, 'traces: doubled_edge');
+    await expectFound('traces', chain, edge!, 'traces: doubled_node');
   });
 });
 
@@ -237,12 +237,12 @@ test('what was taken out since the checks began and read once since is not cross
 test('a trace is not proved whose transactions were taken out since the checks began, though it ends elsewhere', async () => {
   const [trace] = await store.database.rows(
     sql`select extract(epoch from e.utime)::int8 as own, extract(epoch from t.utime)::int8 as began
-        from ton.trace_edges e join ton.transactions t on t.hash = e.tx_hash
+        from ton.trace_nodes e join ton.transactions t on t.hash = e.tx_hash
         where t.utime < e.utime and t.utime > to_timestamp(${range.from + 100}) order by t.utime, e.utime limit 1`,
     z.object({ own: z.coerce.number(), began: z.coerce.number() }),
   );
   await proof.verify(chain, range);
-  const tables = [traces, trace_edges];
+  const tables = [traces, trace_nodes];
   const lastWrite = await readLastWrite(store.database, tables);
   const holes = [{ from: trace!.began, to: trace!.began + 1 }];
   const own = { from: trace!.own, to: trace!.own + 1 };

@@ -371,7 +371,7 @@ test('what a trace has shown to be wrong is known until that trace has been look
   const Held = z.object({ hash: z.string(), own: z.coerce.number(), end: z.coerce.number() });
   const [held] = await store.database.rows(
     sql`select t.hash, extract(epoch from t.utime)::int8 as own, extract(epoch from e.utime)::int8 as end
-        from ton.trace_edges e join ton.transactions t on t.hash = e.tx_hash
+        from ton.trace_nodes e join ton.transactions t on t.hash = e.tx_hash
         where t.utime < e.utime - interval '2 seconds' and t.utime > to_timestamp(${range.from + 100})
         order by e.utime, t.hash limit 1`,
     Held,

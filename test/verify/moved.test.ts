@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/write/verifications.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
-import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { createPartitions } from '../../src/write/partitions.ts';
@@ -59,11 +59,11 @@ test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes
         order by utime, trace_id limit 1`,
     z.object({ name: z.string(), own: z.coerce.number(), copied: z.coerce.number() }),
   );
-  for (const table of ['traces', 'trace_edges'])
+  for (const table of ['traces', 'trace_nodes'])
     await run(
       `update ton.${table} set utime = utime + interval '${by} seconds' where trace_id = '${moved!.name}'`,
     );
-  for (const table of [traces, trace_edges]) await unseal(store.database, table, range);
+  for (const table of [traces, trace_nodes]) await unseal(store.database, table, range);
   await run(`update etl.coverage set verified = '{}'`);
   const middle = Math.max(moved!.own, moved!.copied);
   await proof.verify(chain, { from: range.from, to: middle });
@@ -79,7 +79,7 @@ const MOVES = ['1 second', '-9 seconds', '1 day', '-1 day', '40 days', '-40 days
 
 describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s', (how) => {
   test.for(MOVES)('by %s comes back, and no copy of it stays', async (by) => {
-    const tables = how === 'with its nodes' ? ['traces', 'trace_edges'] : ['traces'];
+    const tables = how === 'with its nodes' ? ['traces', 'trace_nodes'] : ['traces'];
     const [moved] = await store.database.rows(
       sql`select trace_id as name, extract(epoch from utime)::int8 as own,
             extract(epoch from utime + ${by}::interval)::int8 as copied
@@ -89,19 +89,19 @@ describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s
     );
     const { name, own, copied } = moved!;
     await createPartitions(store.database, 'month').ensure(
-      [traces, trace_edges],
+      [traces, trace_nodes],
       new Set([formatTime(copied)]),
     );
     const stored = () =>
       store.database.rows(
         sql`select 'trace' as of, trace_id, utime::text from ton.traces
-            union all select tx_hash, trace_id, utime::text from ton.trace_edges order by 1, 2, 3`,
+            union all select tx_hash, trace_id, utime::text from ton.trace_nodes order by 1, 2, 3`,
         z.object({ of: z.string(), trace_id: z.string(), utime: z.string() }),
       );
     const before = await stored();
     for (const table of tables)
       await run(`update ton.${table} set utime = to_timestamp(${copied}) where trace_id = '${name}'`);
-    for (const table of [traces, trace_edges])
+    for (const table of [traces, trace_nodes])
       for (const second of [own, copied])
         await unseal(store.database, table, { from: second, to: second + 1 });
     const found = await proof.verify(chain, range);
@@ -120,7 +120,7 @@ test('a repair of the second to which a trace was moved brings it back where it 
   );
   const { name, own } = moved!;
   await run(`update ton.traces set utime = utime + interval '90 seconds' where trace_id = '${name}'`);
-  for (const table of [traces, trace_edges]) await unseal(store.database, table, range);
+  for (const table of [traces, trace_nodes]) await unseal(store.database, table, range);
   const later = { from: own + 60, to: range.to };
   await proof.repair(chain, later, await proof.verify(chain, later));
   await expectProved(proof, chain, range);

@@ -21,7 +21,7 @@ test('a wrong row goes only with the coverage of its second', async () => {
   const { store, proof, datasets, range } = opened;
   const [wrong] = await store.database.rows(
     sql`select t.hash, extract(epoch from e.utime)::int8 as end
-        from ton.trace_edges e join ton.transactions t on t.hash = e.tx_hash
+        from ton.trace_nodes e join ton.transactions t on t.hash = e.tx_hash
         where t.utime > to_timestamp(${range.from + 100}) order by e.utime, t.hash limit 1`,
     z.object({ hash: z.string(), end: z.coerce.number() }),
   );

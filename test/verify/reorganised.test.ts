@@ -42,7 +42,7 @@ const verifiedSeconds = async () => {
 /** Certified traces with a transaction that is not stored. */
 const bodilessTraces = () =>
   network.store.database.rows(
-    sql`select distinct e.trace_id from ton.trace_edges e
+    sql`select distinct e.trace_id from ton.trace_nodes e
         join etl.coverage c on c.dataset = 'traces' and c.pass = 0 and c.verified @> extract(epoch from e.utime)::int8
         where not exists (select from ton.transactions t where t.hash = e.tx_hash)`,
     z.object({ trace_id: z.string() }),

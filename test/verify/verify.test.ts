@@ -115,7 +115,7 @@ describe('where rows were changed by hand', () => {
 });
 
 function rowsByTable(): Promise<{ name: string; rows: number }[]> {
-  const tables = ['blocks', 'block_parents', 'transactions', 'messages', 'traces', 'trace_edges'];
+  const tables = ['blocks', 'block_parents', 'transactions', 'messages', 'traces', 'trace_nodes'];
   return store.database.rows(
     sql.raw(
       tables

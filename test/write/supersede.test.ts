@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import tracesJob from '../../jobs/traces.ts';
-import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openPageStore, type PageStore } from '../support/database/page-store.ts';
 
@@ -17,12 +17,12 @@ afterAll(async () => {
   await pages.close();
 });
 
-async function stored(): Promise<{ ends: unknown[]; edges: number }> {
+async function stored(): Promise<{ ends: unknown[]; nodes: number }> {
   const ends = (await pages.read(traces, 'true', [])).map(({ end_lt }) => end_lt);
-  return { ends, edges: (await pages.read(trace_edges, 'true', [])).length };
+  return { ends, nodes: (await pages.read(trace_nodes, 'true', [])).length };
 }
 
-test('a trace that ended anew replaces its older copy with all its edges, and the older copy never comes back', async () => {
+test('a trace that ended anew replaces its older copy with all its nodes, and the older copy never comes back', async () => {
   const [trace] = [...simulator.truth.traces()].filter(
     ({ transactions_order }) => transactions_order.length > 3,
   );
@@ -31,9 +31,9 @@ test('a trace that ended anew replaces its older copy with all its edges, and th
   await pages.write(tracesJob, [older]);
   const before = await stored();
   expect(before.ends).toEqual([older.end_lt]);
-  expect(before.edges).toBeGreaterThan(3);
+  expect(before.nodes).toBeGreaterThan(3);
   await pages.write(tracesJob, [newer]);
-  const after = { ends: [newer.end_lt], edges: before.edges };
+  const after = { ends: [newer.end_lt], nodes: before.nodes };
   expect(await stored()).toEqual(after);
   await pages.write(tracesJob, [older]);
   expect(await stored()).toEqual(after);

@@ -12,7 +12,7 @@ import { nft_items } from '../../src/tables/ton/nft-items.ts';
 import { nft_sales } from '../../src/tables/ton/nft-sales.ts';
 import { nft_transfers } from '../../src/tables/ton/nft-transfers.ts';
 import { nominator_pool_events } from '../../src/tables/ton/nominator-pool-events.ts';
-import { trace_edges, traces } from '../../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { complaint_votes, validator_complaints } from '../../src/tables/ton/validator-complaints.ts';
 import { validator_events } from '../../src/tables/ton/validator-events.ts';
@@ -73,15 +73,15 @@ export const messageRelations = relations(messages, ({ one }) => ({
   }),
 }));
 
-export const traceEdgeRelations = relations(trace_edges, ({ one }) => ({
+export const traceNodeRelations = relations(trace_nodes, ({ one }) => ({
   trace: one(traces, {
-    fields: [trace_edges.utime, trace_edges.trace_id],
+    fields: [trace_nodes.utime, trace_nodes.trace_id],
     references: [traces.utime, traces.trace_id],
   }),
-  transaction: one(transactions, { fields: [trace_edges.tx_hash], references: [transactions.hash] }),
-  parent: one(trace_edges, {
-    fields: [trace_edges.utime, trace_edges.trace_id, trace_edges.parent_tx_hash],
-    references: [trace_edges.utime, trace_edges.trace_id, trace_edges.tx_hash],
+  transaction: one(transactions, { fields: [trace_nodes.tx_hash], references: [transactions.hash] }),
+  parent: one(trace_nodes, {
+    fields: [trace_nodes.utime, trace_nodes.trace_id, trace_nodes.parent_tx_hash],
+    references: [trace_nodes.utime, trace_nodes.trace_id, trace_nodes.tx_hash],
   }),
 }));
 

@@ -130,7 +130,7 @@ async function readOthers(url: string): Promise<{ traces: Trace[]; transfers: Tr
   try {
     const { rows: traces } = await client.query<Trace>(`
       select trace_id, extract(epoch from utime)::int as end_utime, transactions::int,
-        (select count(*)::int from ton.trace_edges e where e.utime = t.utime and e.trace_id = t.trace_id) as nodes
+        (select count(*)::int from ton.trace_nodes e where e.utime = t.utime and e.trace_id = t.trace_id) as nodes
       from ton.traces t`);
     const { rows: transfers } = await client.query<Transfer>(
       'select transaction_hash, extract(epoch from utime)::int as transaction_now from ton.jetton_transfers',

@@ -33,7 +33,7 @@ export const traces = ton.table(
 
 describe(traces, {
   comment:
-    'Finished chains of messages, one row a trace: all transactions that one external message (or one tick of the chain) set off, in all shards. Read from GET /api/v3/traces, whose pages bring transactions and messages too. The tree is in trace_edges, the transactions are those of transactions with its trace_id, its actions those of actions with its utime and trace_id. A trace that still runs or broke off has no row, though its transactions are there.',
+    'Finished chains of messages, one row a trace: all transactions that one external message (or one tick of the chain) set off, in all shards. Read from GET /api/v3/traces, whose pages bring transactions and messages too. The tree is in trace_nodes, the transactions are those of transactions with its trace_id, its actions those of actions with its utime and trace_id. A trace that still runs or broke off has no row, though its transactions are there.',
   columns: {
     utime:
       'block time, UTC, at which the trace ended: that of its last transaction. From traces[].end_utime.',
@@ -61,7 +61,7 @@ describe(traces, {
     classification_state:
       'Whether the source has found the actions of the trace; every server says unclassified, always. From traces[].trace_info.classification_state; null only if not sent.',
     is_incomplete:
-      'True where the trace was too large for its server (over 4000 transactions): it has no edges then, and warning says so. From traces[].is_incomplete; null only if not sent.',
+      'True where the trace was too large for its server (over 4000 transactions): it has no nodes then, and warning says so. From traces[].is_incomplete; null only if not sent.',
     warning:
       'What the server says about a trace that it could not give whole; null for nearly all. From traces[].warning.',
     extra:
@@ -74,8 +74,8 @@ describe(traces, {
   partitioned: true,
 });
 
-export const trace_edges = ton.table(
-  'trace_edges',
+export const trace_nodes = ton.table(
+  'trace_nodes',
   {
     utime: utime(),
     trace_id: hash().notNull(),
@@ -90,7 +90,7 @@ export const trace_edges = ton.table(
   (t) => [primaryKey({ columns: [t.utime, t.trace_id, t.tx_hash] })],
 );
 
-describe(trace_edges, {
+describe(trace_nodes, {
   comment:
     'The trees of traces: one row for each transaction of a trace, with the transaction that sent the message that started it. The root is there too, without a parent.',
   columns: {
@@ -109,7 +109,7 @@ describe(trace_edges, {
       'How many transactions this one set off. Null where the server says null instead of an empty list: it sent messages, but none was received within the trace. The length of children of its node.',
     end_lt:
       'Logical time at which the whole trace ended, as in traces: of two copies of a tree the one with the larger value counts. From traces[].end_lt.',
-    loaded_at: 'When this row of trace_edges was last written by the program, wall time, UTC.',
+    loaded_at: 'When this row of trace_nodes was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'trace_id', 'tx_hash'],
   conflict: { kind: 'newer', by: 'end_lt' },

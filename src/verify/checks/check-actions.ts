@@ -74,7 +74,7 @@ const doubts = (stretch: Stretch) => sql`
   strangers as (
     select m.utime, m.trace_id || ' ' || m.action_id as id from members m join t using (utime, trace_id)
     where t.is_incomplete is not true and not exists (
-      select 1 from ton.trace_edges e where ${during('e', stretch)}
+      select 1 from ton.trace_nodes e where ${during('e', stretch)}
         and e.utime = m.utime and e.trace_id = m.trace_id and e.tx_hash = m.tx_hash))
   select kind, 'doubt' as outcome, trace_id || ' ' || action_id as id, ${secondOf('p')} as span from placed p where kind is not null
   union all

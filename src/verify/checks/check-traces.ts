@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { trace_edges, traces as tracesTable } from '../../tables/ton/traces.ts';
+import { trace_nodes, traces as tracesTable } from '../../tables/ton/traces.ts';
 import type { Session } from '../../postgres/database.ts';
 import { readCoverage } from '../../ledger/stored-coverage.ts';
 import { floorOfTable } from '../../ledger/floors.ts';
@@ -19,7 +19,7 @@ const AFTERMATH = HOUR;
 export const traces: Check = {
   name: NAME,
   needs: ['transactions'],
-  holds: () => [trace_edges, tracesTable],
+  holds: () => [trace_nodes, tracesTable],
   async steps({ database }, { stretches }) {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
     return stretches.map((stretch): CheckStep => {
@@ -53,13 +53,13 @@ async function checkTraces(session: Session, stretch: Stretch, transactionsUntil
     })),
     ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
   ];
-  const edges = await holdRows(session, trace_edges, { read: edgesOf(stretch), stretch });
+  const nodes = await holdRows(session, trace_nodes, { read: nodesOf(stretch), stretch });
   const whole = await holdRows(session, tracesTable, { read: tracesOf(stretch), stretch });
-  return { findings, rows: edges.rows, held: [edges, whole] };
+  return { findings, rows: nodes.rows, held: [nodes, whole] };
 }
 
 const tracesOf = (stretch: Stretch) => sql`(select * from ton.traces t where ${during('t', stretch)}) t`;
-const edgesOf = (stretch: Stretch) => sql`ton.trace_edges e where ${during('e', stretch)}`;
+const nodesOf = (stretch: Stretch) => sql`ton.trace_nodes e where ${during('e', stretch)}`;
 
 /**
  * Traces larger than the source gives come without their tree, and say so. Where a tree has too many nodes, those of an
@@ -69,20 +69,20 @@ const incomplete = (stretch: Stretch) => sql`
   select case when e.nodes > t.transactions then 'surplus_nodes' else 'missing_nodes' end as kind,
     case when e.nodes > t.transactions then 'surplus' else 'hole' end as outcome, t.trace_id as id, ${secondOf('t')} as span
   from ${tracesOf(stretch)}
-  left join (select utime, trace_id, count(*) as nodes from ${edgesOf(stretch)} group by 1, 2) e
+  left join (select utime, trace_id, count(*) as nodes from ${nodesOf(stretch)} group by 1, 2) e
     using (utime, trace_id)
   where t.is_incomplete is not true and t.transactions is not null
     and coalesce(e.nodes, 0) <> t.transactions`;
 
 /** Parts of no stored trace, and transactions that are a part of two, one of which may end beyond the stretch. */
 const stray = (stretch: Stretch, near: Range) => sql`
-  select 'stray_edge' as kind, 'surplus' as outcome, e.tx_hash as id, ${secondOf('e')} as span
-  from ${edgesOf(stretch)} and not exists (
+  select 'stray_node' as kind, 'surplus' as outcome, e.tx_hash as id, ${secondOf('e')} as span
+  from ${nodesOf(stretch)} and not exists (
     select 1 from ton.traces t where ${during('t', stretch)} and t.utime = e.utime and t.trace_id = e.trace_id)
   union all
-  select 'doubled_edge', 'surplus', e.tx_hash, ${secondOf('e')}
-  from ton.trace_edges e join (
-    select tx_hash from ton.trace_edges e where ${during('e', near)} group by 1
+  select 'doubled_node', 'surplus', e.tx_hash, ${secondOf('e')}
+  from ton.trace_nodes e join (
+    select tx_hash from ton.trace_nodes e where ${during('e', near)} group by 1
     having count(*) > 1 and bool_or(${during('e', stretch)})) d using (tx_hash)
   where ${during('e', near)}`;
 
@@ -93,7 +93,7 @@ const stray = (stretch: Stretch, near: Range) => sql`
 const lastOf = (trace: string) => {
   const t = sql.identifier(trace);
   return sql`(
-    select max(x.utime) from ton.trace_edges e
+    select max(x.utime) from ton.trace_nodes e
       left join lateral (select x.utime from ton.transactions x where x.hash = e.tx_hash limit 1) x on true
     where e.utime = ${t}.utime and e.trace_id = ${t}.trace_id having count(*) = count(x.utime))`;
 };
@@ -102,7 +102,7 @@ const lastOf = (trace: string) => {
 const misplaced = (stretch: Stretch) => sql`
   with placed as (
     select e.utime, e.trace_id, bool_or(x.utime = e.utime) as is_there, bool_or(x.utime > e.utime) as goes_on
-    from ton.trace_edges e join ton.transactions x on x.hash = e.tx_hash and x.utime >= e.utime
+    from ton.trace_nodes e join ton.transactions x on x.hash = e.tx_hash and x.utime >= e.utime
     where ${during('e', stretch)} and ${during('x', { from: stretch.from, to: stretch.to + AFTERMATH })} group by 1, 2),
   suspect as materialized (
     select t.utime, t.trace_id, ${lastOf('t')} as last from ton.traces t left join placed p using (utime, trace_id)
@@ -121,7 +121,7 @@ const isHalved = sql`exists (
  */
 const bodiless = (stretch: Stretch) => sql`
   with unseen as materialized (
-    select e.* from ${edgesOf(stretch)} and not exists (
+    select e.* from ${nodesOf(stretch)} and not exists (
       select 1 from ton.transactions t where t.hash = e.tx_hash
         and ${during('t', { from: stretch.from - NEAR, to: stretch.to })})),
   gone as (
@@ -162,7 +162,7 @@ const unlisted = (stretch: Stretch, near: Range) => sql`
   union all
   select 'no_trace_named', 'open', t.hash, ${secondOf('t')} from ton.transactions t
   where ${during('t', stretch)} and t.trace_id is null
-    and not exists (select 1 from ton.trace_edges e where ${during('e', near)} and e.tx_hash = t.hash)`;
+    and not exists (select 1 from ton.trace_nodes e where ${during('e', near)} and e.tx_hash = t.hash)`;
 
 function knownIf(recordId: SQL, otherwise: string | SQL): SQL {
   return sql`case when exists (select 1 from ${quarantine}

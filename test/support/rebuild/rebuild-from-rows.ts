@@ -1,6 +1,6 @@
 import { action_accounts, action_transactions, actions } from '../../../src/tables/ton/actions.ts';
 import { messages } from '../../../src/tables/ton/messages.ts';
-import { trace_edges, traces } from '../../../src/tables/ton/traces.ts';
+import { trace_nodes, traces } from '../../../src/tables/ton/traces.ts';
 import { transactions } from '../../../src/tables/ton/transactions.ts';
 import { rebuildTransaction } from './rebuild.ts';
 import { rebuildAction, rebuildTrace, type TraceParts } from './rebuild-streams.ts';
@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 /** The tables that traces are rebuilt from. */
 export const traceTables = {
   traces,
-  trace_edges,
+  trace_nodes,
   transactions,
   messages,
   actions,
@@ -24,7 +24,7 @@ export type TraceStore = Readonly<Record<keyof typeof traceTables, readonly Text
 
 /** Rebuilds any stored trace by its id, with its actions or without. */
 export function traceRebuilder(store: TraceStore): (id: unknown, withActions?: boolean) => Json {
-  const edges = grouped(store.trace_edges, 'trace_id');
+  const nodes = grouped(store.trace_nodes, 'trace_id');
   const byId = grouped(store.traces, 'trace_id');
   const byHash = grouped(store.transactions, 'hash');
   const messagesByHash = grouped(store.messages, 'hash');
@@ -41,7 +41,7 @@ export function traceRebuilder(store: TraceStore): (id: unknown, withActions?: b
   return (id, withActions = false) => {
     const [row] = byId.get(String(id)) ?? [];
     const parts: TraceParts = {
-      edges: edges.get(String(id)) ?? [],
+      nodes: nodes.get(String(id)) ?? [],
       transaction,
       message: (hash) => messagesByHash.get(hash)?.[0],
       ...(withActions && { actions: actionsOf((action) => action['trace_id'] === id) }),

@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 
 /** What of other tables a trace is put together from. */
 export interface TraceParts {
-  readonly edges: readonly TextRow[];
+  readonly nodes: readonly TextRow[];
   /** A stored transaction, whole; undefined where there is none of this hash. */
   readonly transaction: (hash: string) => Json | undefined;
   /** A row of messages. */
@@ -16,7 +16,7 @@ export interface TraceParts {
   readonly actions?: readonly Json[];
 }
 
-/** A trace of GET /api/v3/traces, from its row, its edges in any order, and what it carries. */
+/** A trace of GET /api/v3/traces, from its row, its nodes in any order, and what it carries. */
 export function rebuildTrace(row: TextRow, parts: TraceParts): Json {
   const order = orderOf(row, parts);
   const stored = extraOf(row);
@@ -30,7 +30,7 @@ export function rebuildTrace(row: TextRow, parts: TraceParts): Json {
       ...texts(row, 'trace_state classification_state'),
       ...numbers(row, 'messages transactions pending_messages'),
     }),
-    trace: rebuildTree(parts.edges),
+    trace: rebuildTree(parts.nodes),
     transactions_order: order,
     transactions: hashes && Object.fromEntries(hashes.map((hash) => [hash, parts.transaction(hash)])),
     ...(parts.actions !== undefined && { actions: parts.actions }),
@@ -46,10 +46,10 @@ function extraOf(row: TextRow): Json {
 }
 
 /** Hashes of the tree's transactions by lt and account, unless the trace was sent with another order or none. */
-function orderOf(row: TextRow, { edges, transaction }: TraceParts): string[] | null {
+function orderOf(row: TextRow, { nodes, transaction }: TraceParts): string[] | null {
   const stored = extraOf(row);
   if ('transactions_order' in stored) return stored['transactions_order'] as string[] | null;
-  const found = edges.map(({ tx_hash }) => transaction(String(tx_hash))!);
+  const found = nodes.map(({ tx_hash }) => transaction(String(tx_hash))!);
   const place = ({ lt, account }: Json): string => `${String(lt).padStart(20, '0')} ${String(account)}`;
   found.sort((a, b) => (place(a) < place(b) ? -1 : 1));
   return found.length === 0 ? null : found.map((one) => String(one['hash']));
@@ -63,21 +63,21 @@ function bodyOf(path: string, value: unknown, { transaction, message }: TracePar
   return value;
 }
 
-function rebuildTree(edges: readonly TextRow[]): Json | null {
+function rebuildTree(nodes: readonly TextRow[]): Json | null {
   const children = new Map<string | null, TextRow[]>();
-  for (const edge of edges) {
-    const parent = edge['parent_tx_hash'] ?? null;
-    children.set(parent, [...(children.get(parent) ?? []), edge]);
+  for (const node of nodes) {
+    const parent = node['parent_tx_hash'] ?? null;
+    children.set(parent, [...(children.get(parent) ?? []), node]);
   }
-  const build = (edge: TextRow): Json => {
-    const own = (children.get(edge['tx_hash'] ?? '') ?? [])
+  const build = (node: TextRow): Json => {
+    const own = (children.get(node['tx_hash'] ?? '') ?? [])
       .sort((a, b) => Number(a['position']) - Number(b['position']))
       .map(build);
-    if (edge['children'] != null && own.length !== Number(edge['children']))
+    if (node['children'] != null && own.length !== Number(node['children']))
       throw new Error('a child is missing');
     return {
-      ...texts(edge, 'tx_hash in_msg_hash'),
-      children: edge['children'] == null ? null : own,
+      ...texts(node, 'tx_hash in_msg_hash'),
+      children: node['children'] == null ? null : own,
     };
   };
   const [root] = children.get(null) ?? [];

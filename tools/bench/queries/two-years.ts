@@ -15,7 +15,7 @@ const TABLES = [
     'transactions',
     'messages',
     'traces',
-    'trace_edges',
+    'trace_nodes',
     'actions',
     'action_accounts',
     'action_transactions',

@@ -33,7 +33,7 @@ export function placesOfRow({ name, columns, datasets }: Table, rows: readonly R
 /** A message stands in its sender's second and its receiver's, and with them in that of their trace. */
 function secondsOfCarriers(table: string, dataset: string, row: Row, truth: Rows): number[] {
   const hash = row['hash'];
-  const [carrying, name] = dataset === 'traces' ? ['trace_edges', 'tx_hash'] : ['transactions', 'hash'];
+  const [carrying, name] = dataset === 'traces' ? ['trace_nodes', 'tx_hash'] : ['transactions', 'hash'];
   const carriers = (truth.get(carrying) ?? []).filter((carrier) =>
     table === 'transactions'
       ? carrier[name] === hash
