@@ -7,6 +7,7 @@ import { startSimulator } from '../support/simulator/simulator.ts';
 import { expectWritable, harm, harmed } from '../support/samples/bad-values.ts';
 import { readOnce, readStreamsOf } from '../support/collections.ts';
 import { openTestStore } from '../support/database/database.ts';
+import { runs } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const NETWORK = { start: START, duration: 300, load: 8, accounts: 400 };
@@ -74,7 +75,7 @@ describe('a record with arbitrary values', () => {
         for (const { path, reason } of rejected) expect(`${path} ${reason}`.length).toBeGreaterThan(3);
         for (const { rows } of fitting) expectWritable(tables, rows);
       }),
-      { numRuns: 60, seed: 5 },
+      { numRuns: runs(60), seed: 5 },
     );
   });
 });

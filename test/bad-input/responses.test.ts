@@ -15,6 +15,7 @@ import { openTestStore } from '../support/database/database.ts';
 import { rebuiltStreams } from '../support/rebuild/rebuilt-streams.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
 import { sampleAction, sampleTrace } from '../support/samples/sample-streams.ts';
+import { runs } from '../support/thorough.ts';
 
 const samples: Readonly<Record<string, () => object>> = {
   blocks: sampleBlock,
@@ -39,7 +40,7 @@ describe('a record with arbitrary values', () => {
           for (const { path, reason } of rejected) expect(`${path} ${reason}`.length).toBeGreaterThan(3);
           for (const { rows } of accepted) expectWritable(job.tables, rows);
         }),
-        { numRuns: 150, seed: 5 },
+        { numRuns: runs(150), seed: 5 },
       );
     },
   );

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toJson } from '../../src/write/copy-text.ts';
 import { SameJson } from '../../src/dataset/bytes/json-bytes.ts';
+import { runs } from '../support/thorough.ts';
 
 function endOf(json: string): number {
   return new SameJson(Buffer.from(`["",${json},""]`)).endOf(4) - 4;
@@ -68,7 +69,7 @@ describe('JSON that can be written as it stands', () => {
         if (end >= 0) taken += 1;
         return end < 0 || isPrintedAlike(body.subarray(4, end).toString());
       }),
-      { seed: 5, numRuns: 20_000 },
+      { seed: 5, numRuns: runs(20_000) },
     );
     expect(taken).toBeGreaterThan(1000);
   });

@@ -4,6 +4,7 @@ import { block } from '../../src/records/block.ts';
 import { blockKey } from '../../src/ton/block-key.ts';
 import { joinsOf } from '../../src/records/joins.ts';
 import { sampleBlock } from '../support/samples/sample-records.ts';
+import { runs } from '../support/thorough.ts';
 
 /** Shards as prefixes of bits; `''` is the whole workchain. */
 interface Top {
@@ -91,7 +92,7 @@ describe('joinsOf', () => {
           expect(lost).not.toEqual([]);
         }
       }),
-      { seed: 42, numRuns: 500 },
+      { seed: 42, numRuns: runs(500) },
     );
   });
 
@@ -115,7 +116,7 @@ describe('joinsOf', () => {
         expect(joinsOf(all)!.gapAt).toBeUndefined();
         expect(joinsOf(all)!.until).toBe(Math.min(...tops.map((one) => one.gen_utime)));
       }),
-      { seed: 43, numRuns: 500 },
+      { seed: 43, numRuns: runs(500) },
     );
   });
 });

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { compile } from '../support/program/compile.ts';
+import { some } from '../support/thorough.ts';
 
 let writer: string;
 beforeAll(async () => {
@@ -49,7 +50,7 @@ async function readUntil(stream: Readable, pattern: RegExp): Promise<string> {
   throw new Error(`ended without ${String(pattern)}`);
 }
 
-describe.each(['json', 'pretty'])('a log as %s', (format) => {
+describe.each(some(['json', 'pretty'], 1))('a log as %s', (format) => {
   test('whose reader stands still stops nobody, and says afterwards how much was dropped', async () => {
     const { child, code, says } = startWriter(format, TOO_MANY, 'wait');
     await says('logged');

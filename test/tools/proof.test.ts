@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openTestStore } from '../support/database/database.ts';
+import { isThorough } from '../support/thorough.ts';
 import { createDatabase, templateDatabase } from '../support/database/postgres.ts';
 import { KINDS } from '../../tools/proof/kinds.ts';
 import { runMatrix } from '../../tools/proof/matrix/run-matrix.ts';
@@ -17,22 +18,26 @@ test('a fault is found and healed, and nothing wrong is verified', async () => {
   }
 });
 
-test('a cell of the matrix fails where verify was to see it alone, and only a deep reading does', async () => {
-  const databases = {
-    template: templateDatabase,
-    clone: (template: string) => createDatabase({ template }),
-  };
-  const cell = 'transactions.compute_vm_steps other';
-  const options = { seed: 1, share: 1, cells: [cell], whole: false, known: [cell] };
-  expect(await runMatrix(databases, options)).toEqual([
-    {
-      cell,
-      seen: { verify: false, deep: true },
-      healed: { deepRepair: true },
-      problems: ['verify alone sees it no longer'],
-    },
-  ]);
-});
+// Every run of the matrix in CI says the same of many cells.
+test.runIf(isThorough)(
+  'a cell of the matrix fails where verify was to see it alone, and only a deep reading does',
+  async () => {
+    const databases = {
+      template: templateDatabase,
+      clone: (template: string) => createDatabase({ template }),
+    };
+    const cell = 'transactions.compute_vm_steps other';
+    const options = { seed: 1, share: 1, cells: [cell], whole: false, known: [cell] };
+    expect(await runMatrix(databases, options)).toEqual([
+      {
+        cell,
+        seen: { verify: false, deep: true },
+        healed: { deepRepair: true },
+        problems: ['verify alone sees it no longer'],
+      },
+    ]);
+  },
+);
 
 test('what runs for a change has every fault once', async () => {
   const script = await readFile(join(import.meta.dirname, '../../.ci/run'), 'utf8');

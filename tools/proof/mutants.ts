@@ -110,18 +110,6 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('block_parents.parent_seqno changed'),
   },
   {
-    name: 'surplus blocks believed',
-    what: 'a block that no chain of parents reaches is a block like others',
-    edits: [
-      {
-        module: 'verify/checks/check-blocks',
-        find: "where ${during('b', closed)} and not exists (",
-        instead: "where false and ${during('b', closed)} and not exists (",
-      },
-    ],
-    caughtBy: [...kind('/api/v3/blocks: a record invented'), '--from', '4'],
-  },
-  {
     name: 'second reading believed',
     what: 'a second reading confirms what is stored, whatever it brings',
     edits: [

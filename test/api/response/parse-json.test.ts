@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { parseJson } from '../../../src/api/response/parse-json.ts';
 import { BadResponseError } from '../../../src/errors.ts';
 import { slowness } from '../../support/slowness.ts';
+import { runs } from '../../support/thorough.ts';
 
 test('ordinary bodies are what JSON.parse makes of them', () => {
   const text = '{"a":[1,-2.5,1e3,true,null,"x"],"b":{"c":"😀 \\ud83d\\ude00 ü"},"__proto__":1}';
@@ -114,9 +115,9 @@ test('a body with a long number is what a parser that keeps all numbers as text 
         expect(outcome(() => parseJson(text))).toEqual(expected);
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
-  expect(Math.min(counts.parsed, counts.refused)).toBeGreaterThan(300);
+  expect(Math.min(counts.parsed, counts.refused)).toBeGreaterThan(runs(300));
 });
 
 const BROKEN = 'broken';

@@ -4,6 +4,7 @@ import { BadResponseError } from '../../../src/errors.ts';
 import type { Params, Position, WholeSecondsPaginator } from '../../../src/dataset/paginators/paginator.ts';
 import { forward, type ForwardCursor } from '../../../src/dataset/paginators/forward.ts';
 import { lengthOf, without, type Range } from '../../../src/range.ts';
+import { runs } from '../../support/thorough.ts';
 
 const SPAN: Range = { from: 100, to: 140 };
 
@@ -94,7 +95,7 @@ describe('a forward walk', () => {
         const { completed } = walk({ order: 'total', maxSize }, createServer(rows, 'total'), rows);
         expect(lengthOf(completed)).toBe(40);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -109,7 +110,7 @@ describe('a forward walk', () => {
         expect(without([SPAN], [...completed, ...saturated])).toEqual([]);
         expect(lengthOf(completed) + lengthOf(saturated)).toBe(40);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -124,7 +125,7 @@ describe('a forward walk', () => {
         expect(without([SPAN], [...completed, ...saturated])).toEqual([]);
         expect(requests[0]).toMatchObject({ start_utime: 100, end_utime: 99 + narrow });
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     const paginator = forward({ order: 'partial', narrow: 20 });
     expect(paginator.request(paginator.start(SPAN), 500)).toMatchObject({ start_utime: 100, end_utime: 109 });

@@ -4,6 +4,7 @@ import { BadResponseError } from '../../../src/errors.ts';
 import type { Page, Paginator, Position } from '../../../src/dataset/paginators/paginator.ts';
 import { window, type WindowCursor } from '../../../src/dataset/paginators/window.ts';
 import type { Range } from '../../../src/range.ts';
+import { runs } from '../../support/thorough.ts';
 
 const ORIGIN = 1_760_000_000;
 
@@ -126,7 +127,7 @@ describe('the window paginator', () => {
           expect(rows.filter(({ utime }) => utime === part.from).length).toBeGreaterThanOrEqual(maxSize);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
