@@ -6,7 +6,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../ledger/close-days.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
 import { withReach } from '../ledger/stored-findings.ts';
-import { countHoles } from '../ledger/holes.ts';
+import { countHoles } from '../ledger/refused.ts';
 import { readVerified } from '../write/verifications.ts';
 import { takeDuty } from '../ledger/stored-settings.ts';
 import { concernsRun, EtlError } from '../errors.ts';

@@ -105,7 +105,7 @@ export async function readEverRead(
 /** The ranges of a stream that must not be asked for yet, as a scalar within a statement. */
 export function refusedOf(stream: StreamColumns): SQL {
   return sql`coalesce((select range_agg(${refused.span}) from ${refused}
-    where ${ofStream(refused, stream)} and ${refused.retry_at} > clock_timestamp()), '{}')`;
+    where ${ofStream(refused, stream)} and ${refused.reason} <> 'disputed' and ${refused.retry_at} > clock_timestamp()), '{}')`;
 }
 
 /**

@@ -13,7 +13,7 @@ import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../ledg
 import { DatabaseUnavailableError } from '../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './write-quarantine.ts';
-import { forgetRefusals, refuse, refuseAnew, type Refusal } from '../ledger/refused.ts';
+import { forgetRefusals, refuse, type Refusal } from '../ledger/refused.ts';
 import { withdrawVerified } from './verifications.ts';
 import { readFloors } from '../ledger/floors.ts';
 import { lockTables } from './target.ts';
@@ -198,7 +198,7 @@ async function finish(
   if (changed === undefined) return;
   await withdrawVerified(session, stream, changed);
   const detail = 'a second reading differs from what was stored; another one has to agree with it';
-  await refuseAnew(session, stream, changed, {
+  await refuse(session, stream, changed, {
     reason: 'changed',
     detail,
     pauseSeconds: again?.pauseSeconds ?? 0,
