@@ -15,7 +15,7 @@ import { ownTablesOf } from '../../src/tables/owners.ts';
 import { readVerified, setVerified } from '../../src/write/verifications.ts';
 import { noteWrites, readLastWrite } from '../../src/write/writes.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { keepFindings } from '../../src/ledger/stored-findings.ts';
+import { replaceFindings } from '../../src/ledger/stored-findings.ts';
 import type { WrongRow } from '../../src/ledger/found-row.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
@@ -137,7 +137,11 @@ describe('retention', () => {
     // What lies in two seconds, of which one is dropped.
     const look = (check: string, rows: readonly WrongRow[]) =>
       databaseTime(store.database).then((began) =>
-        keepFindings(store.database, { stream, check, began, settled: [{ from: floor, to: END }], rows }),
+        replaceFindings(store.database, {
+          stream,
+          began,
+          checks: [{ check, settled: [{ from: floor, to: END }], rows }],
+        }),
       );
     const half = { table: 'transactions', key: 'x', differs: 'unbalanced_ord', datasets: ['traces'] };
     await look(
