@@ -10,7 +10,8 @@ import { addCoverage } from '../ledger/stored-coverage.ts';
 import { forgetRefusals } from '../ledger/refused.ts';
 import { logPage } from './log-page.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
-import { insertStaged, isCurrent, makeWay, type Staged } from './insert.ts';
+import { commitRows } from './commit.ts';
+import { isCurrent, makeWay, type Staged } from './insert.ts';
 import { byRank, lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow } from './seals.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
@@ -49,8 +50,7 @@ export function columnsToImport(table: object): readonly string[] {
 }
 
 /**
- * Writes rows from elsewhere and what they cover in one transaction, as `commit.ts` writes a page. Nothing of it is
- * verified.
+ * Writes rows from elsewhere and what they cover. Nothing of it is verified.
  * @returns the number of rows that were new
  */
 export async function commitImport(
@@ -61,13 +61,14 @@ export async function commitImport(
   const { rows, covered } = brought;
   const tables = rows.map(({ table }) => table);
   await partitions.ensure(tables, new Set(covered.map(({ span }) => formatTime(span.from))));
-  return writeTransaction(database, async (session) => {
-    const staged: Staged[] = [];
-    for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
-    staged.sort((a, b) => byRank(a.target, b.target));
-    const written = await insertStaged(session, staged);
-    await coverImported(session, brought);
-    return written;
+  return commitRows(database, {
+    bring: async (session) => {
+      const staged: Staged[] = [];
+      for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
+      return { staged: staged.toSorted((a, b) => byRank(a.target, b.target)) };
+    },
+    hold: () => Promise.resolve(),
+    finish: (session) => coverImported(session, brought),
   });
 }
 

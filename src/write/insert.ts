@@ -28,7 +28,7 @@ export interface Staged {
   readonly seconds: readonly Range[];
 }
 
-interface InsertOptions {
+export interface InsertOptions {
   /** Values of stored rows that cannot change are overwritten too: something is wrong with those stored. */
   readonly overwrite?: boolean;
   /** The rows are all that there is of these seconds: stored ones that are not among them are deleted. */

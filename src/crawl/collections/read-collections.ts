@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Walk, SampleWalk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
-import { commitCursor } from '../../write/commit-response.ts';
+import { commitCursor } from '../../write/commit.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
