@@ -8,7 +8,7 @@ import { readCoverage } from '../ledger/stored-coverage.ts';
 import { withReach } from '../ledger/stored-findings.ts';
 import { countHoles } from '../ledger/refused.ts';
 import { readVerified } from '../write/verifications.ts';
-import { takeDuty } from '../ledger/stored-settings.ts';
+import { takeDuty } from '../ledger/holds.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
 import { createRepairContext } from '../verify/repair-context.ts';

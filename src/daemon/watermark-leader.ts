@@ -6,7 +6,7 @@ import type { PolledWatermark, Watermark, WatermarkReader } from '../crawl/water
 import { requireHead, SourceWentBackError, toleranceOf } from '../crawl/watermark/went-back.ts';
 import { readFoundWatermark, saveWatermark } from '../ledger/stored-watermark.ts';
 import { requireOwnSchema } from '../postgres/own-schema.ts';
-import { takeDuty } from '../ledger/stored-settings.ts';
+import { takeDuty } from '../ledger/holds.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
