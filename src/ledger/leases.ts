@@ -9,7 +9,7 @@ import { expiredOf, holdFloors } from './floors.ts';
 import { gapSeconds } from './stored-gaps.ts';
 import { ofStream, type StreamColumns } from './of-stream.ts';
 import { answersOf } from '../postgres/answers-of.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../postgres/sql.ts';
 import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
 import { leases } from '../tables/etl/coverage.ts';
@@ -238,11 +238,11 @@ const Others = z.object({ requests: z.coerce.number(), processes: z.coerce.numbe
 
 /** What others read at this priority: a request for each of their leases. */
 export async function readOthers(session: Session, owner: string, priority: Priority): Promise<OtherReaders> {
-  const [others] = await session.rows(
+  return oneRow(
+    session,
     sql`
       select count(*) as requests, count(distinct ${leases.owner}) as processes from ${leases}
       where ${leases.owner} <> ${owner} and ${leases.priority} = ${priority} and ${isLive}`,
     Others,
   );
-  return others ?? { requests: 0, processes: 0 };
 }

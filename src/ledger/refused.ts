@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
-import type { Session } from '../postgres/database.ts';
+import { oneRow, type Session } from '../postgres/database.ts';
 import {
   bare,
   multirangeParam,
@@ -106,11 +106,12 @@ export function readHoles(session: Session, stream: Stream): Promise<z.infer<typ
 
 /** How many holes are remembered, of all datasets. */
 export async function countHoles(session: Session): Promise<number> {
-  const [row] = await session.rows(
+  const row = await oneRow(
+    session,
     sql`select count(*) as holes from ${refused} where ${isHole}`,
     z.object({ holes: z.coerce.number() }),
   );
-  return row?.holes ?? 0;
+  return row.holes;
 }
 
 const RefusedSpan = z.object({

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { systemClock } from '../clock.ts';
 import { parseRangeText, toMultirangeText, toRangeText, type Range } from '../range.ts';
 import { CONFLICT, retry } from '../retry.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { findings } from '../tables/etl/findings.ts';
@@ -211,12 +211,13 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
 
 /** A range with all seconds of what was found there: looked at alone, it would settle nothing that reaches beyond it. */
 export async function withReach(session: Session, range: Range): Promise<Range> {
-  const [row] = await session.rows(
+  const row = await oneRow(
+    session,
     sql`select range_merge(coalesce(range_agg(${REACH}), '{}') + ${multirangeParam([range])})::text as reach
         from ${findings} where ${findings.span} && ${rangeParam(range)}`,
     z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
   );
-  return row?.reach ?? range;
+  return row.reach;
 }
 
 const OpenFinding = z.object({

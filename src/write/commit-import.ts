@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { DatabaseConflictError } from '../errors.ts';
 import { formatTime, union, type Range } from '../range.ts';
 import type { CopyPieces } from '../postgres/copy-in.ts';
-import type { Database, OpenTransaction, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type OpenTransaction, type Session } from '../postgres/database.ts';
 import { identifiers } from '../postgres/sql.ts';
 import { addCoverage } from '../ledger/stored-coverage.ts';
 import { forgetRefusals } from '../ledger/refused.ts';
@@ -91,15 +91,16 @@ const Counted = z.object({ rows: z.coerce.number(), first: Second, last: Second 
 
 async function stage(session: Session, target: Target, pieces: CopyPieces): Promise<Staged> {
   await session.copyIn(target.staging.copy, pieces);
-  const [row] = await session.rows(
+  const row = await oneRow(
+    session,
     target.facts.partitioned
       ? sql`select count(*) as rows, min(${secondOfRow(sql`n`)}) as first, max(${secondOfRow(sql`n`)}) as last
           from ${target.staging.name} n`
       : sql`select count(*) as rows, null as first, null as last from ${target.staging.name}`,
     Counted,
   );
-  const { rows: count = 0, first, last } = row ?? {};
-  const seconds = first == null || last == null ? [] : union([{ from: first, to: last + 1 }]);
+  const { rows: count, first, last } = row;
+  const seconds = first === null || last === null ? [] : union([{ from: first, to: last + 1 }]);
   return { target, count, seconds };
 }
 
@@ -212,11 +213,11 @@ async function take(
     await unverify(session, [gone]);
     await session.run(sql`delete from ${table} n where not (${isCurrent(target)})`);
   }
-  const [left] = await session.rows(
+  const left = await oneRow(
+    session,
     sql`select count(*) as rows, (${secondsOf(table)}) as seconds from ${table}`,
     Seconds.extend({ rows: z.coerce.number() }),
   );
-  if (left === undefined) return 0;
   await noteWrites(session, [{ target, seconds: [period] }]);
   await unverify(session, [{ target, seconds: left.seconds }]);
   return left.rows;

@@ -8,13 +8,13 @@ import { noteSpared, rememberOutcomes, setAside, type Outcomes, type Unserved } 
 import { answersOf } from '../postgres/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../postgres/database.ts';
 import { differingSeconds, type Brought } from './compare-rows.ts';
-import { copyDirect, divide, NotNewError } from './copy-direct.ts';
+import { copyDirect, divide } from './copy-direct.ts';
 import { insertStaged, secondsOfLines, stageRows, type InsertOptions, type Staged } from './insert.ts';
 import type { Lines } from './line-bytes.ts';
 import { linesOfRows } from './lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../ledger/leases.ts';
-import { DatabaseUnavailableError } from '../errors.ts';
+import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './write-quarantine.ts';
 import { forgetRefusals, refuse, type Refusal } from '../ledger/refused.ts';
