@@ -80,7 +80,7 @@ CREATE TABLE "etl"."refused" (
 	"detail" text DEFAULT '' NOT NULL,
 	"attempts" integer DEFAULT 1 NOT NULL,
 	"first_at" timestamp with time zone DEFAULT now() NOT NULL,
-	"retry_at" timestamp with time zone NOT NULL,
+	"retry_at" timestamp with time zone,
 	CONSTRAINT "refused_dataset_scope_pass_span_pk" PRIMARY KEY("dataset","scope","pass","span")
 );
 --> statement-breakpoint
@@ -322,20 +322,6 @@ CREATE TABLE "etl"."grades" (
 	"proves" text NOT NULL,
 	"blind_to" text NOT NULL,
 	"updated_at" timestamp with time zone DEFAULT now() NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE "etl"."holes" (
-	"dataset" text NOT NULL,
-	"scope" text DEFAULT '' NOT NULL,
-	"pass" smallint DEFAULT 0 NOT NULL,
-	"span" "int8range" NOT NULL,
-	"reason" text NOT NULL,
-	"detail" text DEFAULT '' NOT NULL,
-	"rounds" integer DEFAULT 1 NOT NULL,
-	"found_at" timestamp with time zone DEFAULT now() NOT NULL,
-	"last_at" timestamp with time zone DEFAULT now() NOT NULL,
-	"retry_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "holes_dataset_scope_pass_span_pk" PRIMARY KEY("dataset","scope","pass","span")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."sealed" (

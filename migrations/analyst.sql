@@ -783,7 +783,7 @@ begin
   execute format('alter default privileges in schema ton grant select on tables to %I', reader);
   execute format('alter default privileges in schema etl_partitions grant select on tables to %I', reader);
   -- Of the program's own tables those that say how far to trust the data; quarantine, settings and the rest stay closed.
-  execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.holes, etl.findings, etl.grades,
+  execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.findings, etl.grades,
     etl.verifications, etl.partitions, etl.pages, etl.schema_drift, etl.datasets, etl.feeds to %I', reader);
   if not allow_reading.strict then
     return;

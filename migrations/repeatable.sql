@@ -220,8 +220,7 @@ begin
     select string_agg(reason, '; ') into why from (
       select distinct r.reason || ': ' || r.detail as reason from etl.refused r
       where r.dataset = assert_complete.dataset and r.span && missing
-      union select distinct h.reason || ': ' || h.detail from etl.holes h
-      where proving and h.dataset = assert_complete.dataset and h.span && missing
+        and (proving or (r.reason <> 'disputed' and r.retry_at is not null))
       union select 'expired, or never wanted: kept from ' || etl.as_argument(w.since) || ' on' from etl.wanted w
       where w.dataset = assert_complete.dataset and lower(missing) < w.since and not proving and lake is null
       union select case when lake is null then 'expired: kept from ' else 'in the lake ' || lake || ': here from ' end
@@ -260,17 +259,15 @@ select c.dataset, c.scope,
   etl.as_times(case when isempty(c.covered) then '{}' else int8multirange(range_merge(c.covered)) - c.covered end) as holes,
   etl.as_times(coalesce(again.covered, '{}')) as read_twice,
   coalesce(r.refused, '{}') as refused,
-  nullif(concat_ws('; ', r.why, h.why, q.why), '') as why
+  nullif(concat_ws('; ', r.why, q.why), '') as why
 from etl.coverage c
 left join etl.grades g on g.dataset = c.dataset and not isempty(c.verified)
 left join etl.coverage again on again.dataset = c.dataset and again.scope = c.scope and again.pass = 1
 left join lateral (
-  select etl.as_times(range_agg(r.span)) as refused, string_agg(distinct r.reason || ': ' || r.detail, '; ') as why
-  from etl.refused r where (r.dataset = c.dataset and r.scope = c.scope)
-    or (r.dataset = 'blocks' and r.pass = 0 and r.reason = 'source_gap')) r on true
-left join lateral (
-  select string_agg(distinct h.reason || ': ' || h.detail, '; ') as why
-  from etl.holes h where h.dataset = c.dataset and h.scope = c.scope and h.reason <> 'source_gap') h on true
+  select etl.as_times(range_agg(r.span) filter (where r.reason <> 'disputed')) as refused,
+    string_agg(distinct r.reason || ': ' || r.detail, '; ') as why
+  from etl.refused r where r.retry_at is not null and ((r.dataset = c.dataset and r.scope = c.scope)
+    or (r.dataset = 'blocks' and r.pass = 0 and r.reason = 'source_gap'))) r on true
 left join lateral (
   select count(*) || ' records in quarantine' as why
   from etl.quarantine q where q.dataset = c.dataset and q.scope = c.scope having count(*) > 0) q on true

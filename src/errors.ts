@@ -71,6 +71,25 @@ export class BadResponseError extends ApiUnavailableError {
 /** A row does not follow from another that the source shows: smaller parts, read without what joins them, would hide that. */
 export class NotJoinedError extends BadResponseError {}
 
+/** A block is not there though others follow from it. */
+export class MissingBlockError extends NotJoinedError {
+  /** The second of the block that follows from it. */
+  readonly namedAt: number;
+
+  constructor(message: string, namedAt: number) {
+    super(message);
+    this.namedAt = namedAt;
+  }
+}
+
+/**
+ * The API itself answered that it failed (500 or 542 with its own error text), or a gateway answered a 4xx in its place.
+ * It may pass, but unlike an API that is away it may also be meant: a request is not repeated for ever on it.
+ */
+export class ApiFailedError extends ApiUnavailableError {
+  override readonly code = 'api_failed';
+}
+
 /** 429: the budget is spent. */
 export class RateLimitedError extends ApiUnavailableError {
   override readonly code: string = 'rate_limited';
@@ -89,6 +108,11 @@ export class RequestTooLargeError extends ApiTimeoutError {
 /** 404: not there, or not there yet; what it means is the caller's knowledge. */
 export class NotFoundError extends EtlError {
   readonly code = 'not_found';
+}
+
+/** What every TON Center API has is not there: the address is another one's. */
+export class NoIndexError extends NotFoundError {
+  override readonly exitCode = EXIT.usage;
 }
 
 /** The server has no such endpoint: nothing of the dataset can be had from it. */
@@ -123,6 +147,27 @@ export class LimitRefusedError extends RequestRefusedError {
   }
 }
 
+/** The source answers what the watermark is known by in a form of which nothing can be made. */
+export class UnfitSourceError extends EtlError {
+  readonly code = 'unfit_source';
+  override readonly exitCode = EXIT.usage;
+  override readonly retryable = true;
+}
+
+/** The source shows less of the chain than it did: it may have been restored from an older copy. */
+export class SourceWentBackError extends EtlError {
+  readonly code = 'source_went_back';
+  override readonly exitCode = EXIT.tryAgain;
+  override readonly retryable = true;
+  /** The second above which nothing can be read until it has caught up. */
+  readonly ceiling: number;
+
+  constructor(message: string, { ceiling, hint }: { readonly ceiling: number; readonly hint: string }) {
+    super(message, { hint });
+    this.ceiling = ceiling;
+  }
+}
+
 /** Postgres cannot be reached or is shutting down. */
 export class DatabaseUnavailableError extends EtlError {
   readonly code = 'database_unavailable';
@@ -140,6 +185,11 @@ export class DatabaseConflictError extends EtlError {
 /** Postgres answered, and the response is an error that trying again does not change. */
 export class DatabaseError extends EtlError {
   readonly code: string = 'database';
+}
+
+/** A row was stored already, or the table looks at each row: the page goes by way of staging tables. */
+export class NotNewError extends DatabaseError {
+  override readonly code = 'not_new';
 }
 
 /** The database does not let this program in, or not do its work: a person must change a setting or a right. */

@@ -34,7 +34,6 @@ const OPTIONS = {
   minifySyntax: true,
   plugins: [
     { name: 'messages of zod in English alone', setup: withoutLanguages },
-    { name: 'the client of undici alone', setup: withClientAlone },
     { name: 'folders as lists', setup: withLists },
   ],
   sourcemap: true,
@@ -70,16 +69,6 @@ function filesIn(folder) {
 function withoutLanguages({ onLoad }) {
   onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
     contents: "export { default as en } from './en.js';",
-  }));
-}
-
-/** undici brings fetch, WebSockets, caches and mocks, which every command that asks the API would parse and run. */
-function withClientAlone({ onLoad }) {
-  onLoad({ filter: /\/undici\/index\.js$/ }, () => ({
-    contents: `
-      Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'));
-      exports.Agent = require('./lib/dispatcher/agent');
-      exports.ProxyAgent = require('./lib/dispatcher/proxy-agent');`,
   }));
 }
 

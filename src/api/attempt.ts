@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Budget } from '../budget/request-budget.ts';
 import type { Clock } from '../clock.ts';
 import {
+  ApiFailedError,
   ApiUnavailableError,
   BadResponseError,
   EtlError,
@@ -20,7 +21,6 @@ import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import type { KeyGuard } from './response/key-guard.ts';
-import { ApiFailedError } from './response/api-failed-error.ts';
 import { parseBody } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary, reasonOf, type Reason } from './response/reason.ts';

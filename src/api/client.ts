@@ -3,6 +3,7 @@ import type { Budget } from '../budget/request-budget.ts';
 import { type Flight, MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
 import type { Clock } from '../clock.ts';
 import {
+  ApiFailedError,
   ApiUnavailableError,
   NoEndpointError,
   ApiTimeoutError,
@@ -25,7 +26,6 @@ import { retry, type RetryOptions, type RetryPolicy } from '../retry.ts';
 import { createServerFacts, type ApiFacts } from './server-facts.ts';
 import { createStats, type Stats } from './stats.ts';
 import { createTransport } from './transport.ts';
-import { ApiFailedError } from './response/api-failed-error.ts';
 
 export interface ApiClientOptions {
   /** Scheme, host and perhaps a path before `/api`: `https://toncenter.com`. */

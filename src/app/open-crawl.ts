@@ -18,11 +18,10 @@ import { type Asking, namedBlock } from '../crawl/visible-blocks.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { type ChainBlock, claimChain, claimNetwork, readNetwork } from '../ledger/stored-network.ts';
 import { startHeartbeat } from '../ledger/heartbeat.ts';
-import { releaseLeasesOf } from '../ledger/leases.ts';
+import { releaseHeldBy } from '../ledger/holds.ts';
 import { createSharedBudget } from '../ledger/shared-budget.ts';
 import { hasEnded, nameOfProcess } from '../ledger/worker-name.ts';
-import { releaseClaimsOf } from '../ledger/stored-cursors.ts';
-import { decideSetting, readSetting, releaseDutiesOf } from '../ledger/stored-settings.ts';
+import { decideSetting, readSetting } from '../ledger/stored-settings.ts';
 import { createPartitions } from '../write/partitions.ts';
 import { UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -120,9 +119,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
     const first = await claimBlock(store, api, chain, stop.finishing);
     // What has this name is of an earlier run of this process, which ended because another server answered.
     const isGone = (name: string) => name === owner || hasEnded(name);
-    await releaseLeasesOf(store.database, isGone);
-    await releaseClaimsOf(store.database, isGone);
-    await releaseDutiesOf(store.database, isGone);
+    await releaseHeldBy(store.database, isGone);
     const guarded = createNetworkGuard({
       api,
       clock: systemClock,

@@ -84,7 +84,7 @@ interface Shares {
   /** Who else sends requests just now. */
   beside(others: OtherReaders): void;
   /** What was last said of them; `isIdle`: they read all that is left, and nothing is to be done here. */
-  readonly others: OtherReaders & { readonly isIdle: boolean };
+  others(): OtherReaders & { readonly isIdle: boolean };
   /** Tells whether all that is left is in other processes' hands. */
   rest(isIdle: boolean): void;
 }
@@ -107,7 +107,6 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     const first = Math.min(START, wantedFor(rps, FIRST_MS));
     return care.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
   };
-  const shares = createShares(target);
   const open = (priority: Priority, isBrief = false): Flight => {
     let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
     let leave: (() => void) | undefined;
@@ -139,10 +138,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     };
   };
   return {
-    ...shares,
-    get others() {
-      return shares.others;
-    },
+    ...createShares(target),
     get target() {
       return target();
     },
@@ -216,9 +212,7 @@ function createShares(target: () => number): Shares {
     beside: (readers) => {
       others = readers;
     },
-    get others() {
-      return { ...others, isIdle };
-    },
+    others: () => ({ ...others, isIdle }),
     rest: (value) => {
       isIdle = value;
     },

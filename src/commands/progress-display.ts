@@ -64,7 +64,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
 function blockedBy({ context: { api, disk } }: Crawl): WaitsFor | undefined {
   if (disk.isFull) return 'disk';
   if (api.pausedUntil() !== undefined) return 'pause';
-  return api.inFlight.others.isIdle ? 'process' : undefined;
+  return api.inFlight.others().isIdle ? 'process' : undefined;
 }
 
 async function readTasks({ crawl, datasets, range }: Shown): Promise<Task[]> {

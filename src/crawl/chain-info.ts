@@ -4,7 +4,7 @@ import type { Priority } from '../budget/priority.ts';
 import { parseCanonical } from '../dataset/declaration/canonical.ts';
 import { hash, seqno } from '../records/members/form.ts';
 import { requiredInt } from '../records/members/scalar.ts';
-import { EXIT, NoEndpointError, NotFoundError } from '../errors.ts';
+import { NoEndpointError, NoIndexError, NotFoundError } from '../errors.ts';
 
 const End = z.object({
   seqno,
@@ -21,11 +21,6 @@ export interface ChainInfo {
   readonly first: { readonly seqno: number; readonly utime: number; readonly rootHash?: string | undefined };
   /** The newest one that is visible: blocks before it may still be missing. */
   readonly last: { readonly seqno: number; readonly utime: number };
-}
-
-/** What every TON Center API has is not there: the address is another one's. */
-class NoIndexError extends NotFoundError {
-  override readonly exitCode = EXIT.usage;
 }
 
 /** @throws NoIndexError where the server has no such thing */

@@ -1,7 +1,7 @@
 import type { Predecessor } from '../dataset/paginators/paginator.ts';
 import { keepGap, readGaps, renewGap, type Gap } from '../ledger/stored-gaps.ts';
 import { blocksNotStored } from '../read/bounding-blocks.ts';
-import { BadResponseError, EtlError, isNotServed, NotJoinedError } from '../errors.ts';
+import { BadResponseError, EtlError, isNotServed, MissingBlockError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
 import { blockKey } from '../ton/block-key.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
@@ -19,15 +19,9 @@ const PAUSE_MS = 1000;
 
 const OF_MASTERCHAIN = { workchain: MASTERCHAIN };
 
-/** A block is not there though others follow from it. */
-class MissingBlockError extends NotJoinedError {
-  /** The second of the block that follows from it. */
-  readonly namedAt: number;
-
-  constructor({ namedAt, ...parent }: Predecessor) {
-    super(`block ${blockKey(parent)}, from which one of ${formatTime(namedAt)} follows, is not there`);
-    this.namedAt = namedAt;
-  }
+function missingBlock({ namedAt, ...parent }: Predecessor): MissingBlockError {
+  const follows = `from which one of ${formatTime(namedAt)} follows`;
+  return new MissingBlockError(`block ${blockKey(parent)}, ${follows}, is not there`, namedAt);
 }
 
 /** The visible blocks of a range, and those around it that show what is missing at its ends. */
@@ -168,7 +162,7 @@ export async function requirePredecessors(
   for (const parent of unstored.filter((one) => !known.has(blockKey(one)))) {
     if (newestBelow(parent, known) === undefined && (await isStart())) continue;
     for (let look = 1; !(await isThere(parent)); look += 1) {
-      if (look === LOOKS) throw new MissingBlockError(parent);
+      if (look === LOOKS) throw missingBlock(parent);
       await clock.sleep(PAUSE_MS, asking.signal);
     }
   }

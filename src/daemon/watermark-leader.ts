@@ -3,10 +3,11 @@ import { lookAgain, sayAndKeep } from '../crawl/gaps.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
 import type { PolledWatermark, Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
-import { requireHead, SourceWentBackError, toleranceOf } from '../crawl/watermark/went-back.ts';
+import { SourceWentBackError } from '../errors.ts';
+import { requireHead, toleranceOf } from '../crawl/watermark/went-back.ts';
 import { readFoundWatermark, saveWatermark } from '../ledger/stored-watermark.ts';
 import { requireOwnSchema } from '../postgres/own-schema.ts';
-import { takeDuty } from '../ledger/stored-settings.ts';
+import { takeDuty } from '../ledger/holds.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 

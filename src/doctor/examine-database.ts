@@ -10,7 +10,7 @@ import { endpointOf } from '../ledger/failures.ts';
 import { readStatus, type Status } from '../read/stored-status.ts';
 import { readSpending } from '../ledger/workers.ts';
 import { hasEnded, SILENT_SECONDS } from '../ledger/worker-name.ts';
-import { readOwner } from '../ledger/stored-settings.ts';
+import { readOwner } from '../ledger/holds.ts';
 import { formatDuration } from '../range.ts';
 import type { DoctorFinding } from './doctor-finding.ts';
 import { programName } from '../terminal/program-name.ts';

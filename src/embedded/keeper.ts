@@ -5,6 +5,7 @@ import pg from 'pg';
 import * as z from 'zod';
 import { systemClock } from '../clock.ts';
 import { codeOf, WrongDatabaseError } from '../errors.ts';
+import { EMBEDDED_KEY } from '../locks.ts';
 import { retry } from '../retry.ts';
 import { SQLSTATE, sqlstates } from '../sqlstate.ts';
 import { DATABASE, SUPERUSER } from './server-settings.ts';
@@ -21,8 +22,6 @@ export interface Keeper {
   leave(stopServer: () => Promise<void>): Promise<void>;
 }
 
-/** Any number that no other program locks in this cluster. */
-const LOCK = 0x746f6e63;
 /** Ten seconds. A handle that was forgotten does not keep the process alive. */
 const REJOIN = {
   attempts: 50,
@@ -114,7 +113,7 @@ async function openSession(address: Address): Promise<KeptSession> {
   try {
     await client.connect();
     await identify(client, address);
-    await client.query('select pg_advisory_lock_shared($1)', [LOCK]);
+    await client.query('select pg_advisory_lock_shared($1)', [EMBEDDED_KEY]);
     await ensureDatabase(client);
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -153,7 +152,7 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
 
 /** Of several that leave at once exactly one is the last: each gives its share up before it tries for the whole. */
 async function isLast(client: pg.Client): Promise<boolean> {
-  await client.query('select pg_advisory_unlock_shared($1)', [LOCK]);
-  const { rows } = await client.query('select pg_try_advisory_lock($1) as alone', [LOCK]);
+  await client.query('select pg_advisory_unlock_shared($1)', [EMBEDDED_KEY]);
+  const { rows } = await client.query('select pg_try_advisory_lock($1) as alone', [EMBEDDED_KEY]);
   return z.object({ alone: z.boolean() }).parse(rows[0]).alone;
 }

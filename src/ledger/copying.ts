@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { COPYING_KEY } from '../locks.ts';
 import type { Session } from '../postgres/database.ts';
 import { leases } from '../tables/etl/coverage.ts';
 import { isLive, type Lease } from './leases.ts';
@@ -9,8 +10,7 @@ import { isLive, type Lease } from './leases.ts';
  * waits for this lock: it is there to be read.
  */
 
-/** The first key of these locks; the second one is the number of the lease, which may be longer than a key. */
-const COPYING = 1_668_247_673;
+/** The number of a lease may be longer than a key. */
 const KEYS = 2 ** 31;
 
 /** A transaction that is younger may be ending by itself just now. */
@@ -18,7 +18,7 @@ const YOUNG_SECONDS = 10;
 
 /** Says until the transaction ends that it copies rows for a lease. */
 export async function markCopying(session: Session, { id }: Pick<Lease, 'id'>): Promise<void> {
-  await session.run(sql`select pg_advisory_xact_lock_shared(${COPYING}::int, ${id % KEYS}::int)`);
+  await session.run(sql`select pg_advisory_xact_lock_shared(${COPYING_KEY}::int, ${id % KEYS}::int)`);
 }
 
 /**
@@ -30,7 +30,7 @@ export async function markCopying(session: Session, { id }: Pick<Lease, 'id'>): 
 export async function endStrayCopies(session: Session): Promise<number> {
   return session.run(sql`
     select pg_terminate_backend(held.pid) from pg_locks held join pg_stat_activity using (pid)
-    where held.locktype = 'advisory' and held.classid = ${COPYING}::oid and held.objsubid = 2
+    where held.locktype = 'advisory' and held.classid = ${COPYING_KEY}::oid and held.objsubid = 2
       and held.database = (select oid from pg_database where datname = current_database())
       and state = 'active' and wait_event = 'ClientRead' and pg_has_role(usesysid, 'usage')
       and xact_start < clock_timestamp() - make_interval(secs => ${YOUNG_SECONDS})

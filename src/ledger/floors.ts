@@ -1,4 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { LOCKS } from '../locks.ts';
 import { holdLock, type LockMode } from '../postgres/hold-lock.ts';
 import type { Session } from '../postgres/database.ts';
 import { settings } from '../tables/etl/pages.ts';
@@ -24,7 +25,7 @@ export async function readFloors(session: Session): Promise<Floors> {
 
 /** Keeps floors where they are until the transaction ends. Whoever moves one holds them `alone`. */
 export async function holdFloors(session: Session, mode: LockMode): Promise<void> {
-  await holdLock(session, 'retention', mode);
+  await holdLock(session, LOCKS.retention, mode);
 }
 
 /** The first second that is kept of a dataset, as a scalar within a statement; null where all are. */

@@ -14,7 +14,10 @@ const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.num
  * The rows as traces hold them, where the traces end: a transaction by its place in the tree, a message by its sender,
  * or by its receiver where it has none. However many rows there are, the trees are read once.
  */
-export async function heldByTraces(session: Session, rows: readonly WrongRow[]): Promise<WrongRow[]> {
+export async function heldByTraces<Row extends WrongRow>(
+  session: Session,
+  rows: readonly Row[],
+): Promise<Row[]> {
   const within = rows.filter(({ key, datasets }) => key !== '' && datasets.includes('traces'));
   if (within.length === 0) return [];
   const [transactions, messages] = [given(within, 'transactions'), given(within, 'messages')];
@@ -39,7 +42,7 @@ export async function heldByTraces(session: Session, rows: readonly WrongRow[]):
       select 'messages', g.key, second from ${messages} join nodes e on e.in_msg_hash = g.key`,
     Held,
   );
-  const rowsByName = new Map<string, WrongRow[]>();
+  const rowsByName = new Map<string, Row[]>();
   for (const row of within) {
     const name = `${row.table} ${row.key}`;
     rowsByName.set(name, [...(rowsByName.get(name) ?? []), row]);

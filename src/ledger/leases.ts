@@ -9,11 +9,12 @@ import { expiredOf, holdFloors } from './floors.ts';
 import { gapSeconds } from './stored-gaps.ts';
 import { ofStream, type StreamColumns } from './of-stream.ts';
 import { answersOf } from '../postgres/answers-of.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../postgres/sql.ts';
-import { isHeldUntil } from './held-until.ts';
+import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
 import { leases } from '../tables/etl/coverage.ts';
 import { writeTransaction } from './write-transaction.ts';
+import { LOCKS } from '../locks.ts';
 import { holdLock } from '../postgres/hold-lock.ts';
 
 /** A range that one worker reads; nobody else asks for it until it expires. */
@@ -23,9 +24,6 @@ export interface Lease {
   readonly owner: string;
   readonly span: Range;
 }
-
-/** A lease that no commit prolongs is free again after this many seconds. */
-export const LEASE_SECONDS = 30;
 
 const Claimed = z.object({ id: z.coerce.number(), from: z.coerce.number(), to: z.coerce.number() });
 
@@ -58,7 +56,10 @@ export async function claimLeases(database: Database, claim: LeaseClaim, most: n
   const { stream } = claim;
   const { dataset, scope, pass } = stream;
   return writeTransaction(database, async (session) => {
-    await answersOf([holdLock(session, `claim/${dataset}/${scope}/${pass}`), holdFloors(session, 'shared')]);
+    await answersOf([
+      holdLock(session, `${LOCKS.claim}/${dataset}/${scope}/${pass}`),
+      holdFloors(session, 'shared'),
+    ]);
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`
       delete from ${leases} where ${leases.id} in (
@@ -149,9 +150,9 @@ export async function findFree(session: Session, all: readonly WantedStream[]): 
 }
 
 /** True of a lease that others respect. */
-export const isLive = isHeldUntil(leases.expires_at, LEASE_SECONDS);
+export const isLive = isHeldUntil(leases.expires_at, HOLD_SECONDS);
 
-const expiry = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
+const expiry = heldFor(HOLD_SECONDS);
 
 /** True of the row of a lease that is still its owner's. */
 const isHeld = ({ id, owner }: Lease): SQL =>
@@ -237,22 +238,11 @@ const Others = z.object({ requests: z.coerce.number(), processes: z.coerce.numbe
 
 /** What others read at this priority: a request for each of their leases. */
 export async function readOthers(session: Session, owner: string, priority: Priority): Promise<OtherReaders> {
-  const [others] = await session.rows(
+  return oneRow(
+    session,
     sql`
       select count(*) as requests, count(distinct ${leases.owner}) as processes from ${leases}
       where ${leases.owner} <> ${owner} and ${leases.priority} = ${priority} and ${isLive}`,
     Others,
   );
-  return others ?? { requests: 0, processes: 0 };
-}
-
-/** Frees what is held by owners of whom it is known that they are gone, without waiting for their leases to expire. */
-export async function releaseLeasesOf(session: Session, isGone: (owner: string) => boolean): Promise<void> {
-  const owners = await session.rows(
-    sql`select distinct ${leases.owner} from ${leases}`,
-    z.object({ owner: z.string() }),
-  );
-  for (const { owner } of owners.filter((row) => isGone(row.owner))) {
-    await session.run(sql`delete from ${leases} where ${leases.owner} = ${owner}`);
-  }
 }

@@ -1,89 +1,62 @@
-import { sql, type SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
-import type { Session } from '../postgres/database.ts';
-import { bare, rangeParam, setExcluded, spanOfRow, spansOfRow } from '../postgres/sql.ts';
+import { oneRow, type Session } from '../postgres/database.ts';
+import {
+  bare,
+  multirangeParam,
+  rangeParam,
+  setExcluded,
+  spanOfRow,
+  spansOfRow,
+  texts,
+} from '../postgres/sql.ts';
 import { refused } from '../tables/etl/coverage.ts';
 import type { Stream } from './stored-coverage.ts';
 import { ofStream } from './of-stream.ts';
 
-/** Why a range cannot be read for now. */
-export type RefusalReason =
-  'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
+/**
+ * Why a range is refused. Of `disputed` every row is there, but the source stands by values that do not agree: the range is
+ * covered, and only a repair waits.
+ */
+export type RefusalReason = 'saturated' | 'source_gap' | 'failing' | 'changed' | 'disputed';
+
+/** Reasons that verification finds: they end when the range is verified, not when it is read. */
+const HOLES: readonly RefusalReason[] = ['source_gap', 'disputed'];
+const isHole = sql`${refused.reason} in (${texts(HOLES)})`;
+
+/** True of a range that is not to be read for now. */
+export const isRefused = sql`(${refused.reason} <> ${'disputed' satisfies RefusalReason} and ${refused.retry_at} is not null)`;
 
 /** Why a range is refused, with one sentence for the operator. */
 export interface Refusal {
   readonly reason: RefusalReason;
   readonly detail: string;
-}
-
-/** Refuses a range: it is not asked for before its pause is over. */
-export async function refuse(
-  session: Session,
-  stream: Stream,
-  span: Range,
-  { reason, detail }: Refusal,
-): Promise<void> {
-  const before = sql`coalesce(max(${refused.attempts}), 0)`;
-  await session.run(
-    insertRefusals(
-      stream,
-      sql`(
-        select ${rangeParam(span)} as span, ${reason}::text as reason, ${detail}::text as detail, ${before} + 1 as tried,
-          now() as first_at, clock_timestamp() + ${pauseAfter(before)} as retry_at
-        from ${refused} where ${ofStream(refused, stream)} and ${refused.span} = ${rangeParam(span)})`,
-    ),
-  );
+  /** The least pause before the next attempt. */
+  readonly pauseSeconds?: number;
 }
 
 /**
- * Refuses a range instead of those of the same reason that it touches: its borders may have moved since the last
- * attempt. `pauseSeconds` is the least pause.
+ * Refuses a range, instead of those of the same reason that it touches: its borders may have moved since the last attempt.
+ * It is not asked for before its pause is over: a minute, twice as long each time, at most a day.
  */
-export async function refuseAnew(
-  session: Session,
-  stream: Stream,
-  span: Range,
-  facts: Refusal & { readonly pauseSeconds: number },
-): Promise<void> {
-  const { reason, detail, pauseSeconds } = facts;
-  const [earlier] = await session.rows(
-    sql`
-      with gone as (
-        delete from ${refused} where ${ofStream(refused, stream)} and ${refused.reason} = ${reason}
-          and ${refused.span} && ${rangeParam(span)}
-        returning ${refused.attempts})
-      select coalesce(max(attempts), 0) as attempts from gone`,
-    z.object({ attempts: z.coerce.number() }),
-  );
-  const tried = sql`${earlier?.attempts ?? 0}::int`;
-  await session.run(
-    insertRefusals(
-      stream,
-      sql`(
-        select ${rangeParam(span)} as span, ${reason}::text as reason, ${detail}::text as detail, ${tried} + 1 as tried,
-          now() as first_at,
-          clock_timestamp() + greatest(make_interval(secs => ${pauseSeconds}), ${pauseAfter(tried)}) as retry_at)`,
-    ),
-  );
-}
-
-/**
- * Refuses ranges of a stream. `ranges` is a query within a statement, or the name of one, with span, reason, detail,
- * tried (how often), first_at and retry_at.
- */
-export function insertRefusals({ dataset, scope, pass }: Stream, ranges: SQL): SQL {
-  const { span, reason, detail, attempts, first_at, retry_at } = refused;
-  const key = bare(refused.dataset, refused.scope, refused.pass, span);
-  return sql`
+export async function refuse(session: Session, stream: Stream, range: Range, why: Refusal): Promise<void> {
+  const { dataset, scope, pass, span, reason, detail, attempts, first_at, retry_at } = refused;
+  const key = bare(dataset, scope, pass, span);
+  const same = HOLES.includes(why.reason) ? HOLES : [why.reason];
+  const before = sql`coalesce(max(b.attempts), 0)`;
+  await session.run(sql`
+    with before as (
+      delete from ${refused} where ${ofStream(refused, stream)} and (${span} = ${rangeParam(range)}
+        or (${reason} in (${texts(same)}) and ${span} && ${rangeParam(range)}))
+      returning ${attempts}, ${first_at})
     insert into ${refused} (${key}, ${bare(reason, detail, attempts, first_at, retry_at)})
-    select ${dataset}, ${scope}, ${pass}::int, r.span, r.reason, r.detail, r.tried, r.first_at, r.retry_at from ${ranges} r
-    on conflict (${key}) do update set ${setExcluded(reason, detail, attempts, retry_at)}`;
-}
-
-/** How long to wait after so many attempts before the last one: a minute, twice as long each time, at most a day. */
-export function pauseAfter(attempts: SQL): SQL {
-  return sql`least(interval '1 day', interval '1 minute' * 2 ^ least(${attempts}, 20))`;
+    select ${stream.dataset}, ${stream.scope}, ${stream.pass}::int, ${rangeParam(range)}, ${why.reason}, ${why.detail},
+      ${before} + 1, coalesce(min(b.first_at), now()),
+      clock_timestamp() + greatest(make_interval(secs => ${why.pauseSeconds ?? 0}),
+        least(interval '1 day', interval '1 minute' * 2 ^ least(${before}, 20)))
+    from before b
+    on conflict (${key}) do update set ${setExcluded(reason, detail, attempts, retry_at)}`);
 }
 
 /** Lets a range of datasets be asked for again at once, but for what has to mature first. */
@@ -91,15 +64,54 @@ export async function endPauses(session: Session, datasets: readonly string[], s
   await session.run(sql`
     update ${refused} set ${bare(refused.retry_at)} = clock_timestamp()
     where ${refused.dataset} = any(${sql.param([...datasets])}) and ${refused.span} && ${rangeParam(span)}
-      and ${refused.reason} <> ${'changed' satisfies RefusalReason} and ${refused.retry_at} > clock_timestamp()`);
+      and ${isRefused} and ${refused.reason} <> ${'changed' satisfies RefusalReason}
+      and ${refused.retry_at} > clock_timestamp()`);
 }
 
-/** What was refused once and has been read now is no longer refused. */
+/**
+ * What was refused once and has been read now is no longer refused. Of a gap it stays known how often it was tried, until
+ * it is verified.
+ */
 export async function forgetRefusals(session: Session, stream: Stream, span: Range): Promise<void> {
+  const isRead = sql`${ofStream(refused, stream)} and ${refused.span} <@ ${rangeParam(span)}`;
   await session.run(sql`
-    delete from ${refused}
-    where ${ofStream(refused, stream)} and (${refused.span} <@ ${rangeParam(span)}
-      or (${refused.reason} = 'failing' and ${refused.span} && ${rangeParam(span)}))`);
+    with known as (
+      update ${refused} set ${bare(refused.retry_at)} = null
+      where ${isRead} and ${refused.reason} = ${'source_gap' satisfies RefusalReason})
+    delete from ${refused} where (${isRead} and not ${isHole})
+      or (${ofStream(refused, stream)} and ${refused.reason} = 'failing' and ${refused.span} && ${rangeParam(span)})`);
+}
+
+/** What has been verified is no hole any more. */
+export async function forgetHoles(
+  session: Session,
+  stream: Stream,
+  verified: readonly Range[],
+): Promise<void> {
+  await session.run(sql`
+    delete from ${refused} where ${ofStream(refused, stream)} and ${isHole}
+      and ${refused.span} <@ ${multirangeParam(verified)}`);
+}
+
+const Hole = z.object({ span: spanOfRow, reason: z.string(), due: z.boolean() });
+
+/** Holes that are remembered, and whether they may be read again. */
+export function readHoles(session: Session, stream: Stream): Promise<z.infer<typeof Hole>[]> {
+  return session.rows(
+    sql`select ${refused.span}::text, ${refused.reason}, coalesce(${refused.retry_at} <= clock_timestamp(), true) as due
+        from ${refused} where ${ofStream(refused, stream)} and ${isHole} order by lower(${refused.span})`,
+    Hole,
+  );
+}
+
+/** How many holes are remembered, of all datasets. */
+export async function countHoles(session: Session): Promise<number> {
+  const row = await oneRow(
+    session,
+    sql`select count(*) as holes from ${refused} where ${isHole}`,
+    z.object({ holes: z.coerce.number() }),
+  );
+  return row.holes;
 }
 
 const RefusedSpan = z.object({
@@ -119,7 +131,7 @@ export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
   return session.rows(
     sql`select ${refused.dataset}, ${refused.scope}, ${refused.span}::text, ${refused.reason}, ${refused.detail},
           ${refused.attempts}, extract(epoch from ${refused.retry_at})::int8 as "retryAt"
-        from ${refused} order by ${refused.dataset}, ${refused.scope}, lower(${refused.span})`,
+        from ${refused} where ${isRefused} order by ${refused.dataset}, ${refused.scope}, lower(${refused.span})`,
     RefusedSpan,
   );
 }

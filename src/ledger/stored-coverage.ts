@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DAY, type Range } from '../range.ts';
-import type { Session } from '../postgres/database.ts';
+import { oneRow, type Session } from '../postgres/database.ts';
 import { bare, excluded, insertInto, multirangeParam, rangeParam, spansOfRow } from '../postgres/sql.ts';
 import { coverage, leases, refused } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
@@ -66,11 +66,12 @@ export async function readMissing(
   stream: Stream,
   wanted: readonly Range[],
 ): Promise<Range[]> {
-  const [row] = await session.rows(
+  const row = await oneRow(
+    session,
     sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text as spans`,
     Spans,
   );
-  return row?.spans ?? [];
+  return row.spans;
 }
 
 /** The covered ranges of a stream, as a scalar within a statement. */
@@ -105,7 +106,7 @@ export async function readEverRead(
 /** The ranges of a stream that must not be asked for yet, as a scalar within a statement. */
 export function refusedOf(stream: StreamColumns): SQL {
   return sql`coalesce((select range_agg(${refused.span}) from ${refused}
-    where ${ofStream(refused, stream)} and ${refused.retry_at} > clock_timestamp()), '{}')`;
+    where ${ofStream(refused, stream)} and ${refused.reason} <> 'disputed' and ${refused.retry_at} > clock_timestamp()), '{}')`;
 }
 
 /**
@@ -154,13 +155,13 @@ export async function dueAt(
 
 /** Takes out of the coverage of all datasets what pages of the last `ageSeconds` completed above a second. */
 export async function withdrawReadSince(session: Session, from: number, ageSeconds: number): Promise<void> {
-  const [row] = await session.rows(
+  const { spans } = await oneRow(
+    session,
     sql`select (coalesce(range_agg(${pages.completed}), '{}') * int8multirange(int8range(${from}::int8, null)))::text as spans
         from ${pages} where ${pages.completed} is not null
           and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})`,
     Spans,
   );
-  const spans = row?.spans ?? [];
   if (spans.length === 0) return;
   await takeOutOfCoverage(session, multirangeParam(spans), { leases: sql`true`, coverage: sql`true` });
 }

@@ -1,10 +1,10 @@
-import { isHeldUntil } from './held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { LeaseLostError } from '../errors.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import type { Session } from '../postgres/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
 import { cursors } from '../tables/etl/cursors.ts';
+import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
 
 /** A claim on the cursor of one walk: nobody else moves it while it lasts. */
 export interface CursorClaim {
@@ -13,12 +13,9 @@ export interface CursorClaim {
   readonly owner: string;
 }
 
-/** Seconds for which a claim lasts without a commit. */
-export const CLAIM_SECONDS = 30;
-
-const expiry = sql`clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})`;
+const expiry = heldFor(HOLD_SECONDS);
 /** True of a claim that others respect. */
-export const isClaimed = isHeldUntil(cursors.expires_at, CLAIM_SECONDS);
+export const isClaimed = isHeldUntil(cursors.expires_at, HOLD_SECONDS);
 
 const Claimed = z.object({ cursor: z.unknown() });
 
@@ -76,21 +73,10 @@ export async function prolongClaim(session: Session, claim: CursorClaim): Promis
 }
 
 export async function releaseClaim(session: Session, claim: CursorClaim): Promise<void> {
-  await session.run(sql`update ${cursors} set ${FREE} where ${isOwn(claim)}`);
+  await session.run(sql`
+    update ${cursors} set ${bare(cursors.owner)} = null, ${bare(cursors.expires_at)} = null where ${isOwn(claim)}`);
 }
 
 function isOwn({ dataset, scope, owner }: CursorClaim): SQL {
   return sql`${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope} and ${cursors.owner} = ${owner}`;
-}
-
-const FREE = sql`${bare(cursors.owner)} = null, ${bare(cursors.expires_at)} = null`;
-
-/** Frees what is held by owners of whom it is known that they are gone. */
-export async function releaseClaimsOf(database: Database, isGone: (owner: string) => boolean): Promise<void> {
-  const owners = await database.rows(
-    sql`select distinct ${cursors.owner} from ${cursors} where ${cursors.owner} is not null`,
-    z.object({ owner: z.string() }),
-  );
-  for (const { owner } of owners.filter((row) => isGone(row.owner)))
-    await database.run(sql`update ${cursors} set ${FREE} where ${cursors.owner} = ${owner}`);
 }

@@ -1,9 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { systemClock } from '../clock.ts';
-import { parseRangeText, toRangeText, type Range } from '../range.ts';
+import { parseRangeText, toMultirangeText, toRangeText, type Range } from '../range.ts';
 import { CONFLICT, retry } from '../retry.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { findings } from '../tables/etl/findings.ts';
@@ -13,16 +13,31 @@ import { heldByTraces } from './held-by-traces.ts';
 import { ofStream } from './of-stream.ts';
 import { writeTransaction } from './write-transaction.ts';
 
-/** What one check found in a stretch of a stream. */
-interface CheckedStretch {
+/** What checks of one stream found. */
+interface CheckedRun {
   readonly stream: Pick<Stream, 'dataset' | 'scope'>;
+  /** When the checks began, on the clock of the database: what others have found since, they may not have seen. */
+  readonly began: string;
+  readonly checks: readonly CheckedStretch[];
+  /** Rows that the source has as they stand, whatever dataset's comparison with it had found them wrong. */
+  readonly right?: readonly RightRow[];
+}
+
+interface CheckedStretch {
   readonly check: string;
   /** What was checked to its end: what was found there before is forgotten. */
   readonly settled: readonly Range[];
-  /** When the check began, on the clock of the database: what others have found since, it may not have seen. */
-  readonly began: string;
   readonly rows: readonly WrongRow[];
 }
+
+/** A row by its name and the second in which it lies: one of the same name in another second is another row. */
+export interface RightRow {
+  readonly table: string;
+  readonly key: string;
+  readonly second: number;
+}
+
+type Found = WrongRow & Pick<CheckedStretch, 'check'>;
 
 /** Of which most meet nobody; the pauses grow to five seconds. */
 const ATTEMPTS = 10;
@@ -37,52 +52,40 @@ const HELD = sql`${bare(findings.dataset, findings.scope, findings.span)}, ${NAM
 const FOUND = bare(findings.check_name, findings.found_in);
 
 /**
- * Remembers what a check found in a stretch, instead of what it found there before, and takes the verified state from
- * every second of every dataset that holds such a row. A trace holds its transactions and messages where it ends. All of
- * it or nothing: what was found before is forgotten only with what is found now.
+ * Replaces the findings of these checks over the seconds that they checked, and takes the verified state from every second
+ * of every dataset that holds such a row. A trace holds its transactions and messages where it ends. All of it or nothing:
+ * what was found before is forgotten only with what is found now.
  */
-export function keepFindings(database: Database, checked: CheckedStretch): Promise<void> {
+export function replaceFindings(database: Database, run: CheckedRun): Promise<void> {
+  const found = run.checks.flatMap(({ check, rows }) => rows.map((row): Found => ({ ...row, check })));
   // It takes coverage of several datasets, in another order than commits do.
   return retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
     writeTransaction(database, async (session) => {
-      await settle(session, checked);
-      if (checked.rows.length > 0) await insertFindings(session, checked);
+      await forgetSettled(session, run);
+      if (found.length > 0) await insertFindings(session, run.stream, found);
     }),
   );
 }
 
-/** Checks of a stream of which something is remembered. For all others there is nothing to settle. */
-export async function rememberedChecks(
-  database: Database,
-  { dataset, scope }: CheckedStretch['stream'],
-): Promise<ReadonlySet<string>> {
-  const rows = await database.rows(
-    sql`select distinct ${findings.check_name} as check from ${findings}
-        where ${findings.scope} = ${scope} and ${findings.found_in} = ${dataset}`,
-    z.object({ check: z.string() }),
-  );
-  return new Set(rows.map(({ check }) => check));
-}
-
 async function insertFindings(
   session: Session,
-  { stream, check, rows }: Pick<CheckedStretch, 'stream' | 'check' | 'rows'>,
+  stream: CheckedRun['stream'],
+  rows: readonly Found[],
 ): Promise<void> {
   const hulls = hullsOf(rows);
   const held = [
     ...rows.map((row) => ({ ...row, dataset: stream.dataset })),
     ...rows.flatMap((row) => row.datasets.map((dataset) => ({ ...row, span: row.own ?? row.span, dataset }))),
     ...(await heldByTraces(session, rows)).map((row) => ({ ...row, dataset: 'traces' })),
-  ].map(
-    ({ dataset, span, table, key, differs, own = hulls.get(nameOf({ table, key, differs })) ?? span }) => ({
-      dataset,
-      span: toRangeText(span),
-      own: toRangeText(own),
-      table,
-      key,
-      differs,
-    }),
-  );
+  ].map(({ dataset, span, own, ...row }) => ({
+    dataset,
+    span: toRangeText(span),
+    own: toRangeText(own ?? hulls.get(nameOf(row)) ?? span),
+    table: row.table,
+    key: row.key,
+    differs: row.differs,
+    check: row.check,
+  }));
   // Whoever certifies one of these datasets is waited for, and whoever comes later waits, and sees the rows below.
   await session.run(sql`
     select 1 from ${coverage} where ${coverage.pass} = 0
@@ -90,9 +93,9 @@ async function insertFindings(
     order by ${coverage.dataset}, ${coverage.scope} for update`);
   await session.run(sql`
     insert into ${findings} (${HELD}, ${FOUND})
-    select dataset, ${stream.scope}, span, "table", key, own, differs, ${check}, ${stream.dataset}
+    select dataset, ${stream.scope}, span, "table", key, own, differs, "check", ${stream.dataset}
     from jsonb_to_recordset(${JSON.stringify(held)}::jsonb)
-      as g (dataset text, span int8range, own int8range, "table" text, key text, differs text)
+      as g (dataset text, span int8range, own int8range, "table" text, key text, differs text, "check" text)
     on conflict do nothing`);
   await session.run(sql`
     update ${coverage} set ${bare(coverage.verified)} = ${coverage.verified} - f.spans, ${bare(coverage.updated_at)} = default
@@ -106,45 +109,53 @@ async function insertFindings(
  * that lies in several seconds, such as a link between two of them, is seen only where all of these are looked at, as far
  * as they are covered. A row that another one holds, a transaction its trace, is seen only where that one is brought.
  */
-async function settle(
+async function forgetSettled(
   session: Session,
-  { stream, check, settled, began }: Omit<CheckedStretch, 'rows'>,
+  { stream, began, checks, right = [] }: CheckedRun,
 ): Promise<void> {
-  const seen = multirangeParam(settled);
   const { dataset, scope } = stream;
-  const same = sql`${findings.scope} = ${scope} and ${findings.check_name} = ${check} and ${findings.found_in} = ${dataset}`;
   const isEarlier = sql`${findings.found_at} < ${began}::timestamptz`;
+  if (right.length > 0)
+    await session.run(sql`
+      delete from ${findings}
+      using jsonb_to_recordset(${JSON.stringify(right)}::jsonb) as r ("table" text, key text, second int8)
+      where ${findings.check_name} = ${DEEP} and ${findings.table_name} = r."table" and ${isEarlier}
+        and ${findings.row_key} = r.key and ${findings.row_span} = int8range(r.second, r.second + 1)`);
+  const settled = checks.map((one) => ({ check: one.check, seen: toMultirangeText(one.settled) }));
+  const seen = sql`jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as c ("check" text, seen int8multirange)`;
+  const same = sql`${findings.scope} = ${scope} and ${findings.check_name} = c."check" and ${findings.found_in} = ${dataset}`;
   const span = sql`int8multirange(${findings.span})`;
+  const place = sql`${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)}`;
   // Each finding is looked at once, with those of its name beside it: a join of names compares each with each where
   // Postgres has no statistics of a table that has just grown.
   await session.run(sql`
     with named as (
-      select ctid as place, ${isEarlier} as is_earlier, count(*) over name as spans,
-        bool_or(${isEarlier} and ${span} && ${seen}) over name as is_touched,
+      select ctid as place, seen, ${isEarlier} as is_earlier, count(*) over name as spans,
+        bool_or(${isEarlier} and ${span} && seen) over name as is_touched,
         bool_and(isempty(${span} * ${coveredOf({ ...stream, pass: 0 })}
-          + (${span} - int8multirange(${findings.row_span})) - ${seen})) over name as is_seen
-      from ${findings} where ${same} and ${findings.dataset} = ${dataset} window name as (partition by ${NAME})),
+          + (${span} - int8multirange(${findings.row_span})) - seen)) over name as is_seen
+      from ${findings}, ${seen} where ${same} and ${findings.dataset} = ${dataset}
+      window name as (partition by "check", ${NAME})),
     gone as (
       delete from ${findings} using named n
       where ${findings}.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen)
-      returning ${span} - ${seen} as rest, spans, ${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)})
-    insert into ${findings} (${HELD}, ${FOUND}, ${bare(findings.found_at)})
-    select ${bare(findings.dataset, findings.scope)}, part, ${NAME}, ${FOUND}, ${bare(findings.found_at)}
-    from gone, unnest(rest) as part where spans = 1
+      returning ${span} - seen as rest, spans, ${place})
+    insert into ${findings} (${bare(findings.span)}, ${place})
+    select part, ${place} from gone, unnest(rest) as part where spans = 1
     on conflict do nothing`);
   await session.run(sql`
     with named as (
       select ctid as place, ${findings.dataset} <> ${dataset} and ${isEarlier} as is_held,
-        bool_or(${findings.dataset} = ${dataset}) over (partition by ${NAME}) as is_open
-      from ${findings} where ${same})
+        bool_or(${findings.dataset} = ${dataset}) over (partition by "check", ${NAME}) as is_open
+      from ${findings}, ${seen} where ${same})
     delete from ${findings} using named n where ${findings}.ctid = n.place and is_held and not is_open`);
 }
 
-const nameOf = ({ table, key, differs }: Pick<WrongRow, 'table' | 'key' | 'differs'>) =>
-  JSON.stringify([table, key, differs]);
+const nameOf = ({ check, table, key, differs }: Pick<Found, 'check' | 'table' | 'key' | 'differs'>) =>
+  JSON.stringify([check, table, key, differs]);
 
 /** From the first to the last second of each thing that has no second of its own, but lies in several. */
-function hullsOf(rows: readonly WrongRow[]): ReadonlyMap<string, Range> {
+function hullsOf(rows: readonly Found[]): ReadonlyMap<string, Range> {
   const hulls = new Map<string, Range>();
   for (const row of rows.filter(({ key, own }) => key !== '' && own === undefined)) {
     const { from, to } = hulls.get(nameOf(row)) ?? row.span;
@@ -200,12 +211,13 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
 
 /** A range with all seconds of what was found there: looked at alone, it would settle nothing that reaches beyond it. */
 export async function withReach(session: Session, range: Range): Promise<Range> {
-  const [row] = await session.rows(
+  const row = await oneRow(
+    session,
     sql`select range_merge(coalesce(range_agg(${REACH}), '{}') + ${multirangeParam([range])})::text as reach
         from ${findings} where ${findings.span} && ${rangeParam(range)}`,
     z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
   );
-  return row?.reach ?? range;
+  return row.reach;
 }
 
 const OpenFinding = z.object({
@@ -286,28 +298,6 @@ export function findingsOfHash(session: Session, hash: string): Promise<OpenFind
         order by ${findings.dataset}, lower(${findings.span}) limit 100`,
     OpenFinding,
   );
-}
-
-interface RightRows {
-  readonly check: string;
-  readonly table: string;
-  /** When they were asked for, on the clock of the database: what others have found since, this does not settle. */
-  readonly began: string;
-  /** Names, and the seconds in which the rows themselves lie. */
-  readonly rows: readonly { readonly key: string; readonly second: number }[];
-}
-
-/**
- * Takes a deep finding back where another dataset's reading has brought the very row and found it right. A row of the
- * same name in another second is another row.
- */
-export async function settleRows(session: Session, { check, table, began, rows }: RightRows): Promise<void> {
-  await session.run(sql`
-    delete from ${findings}
-    using jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (key text, second int8)
-    where ${findings.check_name} = ${check} and ${findings.table_name} = ${table}
-      and ${findings.found_at} < ${began}::timestamptz
-      and ${findings.row_key} = r.key and ${findings.row_span} = int8range(r.second, r.second + 1)`);
 }
 
 /** The columns that differ in a table's rows with a finding of this check, by key, whatever dataset holds them. */

@@ -6,19 +6,21 @@ import { multirangeParam, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { coverage, leases, refused } from '../tables/etl/coverage.ts';
 import { writeTransaction } from './write-transaction.ts';
 import { takeOutOfCoverage } from './stored-coverage.ts';
-import { type RefusalReason, refuseAnew, type RefusedSpan } from './refused.ts';
+import { type RefusalReason, refuse, type RefusedSpan } from './refused.ts';
 
 /** Seconds of which the source lacks blocks: no dataset can have all rows of them. */
 export interface Gap {
   readonly span: Range;
   /** Which blocks are missing, in one sentence. */
   readonly detail: string;
+  /** The least pause before the next look. */
+  readonly pauseSeconds?: number;
 }
 
 /** A gap is kept as what is refused of the blocks, whether or not they are crawled. */
 const BLOCKS = { dataset: 'blocks', scope: '', pass: 0 };
 const REASON = 'source_gap' satisfies RefusalReason;
-const isOfGap = sql`${refused.dataset} = ${BLOCKS.dataset} and ${refused.pass} = 0 and ${refused.reason} = ${REASON}`;
+const isOfGap = sql`${refused.dataset} = ${BLOCKS.dataset} and ${refused.pass} = 0 and ${refused.reason} = ${REASON} and ${refused.retry_at} is not null`;
 
 /** Seconds after a gap in which traces may end that hold transactions of it. */
 const AFTERMATH = HOUR;
@@ -44,7 +46,7 @@ export function keepGap(database: Database, gap: Gap): Promise<void> {
       [gap.span],
       touching.map((one) => one.span),
     );
-    await refuse(session, { ...gap, span: span ?? gap.span });
+    await refuseGap(session, { ...gap, span: span ?? gap.span });
   });
 }
 
@@ -58,7 +60,7 @@ export function renewGap(database: Database, old: Range, left: readonly Gap[]): 
       await session.run(
         sql`delete from ${refused} where ${isOfGap} and ${refused.span} = ${rangeParam(old)}`,
       );
-    for (const gap of left) await refuse(session, gap);
+    for (const gap of left) await refuseGap(session, gap);
     if (left.some(({ span }) => span.from <= old.from && span.to >= old.to)) return;
     const of = (dataset: SQL) => sql`${dataset} in ('traces', 'actions')`;
     await takeOutOfCoverage(session, multirangeParam([{ from: old.to, to: old.to + AFTERMATH }]), {
@@ -68,8 +70,8 @@ export function renewGap(database: Database, old: Range, left: readonly Gap[]): 
   });
 }
 
-async function refuse(session: Session, { span, detail }: Gap): Promise<void> {
-  await refuseAnew(session, BLOCKS, span, { reason: REASON, detail, pauseSeconds: 0 });
+async function refuseGap(session: Session, { span, ...facts }: Gap): Promise<void> {
+  await refuse(session, BLOCKS, span, { ...facts, reason: REASON });
   await takeOutOfCoverage(session, multirangeParam([span]), { leases: sql`true`, coverage: sql`true` });
 }
 

@@ -1,9 +1,7 @@
-import { isHeldUntil } from './held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
-import { bare, insertInto, jsonParam, setExcluded, texts } from '../postgres/sql.ts';
-import { workers } from '../tables/etl/budget.ts';
+import { bare, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
 import { settings } from '../tables/etl/pages.ts';
 
 /** Facts that every process which shares the database must agree on: rows of the table `settings`, by name. */
@@ -134,61 +132,4 @@ export async function decideSetting<N extends Name>(
 
 export async function dropSetting(session: Session, name: Name): Promise<void> {
   await session.run(sql`delete from ${settings} where ${settings.name} = ${name}`);
-}
-
-/** Duties that one process at a time has, and the names under which all versions of the program keep who has them. */
-const DUTIES = { watermark: 'lookout', verification: 'guard', lake: 'lake writer' } as const;
-
-/**
- * Gives a process a duty for so many seconds from now; true where it has it. Of several processes that share a database
- * one does, as long as it comes back in time.
- */
-export async function takeDuty(
-  session: Session,
-  duty: keyof typeof DUTIES,
-  owner: string,
-  forSeconds: number,
-): Promise<boolean> {
-  const value = sql`jsonb_build_object('owner', ${owner}::text,
-    'until', clock_timestamp() + make_interval(secs => ${forSeconds}))`;
-  const until = sql`(${settings.value}->>'until')::timestamptz`;
-  const taken = await session.run(sql`
-    ${insertInto(settings, { name: DUTIES[duty], value })}
-    on conflict (${bare(settings.name)}) do update
-      set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
-    where ${settings.value}->>'owner' = ${owner} or not ${isHeldUntil(until, forSeconds)}`);
-  return taken > 0;
-}
-
-/** Ends the duties of processes that have ended, as far as `isGone` knows; who had them stays known. */
-export async function releaseDutiesOf(session: Session, isGone: (owner: string) => boolean): Promise<void> {
-  const isDuty = sql`${settings.name} in (${texts(Object.values(DUTIES))})`;
-  const owner = sql`${settings.value}->>'owner'`;
-  const owners = await session.rows(
-    sql`select distinct ${owner} as owner from ${settings} where ${isDuty}`,
-    z.object({ owner: z.string() }),
-  );
-  for (const gone of owners.filter((row) => isGone(row.owner)))
-    await session.run(
-      sql`update ${settings} set ${bare(settings.value)} = ${settings.value} || jsonb_build_object('until', clock_timestamp())
-          where ${isDuty} and ${owner} = ${gone.owner}`,
-    );
-}
-
-/**
- * The process that had a duty last, and the seconds since it last wrote: a sign of life of its own counts, too. Undefined
- * where none ever had the duty.
- */
-export async function readOwner(
-  session: Session,
-  duty: keyof typeof DUTIES,
-): Promise<{ owner: string; silence: number } | undefined> {
-  const owner = sql`${settings.value}->>'owner'`;
-  const [row] = await session.rows(
-    sql`select ${owner} as owner, extract(epoch from clock_timestamp() - greatest(${settings.updated_at},
-          (select max(${workers.seen_at}) from ${workers} where ${workers.worker} = ${owner})))::float8 as seconds
-        from ${settings} where ${settings.name} = ${DUTIES[duty]}`,
-    z.object({ owner: z.string(), seconds: z.number() }),
-  );
-  return row && { owner: row.owner, silence: Math.max(0, Math.round(row.seconds)) };
 }

@@ -17,6 +17,7 @@ import { commentsOf } from '../tables/describe.ts';
 import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
 import { literal } from '../tables/literal.ts';
 import { knownMigrations, MIGRATIONS, newerSchema } from '../postgres/own-schema.ts';
+import { LOCKS } from '../locks.ts';
 import { holdLock } from '../postgres/hold-lock.ts';
 
 /**
@@ -173,7 +174,7 @@ function alone<T>(database: Database, work: (session: Session) => Promise<T>): P
   return database.transaction(async (session) => {
     const settings = sql`
       select set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`;
-    await answersOf([session.run(settings), session.run(TABLESPACE), holdLock(session, 'migrate')]);
+    await answersOf([session.run(settings), session.run(TABLESPACE), holdLock(session, LOCKS.migrate)]);
     return work(session);
   });
 }

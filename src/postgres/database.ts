@@ -2,7 +2,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { sql, type SQL } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
-import { codeOf, DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
+import { codeOf, DatabaseError, DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
 import { streamAsText, type TextOptions } from './as-text.ts';
 import { copyIn, type CopyPieces } from './copy-in.ts';
 import { copyOut } from './copy-out.ts';
@@ -53,6 +53,16 @@ export interface Session {
   copyIn(statements: SQL, pieces: CopyPieces): Promise<number>;
   /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
   copyOut(statement: SQL, onData: (data: Buffer) => void): Promise<void>;
+}
+
+/**
+ * The row of a query that always has one, as a count has.
+ * @throws DatabaseError if there is none
+ */
+export async function oneRow<T>(session: Pick<Session, 'rows'>, query: SQL, row: z.ZodType<T>): Promise<T> {
+  const [one] = await session.rows(query, row);
+  if (one === undefined) throw new DatabaseError('the database answered no row to a query that has one');
+  return one;
 }
 
 /** A session within a transaction. */

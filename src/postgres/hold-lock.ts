@@ -1,4 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
+import type { LockName } from '../locks.ts';
 import type { Session } from './database.ts';
 
 /** `shared`: those who hold it so do not wait for each other. */
@@ -10,9 +11,7 @@ export function lockOf(path: SQL, mode: LockMode): SQL {
   return sql`${lock}(hashtextextended('toncenter-etl/' || ${path}, 0))`;
 }
 
-/**
- * Holds a lock of this program's own, named as a path, until the transaction ends; others wait for it.
- */
-export async function holdLock(session: Session, name: string, mode: LockMode = 'alone'): Promise<void> {
+/** Holds a lock of this program's own until the transaction ends; others wait for it. */
+export async function holdLock(session: Session, name: LockName, mode: LockMode = 'alone'): Promise<void> {
   await session.run(sql`select ${lockOf(sql`${name}::text`, mode)}`);
 }

@@ -1,17 +1,17 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Session } from './database.ts';
+import { oneRow, type Session } from './database.ts';
 
 /** The database's clock, unix seconds with a fraction. */
 export async function readClock(session: Session): Promise<number> {
   const time = sql`extract(epoch from clock_timestamp())::float8`;
-  const [row] = await session.rows(sql`select ${time} as time`, z.object({ time: z.number() }));
-  return row?.time ?? 0;
+  const row = await oneRow(session, sql`select ${time} as time`, z.object({ time: z.number() }));
+  return row.time;
 }
 
 /** The same to the microsecond, as text that a statement compares moments with. */
 export async function databaseTime(session: Session): Promise<string> {
   const time = sql`clock_timestamp()::text`;
-  const [row] = await session.rows(sql`select ${time} as time`, z.object({ time: z.string() }));
-  return row?.time ?? '';
+  const row = await oneRow(session, sql`select ${time} as time`, z.object({ time: z.string() }));
+  return row.time;
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseError, DatabaseUnavailableError } from '../errors.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { targetOf } from '../write/target.ts';
 
 /** Counting longer than this is not worth the wait: then Postgres' own estimate has to do. */
@@ -20,11 +20,11 @@ const Count = z.object({ rows: z.coerce.number() });
 export async function countRows(database: Database, table: object): Promise<RowCount> {
   const { name, into } = targetOf(table);
   try {
-    const [row] = await database.transaction(async (session) => {
+    const row = await database.transaction(async (session) => {
       await session.run(sql`select set_config('statement_timeout', ${TIME_LIMIT}, true)`);
-      return session.rows(sql`select count(*) as rows from ${into}`, Count);
+      return oneRow(session, sql`select count(*) as rows from ${into}`, Count);
     });
-    return { table: name, rows: row?.rows ?? 0, exact: true };
+    return { table: name, rows: row.rows, exact: true };
   } catch (error) {
     // Where the database is away rather than slow, the estimate finds that out, too.
     if (!(error instanceof DatabaseError) && !(error instanceof DatabaseUnavailableError)) throw error;
@@ -40,12 +40,13 @@ export async function estimateRows(database: Session, table: object): Promise<Ro
 
 async function estimate(database: Session, name: string): Promise<number> {
   const table = `ton.${name}`;
-  const [row] = await database.rows(
+  const row = await oneRow(
+    database,
     sql`select coalesce(sum(greatest(reltuples::int8, n_live_tup, 0)), 0)::int8 as rows
         from (select ${table}::regclass as relid union select relid from pg_partition_tree(${table}::regclass)) tree
           join pg_class on pg_class.oid = tree.relid left join pg_stat_user_tables stats on stats.relid = tree.relid
         where relkind = 'r'`,
     Count,
   );
-  return row?.rows ?? 0;
+  return row.rows;
 }

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { texts } from '../postgres/sql.ts';
+import { isRefused } from '../ledger/refused.ts';
 import { coverage, refused } from '../tables/etl/coverage.ts';
 import { factsOf } from '../tables/describe.ts';
 import { pages } from '../tables/etl/pages.ts';
@@ -162,7 +163,7 @@ export async function readSecond(
         exists (select from ${coverage} where ${coverage.dataset} = d.dataset and ${coverage.pass} = 0
           and ${coverage.covered} @> ${time}::int8) as covered,
         (select ${refused.reason} || ': ' || ${refused.detail} from ${refused} where ${refused.dataset} = d.dataset
-          and ${refused.pass} = 0 and ${refused.span} @> ${time}::int8 limit 1) as refused
+          and ${refused.pass} = 0 and ${refused.span} @> ${time}::int8 and ${isRefused} limit 1) as refused
       from json_array_elements_text(${JSON.stringify(datasets)}::json) as d (dataset)`,
     Covering,
   );

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { formatTime, type Range } from '../range.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import type { Session } from '../postgres/database.ts';
+import { oneRow, type Session } from '../postgres/database.ts';
 import { multirangeParam, rangeParam, spanOfRow, texts } from '../postgres/sql.ts';
 import { targetOf } from '../write/target.ts';
 import { estimateRows } from './count-rows.ts';
@@ -71,11 +71,12 @@ export async function quarantinedAmong(
 
 /** How many records are chosen. */
 export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
-  const [row] = await session.rows(
+  const row = await oneRow(
+    session,
     sql`select count(*) as records from ${q} where ${isChosen(chosen)}`,
     z.object({ records: seconds }),
   );
-  return row?.records ?? 0;
+  return row.records;
 }
 
 function isChosen({ ids, datasets }: Chosen): SQL {
@@ -132,8 +133,8 @@ export async function readUnfit(
 }
 
 async function count(session: Session, from: SQL): Promise<number> {
-  const [row] = await session.rows(sql`select count(*) as rows from ${from}`, z.object({ rows: seconds }));
-  return row?.rows ?? 0;
+  const row = await oneRow(session, sql`select count(*) as rows from ${from}`, z.object({ rows: seconds }));
+  return row.rows;
 }
 
 const Kind = z.object({

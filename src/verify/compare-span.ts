@@ -13,15 +13,13 @@ import {
   type Unsaid,
 } from '../write/compare-rows.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
-import { columnsWithFindings, settleRows } from '../ledger/stored-findings.ts';
+import { columnsWithFindings, type RightRow } from '../ledger/stored-findings.ts';
 import { isInside, spanOfSecond, union, type Range } from '../range.ts';
-import { CONFLICT, retry } from '../retry.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP, differsText } from '../ledger/found-row.ts';
 import type { Finding, NamedRow } from './checks/finding.ts';
 import type { VerifyContext } from './checks/check.ts';
 import type { FillContext } from '../crawl/streams/fill-holes.ts';
-import { databaseTime } from '../postgres/server-clock.ts';
 import { scopeOf } from '../dataset/scope.ts';
 
 /** What a comparison needs: the API and what was learned of its pages, and the database. */
@@ -43,6 +41,8 @@ export interface ComparedSpan {
   readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
   /** Seconds of rows of another dataset's tables of which these pages say less than is stored: it has the last word. */
   readonly unsaid: ReadonlyMap<string, ReadonlySet<number>>;
+  /** Rows with a finding of an earlier comparison that the source has as they stand. */
+  readonly right: readonly RightRow[];
 }
 
 /** Reads a span of a stream again, page by page, and holds every row that comes against the one that is stored. */
@@ -56,7 +56,7 @@ export async function compareSpan(
   const { limits } = crawl.tuning(dataset);
   const size = limits.limit(paginator.maxSize);
   const trust = limits.openSpan(span);
-  const tally = new Tally(await databaseTime(context.database));
+  const tally = new Tally();
   let held: Uncompared = { accepted: [], rejected: [] };
   let cursor: unknown = paginator.start(span);
   while (cursor !== undefined && !stop.finishing.aborted) {
@@ -108,18 +108,13 @@ async function compareHeld(
 }
 
 class Tally implements ComparedSpan {
-  /** When the reading began, on the clock of the database. */
-  readonly began: string;
   readonly completed: Range[] = [];
   readonly findings: Finding[] = [];
   readonly matched = new Map<string, Map<number, RowSum>>();
   readonly brought = new Map<string, Map<number, RowSum>>();
   readonly unsaid = new Map<string, Set<number>>();
+  readonly right: RightRow[] = [];
   requests = 0;
-
-  constructor(began: string) {
-    this.began = began;
-  }
 
   count(table: string, matched: ReadonlyMap<number, RowSum>, completed: Range): void {
     const own = [...matched].filter(([second]) => isInside(second, completed));
@@ -141,7 +136,7 @@ interface Batch {
 }
 
 async function compareRecords(
-  { crawl, database, jobs }: CompareContext,
+  { database, jobs }: CompareContext,
   { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
   { records, completed, tally }: Batch,
 ): Promise<void> {
@@ -168,11 +163,8 @@ async function compareRecords(
     const right = rows
       .map((row) => ({ row, key: keyOf(table, row), second: ownSecondOf(row) }))
       .filter(({ row, key }) => !wrong.has(key) && says(row, known.get(key)))
-      .flatMap(({ key, second }) => (second === undefined ? [] : [{ key, second }]));
-    if (right.length > 0)
-      await retry({ ...crawl, ...CONFLICT }, () =>
-        settleRows(database, { check: DEEP, table: name, began: tally.began, rows: right }),
-      );
+      .flatMap(({ key, second }) => (second === undefined ? [] : [{ table: name, key, second }]));
+    tally.right.push(...right);
   }
 }
 

@@ -75,7 +75,8 @@ export async function compareSpans(
     };
     for (const part of union(result.completed)) checks.push({ ...facts, span: part });
   }
-  await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks);
+  const right = compared.flatMap(({ result }) => result.right);
+  await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks, right);
   await logChecks(context.database, checks);
   const wrong = spansOf(checks.flatMap((check) => check.findings));
   const { maturitySeconds: ageSeconds } = dataset.job;

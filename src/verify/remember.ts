@@ -1,7 +1,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../tables/owners.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
-import { keepFindings, readFindings, rememberedChecks, type FindingKind } from '../ledger/stored-findings.ts';
+import { readFindings, replaceFindings, type FindingKind, type RightRow } from '../ledger/stored-findings.ts';
 import { DEEP, type WrongRow } from '../ledger/found-row.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { targetOf } from '../write/target.ts';
@@ -28,22 +28,20 @@ export async function rememberFindings(
   database: Database,
   place: Remembering,
   checks: readonly Checked[],
+  right: readonly RightRow[] = [],
 ): Promise<void> {
-  // One that is written meanwhile is later than `began`, or stays until the next time: these checks have not seen it.
-  const remembered = await rememberedChecks(database, place.stream);
-  for (const check of new Set(checks.map((checked) => checked.check))) {
+  const { stream, began } = place;
+  const byCheck = [...new Set(checks.map(({ check }) => check))].map((check) => {
     const same = checks.filter((checked) => checked.check === check);
     const findings = same.flatMap((checked) => checked.findings);
-    if (findings.length === 0 && !remembered.has(check)) continue;
     const silent = spansOf(findings.filter(({ outcome }) => SILENT.has(outcome)));
-    await keepFindings(database, {
-      stream: place.stream,
+    return {
       check,
-      began: place.began,
       settled: without(union(...same.map(({ span }) => partsOf(span))), silent),
       rows: findings.flatMap((finding) => rowsOf(place, finding)),
-    });
-  }
+    };
+  });
+  await replaceFindings(database, { stream, began, checks: byCheck, right });
 }
 
 function rowsOf({ jobs, dataset }: Remembering, finding: Finding): WrongRow[] {

@@ -5,7 +5,7 @@ import { ownersOf } from '../tables/owners.ts';
 import { readCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { SEAL } from '../ledger/found-row.ts';
 import { keepGap } from '../ledger/stored-gaps.ts';
-import { keepHole, readHoles, type HoleReason } from '../ledger/holes.ts';
+import { readHoles, refuse, type RefusalReason } from '../ledger/refused.ts';
 import type { Reopening } from '../write/reopen.ts';
 import { readVerified } from '../write/verifications.ts';
 import { common, type Range, union, without, isInside } from '../range.ts';
@@ -227,9 +227,9 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
   const gaps = common(spansOf(lost), coverage);
-  const keep = async (spans: readonly Range[], reason: HoleReason, detail: string) => {
-    for (const span of spans)
-      await keepHole(database, stream, { span, reason, detail, leastPauseSeconds: context.leastPause });
+  const pauseSeconds = context.leastPause;
+  const keep = async (spans: readonly Range[], reason: RefusalReason, detail: string) => {
+    for (const span of spans) await refuse(database, stream, span, { reason, detail, pauseSeconds });
   };
   if (gaps.length > 0) {
     await writeTransaction(database, async (session) => {
@@ -237,10 +237,11 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
       await subtractCoverage(session, { ...stream, pass: 0 }, gaps);
     });
     const detail = lost.map(describeFinding).join('; ');
-    await keep(gaps, 'source_gap', detail);
-    // Where blocks are missing, no other dataset can be whole.
+    // If blocks are missing, no other dataset can be whole.
     if (stream.dataset === 'blocks')
-      for (const span of gaps) await keepGap(database, { span, detail: `the source has a gap: ${detail}` });
+      for (const span of gaps)
+        await keepGap(database, { span, detail: `the source has a gap: ${detail}`, pauseSeconds });
+    else await keep(gaps, 'source_gap', detail);
   }
   await keep(
     without(common(spansOf(doubts), coverage), [...gaps, ...standing]),

@@ -3,7 +3,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import { forgetHoles } from '../ledger/holes.ts';
+import { forgetHoles } from '../ledger/refused.ts';
 import { forgetWrites, readLastWrite } from '../write/writes.ts';
 import type { HeldByCheck, Unheld } from '../write/seals.ts';
 import { readVerified, saveGrade, setVerified, type Certified } from '../write/verifications.ts';

@@ -4,13 +4,14 @@ import * as z from 'zod';
 import { DatabaseConflictError } from '../errors.ts';
 import { formatTime, union, type Range } from '../range.ts';
 import type { CopyPieces } from '../postgres/copy-in.ts';
-import type { Database, OpenTransaction, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type OpenTransaction, type Session } from '../postgres/database.ts';
 import { identifiers } from '../postgres/sql.ts';
 import { addCoverage } from '../ledger/stored-coverage.ts';
 import { forgetRefusals } from '../ledger/refused.ts';
 import { logPage } from './log-page.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
-import { insertStaged, isCurrent, makeWay, type Staged } from './insert.ts';
+import { commitRows } from './commit.ts';
+import { isCurrent, makeWay, type Staged } from './insert.ts';
 import { byRank, lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow } from './seals.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
@@ -49,8 +50,7 @@ export function columnsToImport(table: object): readonly string[] {
 }
 
 /**
- * Writes rows from elsewhere and what they cover in one transaction, as `commit.ts` writes a page. Nothing of it is
- * verified.
+ * Writes rows from elsewhere and what they cover. Nothing of it is verified.
  * @returns the number of rows that were new
  */
 export async function commitImport(
@@ -61,13 +61,14 @@ export async function commitImport(
   const { rows, covered } = brought;
   const tables = rows.map(({ table }) => table);
   await partitions.ensure(tables, new Set(covered.map(({ span }) => formatTime(span.from))));
-  return writeTransaction(database, async (session) => {
-    const staged: Staged[] = [];
-    for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
-    staged.sort((a, b) => byRank(a.target, b.target));
-    const written = await insertStaged(session, staged);
-    await coverImported(session, brought);
-    return written;
+  return commitRows(database, {
+    bring: async (session) => {
+      const staged: Staged[] = [];
+      for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
+      return { staged: staged.toSorted((a, b) => byRank(a.target, b.target)) };
+    },
+    hold: () => Promise.resolve(),
+    finish: (session) => coverImported(session, brought),
   });
 }
 
@@ -90,15 +91,16 @@ const Counted = z.object({ rows: z.coerce.number(), first: Second, last: Second 
 
 async function stage(session: Session, target: Target, pieces: CopyPieces): Promise<Staged> {
   await session.copyIn(target.staging.copy, pieces);
-  const [row] = await session.rows(
+  const row = await oneRow(
+    session,
     target.facts.partitioned
       ? sql`select count(*) as rows, min(${secondOfRow(sql`n`)}) as first, max(${secondOfRow(sql`n`)}) as last
           from ${target.staging.name} n`
       : sql`select count(*) as rows, null as first, null as last from ${target.staging.name}`,
     Counted,
   );
-  const { rows: count = 0, first, last } = row ?? {};
-  const seconds = first == null || last == null ? [] : union([{ from: first, to: last + 1 }]);
+  const { rows: count, first, last } = row;
+  const seconds = first === null || last === null ? [] : union([{ from: first, to: last + 1 }]);
   return { target, count, seconds };
 }
 
@@ -211,11 +213,11 @@ async function take(
     await unverify(session, [gone]);
     await session.run(sql`delete from ${table} n where not (${isCurrent(target)})`);
   }
-  const [left] = await session.rows(
+  const left = await oneRow(
+    session,
     sql`select count(*) as rows, (${secondsOf(table)}) as seconds from ${table}`,
     Seconds.extend({ rows: z.coerce.number() }),
   );
-  if (left === undefined) return 0;
   await noteWrites(session, [{ target, seconds: [period] }]);
   await unverify(session, [{ target, seconds: left.seconds }]);
   return left.rows;

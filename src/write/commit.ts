@@ -1,25 +1,121 @@
 import type { Rejected } from '../dataset/job.ts';
-import { formatTime, toMultirangeText, type Range, union, without } from '../range.ts';
+import type { Rows, Tables } from '../dataset/rows.ts';
+import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without } from '../range.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
-import { addCoverage } from '../ledger/stored-coverage.ts';
+import { addCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
+import { holdCursor, moveCursor, type CursorClaim } from '../ledger/stored-cursors.ts';
+import { noteSpared, rememberOutcomes, setAside, type Outcomes, type Unserved } from '../ledger/subjects.ts';
 import { answersOf } from '../postgres/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../postgres/database.ts';
 import { differingSeconds, type Brought } from './compare-rows.ts';
-import { copyDirect, divide, NotNewError } from './copy-direct.ts';
-import { insertStaged, secondsOfLines, stageRows, type Staged } from './insert.ts';
+import { copyDirect, divide } from './copy-direct.ts';
+import { insertStaged, secondsOfLines, stageRows, type InsertOptions, type Staged } from './insert.ts';
 import type { Lines } from './line-bytes.ts';
+import { linesOfRows } from './lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../ledger/leases.ts';
-import { DatabaseUnavailableError } from '../errors.ts';
+import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './write-quarantine.ts';
-import { forgetRefusals, refuse, refuseAnew, type Refusal } from '../ledger/refused.ts';
+import { forgetRefusals, refuse, type Refusal } from '../ledger/refused.ts';
 import { withdrawVerified } from './verifications.ts';
 import { readFloors } from '../ledger/floors.ts';
-import { lockTables } from './target.ts';
-import { ensurePartitions, inOrder } from './rows-by-table.ts';
+import { byRank, lockTables } from './target.ts';
 import { checkedAmong, noteWrites, unverify, type Changed } from './writes.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
+
+/** One transaction that writes rows: what differs between a page, a response, a released record and an import. */
+interface RowCommit<Held> {
+  /** Brings the rows to the server. Nothing is locked yet, because this takes longest. */
+  readonly bring: (session: OpenTransaction) => Promise<BroughtRows>;
+  /** Is sent before the statements that write staged rows. If it throws, nothing is written. */
+  readonly hold: (session: OpenTransaction, staged: readonly Staged[]) => Promise<Held>;
+  readonly options?: InsertOptions;
+  /** What became of the records that the rows are made of. */
+  readonly records?: CommittedRecords;
+  /** Writes what the rows complete: coverage or a cursor, and the log. */
+  readonly finish: (session: OpenTransaction, held: Held) => Promise<unknown>;
+}
+
+interface BroughtRows {
+  readonly staged: readonly Staged[];
+  /** Verified seconds into which rows were copied at once. */
+  readonly copied?: readonly Changed[];
+}
+
+/** Records of one stream. */
+interface CommittedRecords {
+  readonly stream: Stream;
+  /** What brought them. */
+  readonly request: string;
+  readonly rejected: readonly Rejected[];
+  /** Unknown members of each accepted record that has some. */
+  readonly extras: readonly Extra[];
+  /** Identities of the accepted records: they leave quarantine. */
+  readonly ids: readonly string[];
+}
+
+/**
+ * The one transaction in which rows are written, with what they complete: after it both are there, or neither. Writing
+ * something twice changes nothing.
+ * @returns the number of staged rows that were new or changed
+ */
+export function commitRows<Held>(database: Database, commit: RowCommit<Held>): Promise<number> {
+  const { records } = commit;
+  return writeTransaction(database, async (session) => {
+    const { staged, copied = [] } = await commit.bring(session);
+    const [held, written, isAnyQuarantined] = await answersOf([
+      commit.hold(session, staged),
+      insertStaged(session, staged, commit.options),
+      records === undefined ? Promise.resolve(false) : hasQuarantined(session, records.stream),
+    ]);
+    await unverify(session, copied);
+    if (records !== undefined) await writeOddities(session, records, isAnyQuarantined);
+    await commit.finish(session, held);
+    return written;
+  });
+}
+
+async function writeOddities(
+  session: Session,
+  records: CommittedRecords,
+  isAnyQuarantined: boolean,
+): Promise<void> {
+  const { stream, request, rejected, extras, ids } = records;
+  if (rejected.length > 0) await quarantineRecords(session, stream, request, rejected);
+  if (isAnyQuarantined || rejected.length > 0) await releaseRecords(session, stream, ids);
+  if (extras.length > 0) await countDrift(session, stream.dataset, extras);
+}
+
+/** Lines of rows by table, as `inOrder` puts them, whose partitions are there. */
+async function linesByTable(
+  partitions: Partitions,
+  tables: Tables,
+  records: readonly Rows[],
+): Promise<Lines[]> {
+  const lines = Object.entries(tables).map(([name, table]) =>
+    linesOfRows(
+      table,
+      records.flatMap((rows) => rows[name] ?? []),
+    ),
+  );
+  const byTable = inOrder(lines);
+  await ensurePartitions(partitions, byTable);
+  return byTable;
+}
+
+/**
+ * Tables in the one order in which all processes write them, so that two commits wait for each other instead of
+ * deadlocking.
+ */
+export function inOrder(byTable: readonly Lines[]): Lines[] {
+  return byTable.toSorted((a, b) => byRank(a.target, b.target));
+}
+
+/** Makes the partitions that the rows need: before the transaction that writes them. */
+export async function ensurePartitions(partitions: Partitions, byTable: readonly Lines[]): Promise<void> {
+  for (const { target, times } of byTable) await partitions.ensure([target.table], times);
+}
 
 /** Seconds that cannot be read whole are done with too: the lease goes past them, coverage does not. */
 type Done =
@@ -35,15 +131,10 @@ export interface Again {
 }
 
 /** One page, or the pages of one second that are written together: everything that their commit writes. */
-export interface PageCommit {
+export interface PageCommit extends Pick<CommittedRecords, 'rejected' | 'extras' | 'ids'> {
   readonly lease: Lease;
   /** Rows of the accepted records, table by table. */
   readonly rows: readonly Lines[];
-  readonly rejected: readonly Rejected[];
-  /** Unknown members of each accepted record that has some. */
-  readonly extras: readonly Extra[];
-  /** Identities of the accepted records. */
-  readonly ids: readonly string[];
   /** Seconds that are over and done with after this page, a prefix of the lease; undefined where none are yet. */
   readonly done: Done | undefined;
   /** True: what the tables hold of the seconds that are done is removed first, because the source may have removed it. */
@@ -71,9 +162,6 @@ export interface PageCommit {
  *
  * Statements that need no answer of each other are sent at once. So no lock is held while this process reads other pages
  * before it comes back to this one.
- *
- * Its twins write rows in the same way: `commit-response.ts` for what is not a stream of time, with a cursor instead of a
- * lease and coverage; `release` in `quarantine.ts` for one record, with neither.
  * @returns false if rows that were to be new turned out to be stored: those of the next page may be, too
  * @throws LeaseLostError if the range is no longer ours: nothing was written
  */
@@ -110,29 +198,35 @@ async function explain(
   return isOurs ? error : lost(lease, error);
 }
 
-function writePage(database: Database, byTable: readonly Lines[], commit: PageCommit): Promise<void> {
-  const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
-  return writeTransaction(database, async (session) => {
-    const isWhole = replaced !== undefined || commit.again !== undefined;
-    const { direct, others } = divide(byTable, commit.newAfter, commit.lease);
+function writePage(database: Database, byTable: readonly Lines[], commit: PageCommit): Promise<number> {
+  const { lease, done, overwrite, pages } = commit;
+  const replaced = commit.replace && done?.outcome === 'covered' ? done.span : undefined;
+  return commitRows(database, {
+    bring: async (session) => {
+      const isWhole = replaced !== undefined || commit.again !== undefined;
+      const { direct, others } = divide(byTable, commit.newAfter, lease);
+      const [copied, staged] = await answersOf([
+        writeDirect(session, byTable, { direct, lease }),
+        stageRows(session, others, { isWhole }),
+      ]);
+      return { copied, staged };
+    },
     // What locks the lease is sent when all data is there: should this process freeze while it sends, it is not held.
-    const [written, staged] = await answersOf([
-      writeDirect(session, byTable, { direct, lease: commit.lease }),
-      stageRows(session, others, { isWhole }),
-    ]);
-    const [, changed, , , isAnyQuarantined] = await answersOf([
-      holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span)),
-      changedSeconds(session, staged, byTable, commit),
-      logPages(session, commit),
-      insertStaged(session, staged, { overwrite: commit.overwrite, replaced }),
-      hasQuarantined(session, commit.lease.stream),
-    ]);
-    await unverify(session, written);
-    await writeOddities(session, commit, isAnyQuarantined);
-    await answersOf([
-      shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from),
-      commit.done === undefined ? Promise.resolve() : finish(session, commit, commit.done, changed),
-    ]);
+    hold: async (session, staged) => {
+      const [, changed] = await answersOf([
+        holdLease(session, lease, done?.span ?? lastSecond(lease.span)),
+        changedSeconds(session, staged, byTable, commit),
+        logPages(session, commit),
+      ]);
+      return changed;
+    },
+    options: { overwrite, replaced },
+    records: { ...commit, stream: lease.stream, request: pages.at(-1)?.request ?? '' },
+    finish: (session, changed) =>
+      answersOf([
+        shortenLease(session, lease, done?.span.to ?? lease.span.from),
+        done === undefined ? Promise.resolve() : finish(session, commit, done, changed),
+      ]),
   });
 }
 
@@ -198,19 +292,11 @@ async function finish(
   if (changed === undefined) return;
   await withdrawVerified(session, stream, changed);
   const detail = 'a second reading differs from what was stored; another one has to agree with it';
-  await refuseAnew(session, stream, changed, {
+  await refuse(session, stream, changed, {
     reason: 'changed',
     detail,
     pauseSeconds: again?.pauseSeconds ?? 0,
   });
-}
-
-async function writeOddities(session: Session, commit: PageCommit, isAnyQuarantined: boolean): Promise<void> {
-  const { lease, rejected, extras, ids, pages } = commit;
-  const request = pages.at(-1)?.request ?? '';
-  if (rejected.length > 0) await quarantineRecords(session, lease.stream, request, rejected);
-  if (isAnyQuarantined || rejected.length > 0) await releaseRecords(session, lease.stream, ids);
-  if (extras.length > 0) await countDrift(session, lease.stream.dataset, extras);
 }
 
 /** The last page completes what is done. */
@@ -219,4 +305,113 @@ async function logPages(session: OpenTransaction, { lease, pages, done }: PageCo
   const completed = done?.outcome === 'covered' ? done.span : undefined;
   const last = pages.at(-1);
   await answersOf(pages.map((page) => logPage(session, asker, page, page === last ? completed : undefined)));
+}
+
+/** One response of a dataset that is no stream of time: everything that its commit writes. */
+export interface ResponseCommit extends Pick<CommittedRecords, 'rejected' | 'extras' | 'ids'> {
+  readonly claim: CursorClaim;
+  readonly tables: Tables;
+  readonly rows: readonly Rows[];
+  /** Where the walk stands after it. */
+  readonly cursor: object;
+  /** Of a look-up: whom was asked for and who was found. */
+  readonly outcomes?: Outcomes;
+  /** What it brought of other collections, whose look-ups it spares. */
+  readonly piggybacked: readonly { readonly dataset: string; readonly outcomes: Outcomes }[];
+  readonly log: PageLog;
+}
+
+/**
+ * Writes a response's rows and the cursor behind it.
+ * @throws LeaseLostError where another worker has taken the walk: nothing was written
+ */
+export async function commitResponse(
+  database: Database,
+  partitions: Partitions,
+  commit: ResponseCommit,
+): Promise<void> {
+  const { claim, cursor, outcomes, piggybacked, log } = commit;
+  const { dataset, scope, owner } = claim;
+  const byTable = await linesByTable(partitions, commit.tables, commit.rows);
+  await commitRows(database, {
+    bring: async (session) => ({ staged: await stageRows(session, byTable) }),
+    hold: (session) => holdCursor(session, claim),
+    records: { ...commit, stream: { dataset, scope: '', pass: 0 }, request: log.request },
+    finish: async (session) => {
+      for (const other of piggybacked)
+        if (other.outcomes.asked.length > 0) await noteSpared(session, other.dataset, other.outcomes);
+      await moveOn(session, claim, cursor, { outcomes });
+      await logPage(session, { dataset, scope, pass: 0, worker: owner }, log);
+    },
+  });
+}
+
+/** What a look-up has learned of those that were asked for. */
+interface Learned {
+  readonly outcomes?: Outcomes | undefined;
+  readonly unserved?: Unserved;
+}
+
+/**
+ * Commits a cursor without rows.
+ * @throws LeaseLostError where another worker has taken the walk
+ */
+export async function commitCursor(
+  database: Database,
+  claim: CursorClaim,
+  cursor: object,
+  learned: Learned = {},
+): Promise<void> {
+  await writeTransaction(database, async (session) => {
+    await holdCursor(session, claim);
+    await moveOn(session, claim, cursor, learned);
+  });
+}
+
+async function moveOn(
+  session: Session,
+  claim: CursorClaim,
+  cursor: object,
+  { outcomes, unserved }: Learned,
+): Promise<void> {
+  if (outcomes !== undefined) await rememberOutcomes(session, claim.dataset, outcomes);
+  if (unserved !== undefined) await setAside(session, claim.dataset, unserved);
+  await moveCursor(session, claim, cursor);
+}
+
+/** A quarantined record that fits now, and what it becomes. */
+interface Released {
+  readonly stream: Stream;
+  readonly recordId: string;
+  /** The second in which the stream holds it, in unix seconds. */
+  readonly second: number;
+  readonly tables: Tables;
+  readonly rows: Rows;
+  readonly extra: Extra;
+}
+
+/**
+ * Writes the rows of a quarantined record and takes it out of quarantine. A second reading that confirmed its second has
+ * not compared them, so another must.
+ */
+export async function release(
+  database: Database,
+  partitions: Partitions,
+  { stream, recordId, second, tables, rows, extra }: Released,
+): Promise<void> {
+  const byTable = await linesByTable(partitions, tables, [rows]);
+  const extras = Object.keys(extra).length > 0 ? [extra] : [];
+  await commitRows(database, {
+    bring: async (session) => ({ staged: await stageRows(session, byTable) }),
+    hold: async (session, staged) => {
+      const targets = staged.map(({ target }) => target);
+      // A second reading that is about to be confirmed is waited for, and sees the rows otherwise.
+      await answersOf([
+        lockTables(session, targets, 'shared'),
+        subtractCoverage(session, { ...stream, pass: 1 }, [spanOfSecond(second)]),
+      ]);
+    },
+    records: { stream, request: '', rejected: [], extras, ids: [recordId] },
+    finish: () => Promise.resolve(),
+  });
 }

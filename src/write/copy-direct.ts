@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { DatabaseError } from '../errors.ts';
+import { NotNewError } from '../errors.ts';
 import { formatTime, type Range } from '../range.ts';
 import { answersOf } from '../postgres/answers-of.ts';
 import type { Session } from '../postgres/database.ts';
@@ -14,11 +14,6 @@ import { targetOf, type Target } from './target.ts';
  * table. Nothing but the table itself says whether they are new: a lease begins so if its tables hold no row of its
  * seconds, and if one is stored all the same, the page is written again by way of staging tables.
  */
-
-/** A row was stored already, or the table looks at each row: the page goes by way of staging tables. */
-export class NotNewError extends DatabaseError {
-  override readonly code = 'not_new';
-}
 
 /** True of a table whose rows take the place of no other rows. */
 function isDirect({ facts }: Target): boolean {

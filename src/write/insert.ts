@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { DatabaseError } from '../errors.ts';
 import { formatTime, secondOfTime, spanOfSecond, union, type Range } from '../range.ts';
 import { answersOf } from '../postgres/answers-of.ts';
-import type { OpenTransaction, Session } from '../postgres/database.ts';
+import { oneRow, type OpenTransaction, type Session } from '../postgres/database.ts';
 import { during } from '../postgres/seconds.ts';
 import { identifiers, worked } from '../postgres/sql.ts';
 import {
@@ -28,7 +28,7 @@ export interface Staged {
   readonly seconds: readonly Range[];
 }
 
-interface InsertOptions {
+export interface InsertOptions {
   /** Values of stored rows that cannot change are overwritten too: something is wrong with those stored. */
   readonly overwrite?: boolean;
   /** The rows are all that there is of these seconds: stored ones that are not among them are deleted. */
@@ -133,13 +133,13 @@ async function insertFrom(
 ): Promise<z.output<typeof Written>> {
   const insertion = insertionOf(target, overwrite)({ began: session.began });
   if (!isChecked) return { rows: await session.run(insertion), seconds: null };
-  const [written] = await session.rows(
+  return oneRow(
+    session,
     sql`
       with written as (${insertion} returning t.utime)
       select count(*) as rows, (${secondsOf(sql`written`)}) as seconds from written`,
     Written,
   );
-  return written ?? { rows: 0, seconds: null };
 }
 
 type Insertion = ReturnType<typeof worked>;
@@ -175,13 +175,14 @@ const Kept = z.object({ rows: z.coerce.number() });
 async function refuseLost(session: Session, { target, count: sent, seconds }: Staged): Promise<void> {
   const { name, into, staging, facts } = target;
   const isKept = sql`${same('t', 'n', facts.key)}${facts.partitioned ? among(seconds) : sql``}`;
-  const [kept] = await session.rows(
+  const kept = await oneRow(
+    session,
     sql`
       select count(*) as rows from ${staging.name} n
       where (select true from ${into} t where ${isKept} limit 1) or not ${isCurrent(target)}`,
     Kept,
   );
-  const lost = sent - (kept?.rows ?? 0);
+  const lost = sent - kept.rows;
   if (lost <= 0) return;
   throw new DatabaseError(`ton.${name} took ${sent - lost} of ${sent} rows without an error`, {
     hint: 'A trigger, a rule or a policy drops rows: `doctor` names it.',

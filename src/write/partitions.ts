@@ -7,6 +7,7 @@ import { insertInto, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { partitions } from '../tables/etl/pages.ts';
 import { targetOf } from './target.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
+import { LOCKS } from '../locks.ts';
 import { holdLock } from '../postgres/hold-lock.ts';
 
 /** How much time one partition holds. */
@@ -113,7 +114,7 @@ export function isAttached(parent: string, name: SQL): SQL {
 
 /** Nobody else makes partitions of a table until the transaction ends. */
 async function holdPartitions(session: Session, parent: string): Promise<void> {
-  await holdLock(session, `partitions/${parent}`);
+  await holdLock(session, `${LOCKS.partitions}/${parent}`);
 }
 
 /** True where a table has no partition that reaches into a period. */

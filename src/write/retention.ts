@@ -7,7 +7,6 @@ import { endStrayCopies } from '../ledger/copying.ts';
 import { coverage, leases, refused, wanted } from '../tables/etl/coverage.ts';
 import { partitions } from '../tables/etl/pages.ts';
 import { quarantine } from '../tables/etl/quarantine.ts';
-import { holes } from '../tables/etl/verification.ts';
 import { keepSetting } from '../ledger/stored-settings.ts';
 import { holdFloors, readFloors } from '../ledger/floors.ts';
 import { isAttached } from './partitions.ts';
@@ -100,7 +99,6 @@ async function expire(session: Session, dataset: string, floor: number): Promise
     where ${of(wanted)} and ${wanted.since} < ${floor}`);
   await takeOutOfCoverage(session, old, { leases: of(leases), coverage: of(coverage) });
   await session.run(sql`delete from ${refused} where ${of(refused)} and ${refused.span} <@ ${old}`);
-  await session.run(sql`delete from ${holes} where ${of(holes)} and ${holes.span} <@ ${old}`);
   await session.run(sql`delete from ${quarantine} where ${of(quarantine)} and ${quarantine.span} <@ ${old}`);
   await expireFindings(session, dataset, floor);
 }

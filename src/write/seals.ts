@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { common, DAY, MINUTE, partsOf, type Range, type Stretch, stretchesOf, union } from '../range.ts';
-import type { Session } from '../postgres/database.ts';
+import { oneRow, type Session } from '../postgres/database.ts';
 import { during } from '../postgres/seconds.ts';
 import { bare, multirangeParam, setExcluded, spansOfRow } from '../postgres/sql.ts';
 import { sealed, seals } from '../tables/etl/verification.ts';
@@ -60,7 +60,8 @@ export async function holdRows(
   table: object,
   { read, stretch }: { readonly read: SQL; readonly stretch: Stretch },
 ): Promise<HeldRows> {
-  const [held] = await session.rows(
+  const held = await oneRow(
+    session,
     sql`
       select coalesce(sum(rows), 0) as rows, coalesce(json_object_agg(minute, rows), '{}')::text as "byMinute"
       from (
@@ -68,7 +69,7 @@ export async function holdRows(
         from (select utime from ${read}) x where ${during('x', stretch)} group by 1) m`,
     Held,
   );
-  return { table, rows: 0, byMinute: '{}', ...held };
+  return { table, ...held };
 }
 
 /** What one check has held of its stretches. */
@@ -148,15 +149,21 @@ const CHUNK = DAY;
 export async function countToSeal(session: Session, table: object, stretch: Stretch): Promise<void> {
   const target = targetOf(table);
   for (const chunk of chunksOf(stretch)) {
-    const [row] = await session.rows(
-      sql`select (${multirangeParam(partsOf(chunk))} - ${sealedOf(target)})::text as spans`,
-      Spans,
-    );
-    for (const open of stretchesOf(row?.spans ?? [], Infinity)) await count(session, target, open);
+    const spans = sql`${multirangeParam(partsOf(chunk))} - ${sealedOf(target)}`;
+    for (const open of await readStretches(session, spans)) await count(session, target, open);
   }
 }
 
 const Spans = z.object({ spans: spansOfRow });
+
+async function readStretches(session: Session, spans: SQL): Promise<Stretch[]> {
+  return stretchesOf((await oneRow(session, sql`select (${spans})::text as spans`, Spans)).spans, Infinity);
+}
+
+/** The sealed seconds of a stretch. */
+export function sealedWithin(session: Session, target: Target, stretch: Stretch): Promise<Stretch[]> {
+  return readStretches(session, sql`${multirangeParam(partsOf(stretch))} * ${sealedOf(target)}`);
+}
 
 async function count(session: Session, target: Target, open: Stretch): Promise<void> {
   const spans = multirangeParam(partsOf(open));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
+import { LOCKS } from '../locks.ts';
 import { lockOf, type LockMode } from '../postgres/hold-lock.ts';
 import type { Session } from '../postgres/database.ts';
 import { identifiers, texts, workedOnce } from '../postgres/sql.ts';
@@ -129,6 +130,6 @@ export async function lockTables(
   if (ordered.length === 0) return;
   if (mode === 'alone') await endStrayCopies(session);
   await session.run(sql`
-    select ${lockOf(sql`'rows/' || name`, mode)}
+    select ${lockOf(sql`${`${LOCKS.rows}/`}::text || name`, mode)}
     from (${texts(ordered.map(({ name }) => name))}) as tables (name)`);
 }

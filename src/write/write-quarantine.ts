@@ -1,17 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { stringify } from 'lossless-json';
-import { formatTime, spanOfSecond, toRangeText } from '../range.ts';
+import { formatTime, toRangeText } from '../range.ts';
 import type { Rejected } from '../dataset/job.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
-import type { Rows, Tables } from '../dataset/rows.ts';
-import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
+import type { Session } from '../postgres/database.ts';
 import { bare, excluded, setExcluded, texts } from '../postgres/sql.ts';
-import type { Partitions } from './partitions.ts';
-import { insertStaged, stageRows } from './insert.ts';
-import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
-import { lockTables } from './target.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
 import { quarantine, schemaDrift } from '../tables/etl/quarantine.ts';
 
 /** Of a path no more is kept, in characters: a name may be as long as a body, and an index takes no more than 2,700 bytes. */
@@ -169,41 +163,4 @@ function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value === 'bigint' ? 'number' : typeof value;
-}
-
-/** A quarantined record that fits now, and what it becomes. */
-interface Released {
-  readonly stream: Stream;
-  readonly recordId: string;
-  /** The second in which the stream holds it, in unix seconds. */
-  readonly second: number;
-  readonly tables: Tables;
-  readonly rows: Rows;
-  readonly extra: Extra;
-}
-
-/**
- * Writes the rows of a quarantined record and takes it out of quarantine, in one transaction: both or neither. A second
- * reading that confirmed its second has not compared them, so another must.
- */
-export async function release(
-  database: Database,
-  partitions: Partitions,
-  { stream, recordId, second, tables, rows, extra }: Released,
-): Promise<void> {
-  const byTable = rowsByTable(tables, [rows]);
-  await ensurePartitions(partitions, byTable);
-  await writeTransaction(database, async (session) => {
-    const staged = await stageRows(session, byTable);
-    // A second reading that is about to be confirmed is waited for, and sees the rows otherwise.
-    await lockTables(
-      session,
-      staged.map(({ target }) => target),
-      'shared',
-    );
-    await subtractCoverage(session, { ...stream, pass: 1 }, [spanOfSecond(second)]);
-    await insertStaged(session, staged);
-    if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);
-    await releaseRecords(session, stream, [recordId]);
-  });
 }

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { toMultirangeText, type Range } from '../range.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { bare, multirangeParam, texts } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { sealed, writes } from '../tables/etl/verification.ts';
@@ -126,11 +126,12 @@ const isChecked = sql`
 export function readLastWrite(database: Database, tables: readonly object[]): Promise<number> {
   return database.transaction(async (session) => {
     await lockTables(session, tables.map(targetOf), 'alone');
-    const [row] = await session.rows(
+    const row = await oneRow(
+      session,
       sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('etl.writes', 'id')::regclass), 0) as last`,
       z.object({ last: z.coerce.number() }),
     );
-    return row?.last ?? 0;
+    return row.last;
   });
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { ApiFailedError } from '../../src/api/response/api-failed-error.ts';
 import {
+  ApiFailedError,
   AuthError,
   BadResponseError,
   NoEndpointError,

@@ -21,7 +21,7 @@ const inFlight = (target: number): InFlight => ({
   evenShare: () => target,
   share: () => target,
   beside: () => undefined,
-  others: { requests: 0, processes: 0, isIdle: false },
+  others: () => ({ requests: 0, processes: 0, isIdle: false }),
   rest: () => undefined,
   underWay: 0,
   workedOn: 0,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ApiFailedError } from '../../src/api/response/api-failed-error.ts';
 import { retryAfterMs } from '../../src/api/transport.ts';
 import { createRetryPolicy } from '../../src/api/client.ts';
 import {
+  ApiFailedError,
   ApiTimeoutError,
   ApiUnavailableError,
   AuthError,

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { saveWatermark } from '../../src/ledger/stored-watermark.ts';
-import { takeDuty } from '../../src/ledger/stored-settings.ts';
+import { takeDuty } from '../../src/ledger/holds.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { query } from '../support/database/query.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

@@ -7,7 +7,7 @@ import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { readSavedWatermark } from '../../src/ledger/stored-watermark.ts';
-import { takeDuty } from '../../src/ledger/stored-settings.ts';
+import { takeDuty } from '../../src/ledger/holds.ts';
 import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

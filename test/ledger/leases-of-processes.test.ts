@@ -7,7 +7,8 @@ import {
   subtractCoverage,
   type Stream,
 } from '../../src/ledger/stored-coverage.ts';
-import { claimLease, LEASE_SECONDS } from '../../src/ledger/leases.ts';
+import { HOLD_SECONDS } from '../../src/ledger/holds.ts';
+import { claimLease } from '../../src/ledger/leases.ts';
 import type { Range } from '../../src/range.ts';
 import { compile } from '../support/program/compile.ts';
 import { slowness } from '../support/slowness.ts';
@@ -45,7 +46,7 @@ test.concurrent('a process frozen within its commit blocks nobody for long, and 
   const begin = performance.now();
   // Waits for the row of coverage that the frozen process holds.
   await addCoverage(store.database, stream, { from: 200, to: 300 });
-  expect(performance.now() - begin).toBeLessThan(1000 * LEASE_SECONDS * slowness());
+  expect(performance.now() - begin).toBeLessThan(1000 * HOLD_SECONDS * slowness());
   expect(await thaw(process)).toMatchObject({ covered: [], error: 'lease_lost' });
   expect(await readCoverage(store.database, stream)).toEqual([{ from: 200, to: 300 }]);
   expect(await rowsOf('frozen')).toBe(0);

@@ -19,11 +19,10 @@ import {
   holdLease,
   readOthers,
   releaseLease,
-  releaseLeasesOf,
   shortenLease,
 } from '../../src/ledger/leases.ts';
 import { claimCursor } from '../../src/ledger/stored-cursors.ts';
-import { takeDuty } from '../../src/ledger/stored-settings.ts';
+import { releaseHeldBy, takeDuty } from '../../src/ledger/holds.ts';
 import { refuse } from '../../src/ledger/refused.ts';
 import { LeaseLostError } from '../../src/errors.ts';
 import { hasEnded } from '../../src/ledger/worker-name.ts';
@@ -282,7 +281,7 @@ test('leases of processes of this host that have ended are freed at once, those 
   const ended = spawnSync(process.execPath, ['-e', '']).pid;
   const owners = [`${hostname()}/${ended}/abc`, `${hostname()}/${process.pid}/abc`, `elsewhere/${ended}/abc`];
   for (const owner of owners) await claim(stream, { owner, length: () => 10 });
-  await releaseLeasesOf(store.database, hasEnded);
+  await releaseHeldBy(store.database, hasEnded);
   const left = await store.database.rows(
     sql`select owner from etl.leases where dataset = ${stream.dataset} order by id`,
     z.object({ owner: z.string() }),

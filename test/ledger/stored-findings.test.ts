@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { keepFindings, readFindings, settleRows } from '../../src/ledger/stored-findings.ts';
+import { readFindings, replaceFindings } from '../../src/ledger/stored-findings.ts';
 import { readVerified } from '../../src/write/verifications.ts';
 import { databaseTime } from '../../src/postgres/server-clock.ts';
 import type { Range } from '../../src/range.ts';
@@ -32,11 +32,9 @@ test('what was found is forgotten only where it was looked at again', async () =
   const check = 'deep';
   const earlier = await databaseTime(store.database);
   const keep = async (settled: readonly Range[], found: typeof rows = [], began?: string) =>
-    keepFindings(store.database, {
+    replaceFindings(store.database, {
       stream,
-      check,
-      settled,
-      rows: found,
+      checks: [{ check, settled, rows: found }],
       began: began ?? (await databaseTime(store.database)),
     });
   await keep([], rows);
@@ -45,11 +43,11 @@ test('what was found is forgotten only where it was looked at again', async () =
   await keep([{ from: 1010, to: 1020 }]);
   // A row of the same name in another second is another row.
   const settle = async (second: number, began?: string) =>
-    settleRows(store.database, {
-      check,
-      table: row.table,
+    replaceFindings(store.database, {
+      stream: { dataset: 'another', scope: '' },
+      checks: [],
+      right: [{ table: row.table, key: 'a row', second }],
       began: began ?? (await databaseTime(store.database)),
-      rows: [{ key: 'a row', second }],
     });
   await settle(1500);
   // Whoever read it before it was found wrong does not know.
@@ -71,18 +69,53 @@ test('what was found is forgotten only where it was looked at again', async () =
   expect(await spans()).toEqual([]);
 });
 
+test('one run replaces what several checks have found, each over its own seconds', async () => {
+  const stream = { dataset: 'validator_events', scope: '' };
+  const rowAt = (second: number, key: string) => ({
+    table: 'validator_events',
+    differs: 'differing',
+    datasets: ['validator_events'],
+    key,
+    span: { from: second, to: second + 1 },
+  });
+  const replace = async (checks: Parameters<typeof replaceFindings>[1]['checks']) =>
+    replaceFindings(store.database, { stream, checks, began: await databaseTime(store.database) });
+  const known = async () =>
+    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).map(({ check, rows }) => [
+      check,
+      ...rows.map(({ key }) => key),
+    ]);
+  const rows = [rowAt(100, 'early'), rowAt(200, 'late')];
+  await replace(['books', 'links', 'seal'].map((check) => ({ check, settled: [], rows })));
+  await replace([
+    { check: 'books', settled: [{ from: 0, to: 150 }], rows: [] },
+    { check: 'links', settled: [{ from: 150, to: 300 }], rows: [rowAt(210, 'new')] },
+  ]);
+  expect(await known()).toEqual([
+    ['books', 'late'],
+    ['links', 'early', 'new'],
+    ['seal', 'early', 'late'],
+  ]);
+});
+
 describe('what is found', () => {
   const stream = { dataset: 'validator_events', scope: '', pass: 0 };
   const all = { from: 0, to: 3000 };
   const span = { from: 100, to: 101 };
   const run = (text: string) => store.database.run(sql.raw(text));
   const find = async (key: string) =>
-    keepFindings(store.database, {
+    replaceFindings(store.database, {
       stream,
-      check: 'deep',
       began: await databaseTime(store.database),
-      settled: [all],
-      rows: [{ table: 'validator_events', key, differs: 'differing', span, datasets: ['validator_events'] }],
+      checks: [
+        {
+          check: 'deep',
+          settled: [all],
+          rows: [
+            { table: 'validator_events', key, differs: 'differing', span, datasets: ['validator_events'] },
+          ],
+        },
+      ],
     });
   const known = async () =>
     (await readFindings(store.database, stream, [all])).flatMap(({ rows }) => rows.map(({ key }) => key));

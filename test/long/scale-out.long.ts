@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LEASE_SECONDS } from '../../src/ledger/leases.ts';
+import { HOLD_SECONDS } from '../../src/ledger/holds.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { comparable } from '../support/rebuild/same-record.ts';
@@ -92,7 +92,7 @@ test('eight processes, one killed every few seconds and one frozen past its leas
   let [kills, thaws] = [0, 0];
   while (!(await isCovered(store))) {
     await delay(3000);
-    if (thaws === 0 && performance.now() - frozenAt > (LEASE_SECONDS + 5) * 1000) {
+    if (thaws === 0 && performance.now() - frozenAt > (HOLD_SECONDS + 5) * 1000) {
       frozen!.kill('SIGCONT');
       thaws += 1;
     }

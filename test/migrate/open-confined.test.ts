@@ -40,7 +40,6 @@ test('whoever writes may change what is about the data, and not what nothing bri
       'watch',
       'quarantine',
       'refused',
-      'holes',
       'writes',
       'seals',
       'sealed',

@@ -99,9 +99,7 @@ test('where transactions are not to be had nothing that rests on them is proved 
   await proof.repair(only, range!, await proof.verify(only, range!));
   expect([await certified('transactions'), await certified('traces')]).toEqual([[], []]);
   gone.clear();
-  await store.database.script(
-    `update etl.refused set retry_at = now(); update etl.holes set retry_at = now()`,
-  );
+  await store.database.script(`update etl.refused set retry_at = now()`);
   await proof.cover(datasets, await proof.reach());
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified }) => verified)).toEqual(NAMES.map(() => [range]));
@@ -159,9 +157,7 @@ test('a block that is not served costs its own hole: the others are read, and it
   // When it is served the next repair reads it.
   simulator.faults.unservable = [];
   hidden.clear();
-  await store.database.script(
-    `update etl.refused set retry_at = now(); update etl.holes set retry_at = now()`,
-  );
+  await store.database.script(`update etl.refused set retry_at = now()`);
   await proof.cover(datasets, await proof.reach());
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified }) => verified)).toEqual(datasets.map(() => [range]));

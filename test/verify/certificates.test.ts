@@ -15,7 +15,7 @@ import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { columnsToImport, commitImport } from '../../src/write/commit-import.ts';
 import { createPartitions } from '../../src/write/partitions.ts';
 import { unseal } from '../../src/write/seals.ts';
-import { release } from '../../src/write/write-quarantine.ts';
+import { release } from '../../src/write/commit.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
 import { common, type Range, without } from '../../src/range.ts';

@@ -61,9 +61,7 @@ test.each(['transactions', 'traces'] as const)(
     expect(common(await certified(name), [second])).toEqual([]);
     // When it is served, all is.
     simulator.faults.unservable = [];
-    await store.database.script(
-      `update etl.refused set retry_at = now(); update etl.holes set retry_at = now()`,
-    );
+    await store.database.script(`update etl.refused set retry_at = now()`);
     await proof.cover(datasets, await proof.reach());
     await prove();
     expect(await Promise.all(NAMES.map(certified))).toEqual(NAMES.map(() => [range]));

@@ -3,7 +3,8 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import transactionsJob from '../../jobs/transactions.ts';
-import { LEASE_SECONDS, claimLease } from '../../src/ledger/leases.ts';
+import { HOLD_SECONDS } from '../../src/ledger/holds.ts';
+import { claimLease } from '../../src/ledger/leases.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { readVerified } from '../../src/write/verifications.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
@@ -114,7 +115,7 @@ test('what is left of a lease lasts from the end of the rows, however long they 
     const rows = [linesOfRows(messages, [message])];
     await commit(database, { dataset: 'transactions', from: 0, to: 20, rows }, true);
     const left = sql`
-      select expires_at >= (select max(at) from public.written) + ${LEASE_SECONDS} * interval '1 second' as whole
+      select expires_at >= (select max(at) from public.written) + ${HOLD_SECONDS} * interval '1 second' as whole
       from etl.leases`;
     expect(await database.rows(left, z.object({ whole: z.boolean() }))).toEqual([{ whole: true }]);
   } finally {

@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { commitPage, type PageCommit } from '../../src/write/commit.ts';
-import { commitCursor } from '../../src/write/commit-response.ts';
+import { commitCursor, commitPage, type PageCommit } from '../../src/write/commit.ts';
 import { linesOfRows } from '../../src/write/lines.ts';
 import { readCoverage, type Stream } from '../../src/ledger/stored-coverage.ts';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';

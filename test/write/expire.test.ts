@@ -15,7 +15,7 @@ import { ownTablesOf } from '../../src/tables/owners.ts';
 import { readVerified, setVerified } from '../../src/write/verifications.ts';
 import { noteWrites, readLastWrite } from '../../src/write/writes.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { keepFindings } from '../../src/ledger/stored-findings.ts';
+import { replaceFindings } from '../../src/ledger/stored-findings.ts';
 import type { WrongRow } from '../../src/ledger/found-row.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
@@ -24,7 +24,8 @@ import { findExpired } from '../../src/write/retention.ts';
 import { keepWanted, readWanted } from '../../src/ledger/wanted.ts';
 import { UsageError } from '../../src/errors.ts';
 import { keepUp } from '../../src/daemon/lake-loop.ts';
-import { readOwner, readSetting } from '../../src/ledger/stored-settings.ts';
+import { readOwner } from '../../src/ledger/holds.ts';
+import { readSetting } from '../../src/ledger/stored-settings.ts';
 import { keptBy } from '../../src/lake/kept-by.ts';
 import { packageRoot } from '../../src/package.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -137,7 +138,11 @@ describe('retention', () => {
     // What lies in two seconds, of which one is dropped.
     const look = (check: string, rows: readonly WrongRow[]) =>
       databaseTime(store.database).then((began) =>
-        keepFindings(store.database, { stream, check, began, settled: [{ from: floor, to: END }], rows }),
+        replaceFindings(store.database, {
+          stream,
+          began,
+          checks: [{ check, settled: [{ from: floor, to: END }], rows }],
+        }),
       );
     const half = { table: 'transactions', key: 'x', differs: 'unbalanced_ord', datasets: ['traces'] };
     await look(

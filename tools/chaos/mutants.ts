@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'write/commit',
-        find: 'await quarantineRecords(session, lease.stream, request, rejected);',
+        find: 'await quarantineRecords(session, stream, request, rejected);',
         instead: 'void request;',
       },
     ],

@@ -50,7 +50,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'ledger/stored-findings',
-        find: 'if (checked.rows.length > 0)',
+        find: 'if (found.length > 0)',
         instead: 'if (false)',
       },
     ],

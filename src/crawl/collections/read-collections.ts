@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { Walk, SampleWalk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
-import { commitCursor } from '../../write/commit-response.ts';
-import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
+import { commitCursor } from '../../write/commit.ts';
+import { HOLD_SECONDS } from '../../ledger/holds.ts';
+import { claimCursor, prolongClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
@@ -82,7 +83,7 @@ async function claimAndWalk(
   const prolong = () => prolongClaim(database, claim);
   const letGo = keepAlive(run.context, {
     what: `a claim of ${dataset.name}`,
-    heldSeconds: CLAIM_SECONDS,
+    heldSeconds: HOLD_SECONDS,
     prolong,
   });
   const network = run.context.network.begin();

@@ -2,7 +2,7 @@ import type { Collection } from '../../dataset/dataset.ts';
 import type { Rows } from '../../dataset/rows.ts';
 import type { ResponseReading } from '../../dataset/walk.ts';
 import type { Outcomes } from '../../ledger/subjects.ts';
-import { commitResponse, type ResponseCommit } from '../../write/commit-response.ts';
+import { commitResponse, type ResponseCommit } from '../../write/commit.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import type { WalkResponse } from './ask.ts';
 import { entriesOf } from './parse-response.ts';

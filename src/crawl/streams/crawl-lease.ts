@@ -1,6 +1,7 @@
 import { readMissing } from '../../ledger/stored-coverage.ts';
 import { refuse } from '../../ledger/refused.ts';
-import { LEASE_SECONDS, prolongLease, releaseLease } from '../../ledger/leases.ts';
+import { HOLD_SECONDS } from '../../ledger/holds.ts';
+import { prolongLease, releaseLease } from '../../ledger/leases.ts';
 import { LeaseLostError, type EtlError } from '../../errors.ts';
 import { formatRange, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -31,7 +32,7 @@ export async function crawlLease(
   const prolong = () => prolongLease(database, lease);
   const letGo = keepAlive(context, {
     what: `a lease of ${dataset.name}`,
-    heldSeconds: LEASE_SECONDS,
+    heldSeconds: HOLD_SECONDS,
     prolong,
   });
   let rest = lease.span;

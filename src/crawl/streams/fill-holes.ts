@@ -1,6 +1,7 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { reopen, type Reopening } from '../../write/reopen.ts';
-import { LEASE_SECONDS, prolongLeases, releaseLease } from '../../ledger/leases.ts';
+import { HOLD_SECONDS } from '../../ledger/holds.ts';
+import { prolongLeases, releaseLease } from '../../ledger/leases.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -40,7 +41,7 @@ export async function fillHoles(
     for (const lease of lost) waiting.splice(waiting.indexOf(lease), 1);
   };
   const what = `leases of ${dataset.name} that wait`;
-  const letGo = keepAlive(crawl, { what, heldSeconds: LEASE_SECONDS, prolong });
+  const letGo = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, prolong });
   const isOver = () => Promise.resolve(true);
   try {
     await readLeases({ context: crawl, stop, planner, priority, take, isOver });

@@ -5,10 +5,10 @@ import type { Clock } from '../../clock.ts';
 import {
   ApiUnavailableError,
   EtlError,
-  EXIT,
   NoEndpointError,
   NotFoundError,
   RequestRefusedError,
+  UnfitSourceError,
 } from '../../errors.ts';
 import type { Gap } from '../../ledger/stored-gaps.ts';
 import { DAY, HOUR } from '../../range.ts';
@@ -300,13 +300,6 @@ function unfitOf(tops: readonly LinkedBlock[], seqno: number): string | undefine
   const missing = [MASTERCHAIN, 0].filter((workchain) => !there.has(workchain));
   if (missing.length === 0) return undefined;
   return `the shard state of masterchain block ${seqno} was answered, but its tops do not cover workchain ${missing.join(' and ')}`;
-}
-
-/** The source answers what the watermark is known by in a form of which nothing can be made. */
-class UnfitSourceError extends EtlError {
-  readonly code = 'unfit_source';
-  override readonly exitCode = EXIT.usage;
-  override readonly retryable = true;
 }
 
 /** The error where nothing can be done before there is a watermark. */

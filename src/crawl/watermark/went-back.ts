@@ -1,5 +1,5 @@
 import { withdrawReadSince } from '../../ledger/stored-coverage.ts';
-import { EtlError, EXIT } from '../../errors.ts';
+import { SourceWentBackError } from '../../errors.ts';
 import { formatTime, MINUTE } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readChainInfo } from '../chain-info.ts';
@@ -8,20 +8,6 @@ import { readChainInfo } from '../chain-info.ts';
 const LEAST_TOLERANCE = MINUTE;
 const LOOKS = 5;
 const PAUSE_MS = 2000;
-
-/** The source shows less of the chain than it did: it may have been restored from an older copy. */
-export class SourceWentBackError extends EtlError {
-  readonly code = 'source_went_back';
-  override readonly exitCode = EXIT.tryAgain;
-  override readonly retryable = true;
-  /** The second above which nothing can be read until it has caught up. */
-  readonly ceiling: number;
-
-  constructor(message: string, { ceiling, hint }: { readonly ceiling: number; readonly hint: string }) {
-    super(message, { hint });
-    this.ceiling = ceiling;
-  }
-}
 
 /** Seconds by which the head may fall: more than a lagging replica makes of it. */
 export function toleranceOf(delaySeconds: number): number {

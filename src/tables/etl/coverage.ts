@@ -100,13 +100,14 @@ export const refused = etl.table(
     detail: text().notNull().default(''),
     attempts: integer().notNull().default(1),
     first_at: moment().notNull().defaultNow(),
-    retry_at: moment().notNull(),
+    retry_at: moment(),
   },
   (t) => [primaryKey({ columns: [t.dataset, t.scope, t.pass, t.span] })],
 );
 
 describe(refused, {
-  comment: 'Ranges that could not be read: not covered, not asked for again before retry_at, never verified.',
+  comment:
+    'Ranges that could not be read, or that reading again did not repair: not asked for again before retry_at, never verified.',
   key: ['dataset', 'scope', 'pass', 'span'],
   conflict: { kind: 'keep' },
   partitioned: false,
@@ -116,10 +117,11 @@ describe(refused, {
     pass: 'Which reading could not be read: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds that could not be read.',
     reason:
-      'saturated, beyond_reach, source_gap, quarantined, failing, or changed: a second reading brought something else.',
+      'saturated; failing; changed: a second reading brought something else; source_gap: the source does not give rows that must exist; disputed: covered, but the source stands by values that do not agree.',
     detail: 'What the source or the check said, in one sentence for the operator.',
     attempts: 'How often the range was tried; the pause before the next try doubles each time.',
     first_at: 'When the range was refused for the first time, on the clock of the database.',
-    retry_at: 'When the range is asked for again, on the clock of the database.',
+    retry_at:
+      'When the range is asked for again, on the clock of the database; null for a gap that was read again since and is not verified yet.',
   },
 });

@@ -1,4 +1,4 @@
-import { bigint, integer, numeric, primaryKey, smallint, text, index } from 'drizzle-orm/pg-core';
+import { bigint, integer, numeric, primaryKey, text, index } from 'drizzle-orm/pg-core';
 import { count8, int8multirange, int8range, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
@@ -111,45 +111,6 @@ describe(verifications, {
     requests: 'Requests to the API that the check needed.',
     ms: 'Milliseconds that the check took.',
     verified_at: 'When the check ended, on the clock of the database.',
-  },
-});
-
-export const holes = etl.table(
-  'holes',
-  {
-    dataset: text().notNull(),
-    scope: text().notNull().default(''),
-    pass: smallint().notNull().default(0),
-    span: int8range().notNull(),
-    reason: text().notNull(),
-    detail: text().notNull().default(''),
-    rounds: integer().notNull().default(1),
-    found_at: moment().notNull().defaultNow(),
-    last_at: moment().notNull().defaultNow(),
-    retry_at: moment().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.dataset, t.scope, t.pass, t.span] })],
-);
-
-describe(holes, {
-  comment:
-    'Seconds that verification found incomplete or wrong and that reading them again did not repair; forgotten as soon as they are verified.',
-  key: ['dataset', 'scope', 'pass', 'span'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
-  columns: {
-    dataset: 'Name of the dataset that has the hole: its file in jobs/ without the ending.',
-    scope: 'Pool or account whose rows are missing or wrong; empty where the dataset is read whole.',
-    pass: 'Which reading has the hole: 0 the first, 1 the second one of rows that mature.',
-    span: 'Half-open range of unix seconds that stays doubtful.',
-    reason:
-      'source_gap: the source does not give rows that must exist; disputed: all rows are there, but the source stands by values that do not agree.',
-    detail: 'What the check found, with an example.',
-    rounds:
-      'How often the hole was read again without success; the pause before the next time doubles each time.',
-    found_at: 'When the hole was first found, on the clock of the database.',
-    last_at: 'When it was last read again without success, on the clock of the database.',
-    retry_at: 'From when on the hole may be read again.',
   },
 });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type SQL, sql } from 'drizzle-orm';
-import type { Session } from '../../postgres/database.ts';
+import { oneRow, type Session } from '../../postgres/database.ts';
 import { type Range, type Stretch, union } from '../../range.ts';
 import { spanOfRow, spansOfRow } from '../../postgres/sql.ts';
 import { MOST_NAMED } from '../../ledger/stored-findings.ts';
@@ -127,6 +127,5 @@ const Count = z.object({ count: z.coerce.number() });
 
 /** Rows that a query counts as `count`. */
 export async function countOf(session: Session, query: SQL): Promise<number> {
-  const [row] = await session.rows(query, Count);
-  return row?.count ?? 0;
+  return (await oneRow(session, query, Count)).count;
 }

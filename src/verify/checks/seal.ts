@@ -1,10 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { ownTablesOf } from '../../tables/owners.ts';
 import type { Session } from '../../postgres/database.ts';
 import { SEAL } from '../../ledger/found-row.ts';
 import { factsOf } from '../../tables/describe.ts';
-import { countToSeal, otherThanSealed } from '../../write/seals.ts';
-import { targetOf } from '../../write/target.ts';
+import { countToSeal, otherThanSealed, sealedWithin } from '../../write/seals.ts';
+import { targetOf, type Target } from '../../write/target.ts';
 import type { Stretch } from '../../range.ts';
 import type { Check, CheckInput, CheckStep } from './check.ts';
 import { findingsOf, type Finding } from './finding.ts';
@@ -37,7 +37,7 @@ export const sealCheck: Check = {
   },
 };
 
-function findBroken(
+async function findBroken(
   session: Session,
   table: object,
   {
@@ -47,17 +47,19 @@ function findBroken(
   }: Pick<CheckInput['stream'], 'dataset' | 'scope'> & { readonly stretch: Stretch },
 ): Promise<Finding[]> {
   const target = targetOf(table);
-  return findingsOf(session, {
-    check: SEAL,
-    dataset,
-    scope,
-    table,
-    query: sql`
-      select case when held <= proved then 'vanished' else 'unknown' end || '_rows_of_' || ${target.name}::text as kind,
-        case when held <= proved then 'hole' else 'doubt' end as outcome,
-        to_char(to_timestamp(second) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-          || ' has ' || held || ' of ' || proved || ' rows' as id,
-        int8range(second, second + 1) as span
-      from (${otherThanSealed(target, stretch)}) r`,
-  });
+  const facts = { check: SEAL, dataset, scope, table };
+  const found: Finding[] = [];
+  for (const part of await sealedWithin(session, target, stretch))
+    found.push(...(await findingsOf(session, { ...facts, query: brokenSeconds(target, part) })));
+  return found;
+}
+
+function brokenSeconds(target: Target, stretch: Stretch): SQL {
+  return sql`
+    select case when held <= proved then 'vanished' else 'unknown' end || '_rows_of_' || ${target.name}::text as kind,
+      case when held <= proved then 'hole' else 'doubt' end as outcome,
+      to_char(to_timestamp(second) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+        || ' has ' || held || ' of ' || proved || ' rows' as id,
+      int8range(second, second + 1) as span
+    from (${otherThanSealed(target, stretch)}) r`;
 }

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ApiFailedError } from '../../../src/api/response/api-failed-error.ts';
 import { errorOfStatus } from '../../../src/api/attempt.ts';
 import {
+  ApiFailedError,
   ApiTimeoutError,
   ApiUnavailableError,
   AuthError,

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { writeRows } from './write-rows.ts';
 import { createPartitions } from '../../../src/write/partitions.ts';
 import { linesOfRecords } from '../../../src/write/lines.ts';
-import { ensurePartitions, inOrder } from '../../../src/write/rows-by-table.ts';
+import { ensurePartitions, inOrder } from '../../../src/write/commit.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { openTestStore } from './database.ts';
 import { textColumns, type TextRow } from '../rebuild/text-row.ts';

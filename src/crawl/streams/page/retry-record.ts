@@ -3,7 +3,7 @@ import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Partitions } from '../../../write/partitions.ts';
 import type { Quarantined } from '../../../read/quarantined.ts';
-import { release } from '../../../write/write-quarantine.ts';
+import { release } from '../../../write/commit.ts';
 import { readRecords } from './read-page.ts';
 
 /** What still does not fit. */

@@ -1,0 +1,91 @@
+import { sql, type SQL, type SQLWrapper } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Session } from '../postgres/database.ts';
+import { bare, insertInto, setExcluded, texts } from '../postgres/sql.ts';
+import { workers } from '../tables/etl/budget.ts';
+import { leases } from '../tables/etl/coverage.ts';
+import { cursors } from '../tables/etl/cursors.ts';
+import { settings } from '../tables/etl/pages.ts';
+
+/*
+ * A worker holds a thing for a time: the lease of a range, the claim on the cursor of a walk, a duty. It prolongs what it
+ * holds while it works. What it does not prolong is free again.
+ */
+
+/** Leases and claims that no commit prolongs are free again after this many seconds. */
+export const HOLD_SECONDS = 30;
+
+/** Until when something is held that is taken or prolonged now, within a statement. */
+export function heldFor(seconds: number): SQL {
+  return sql`clock_timestamp() + make_interval(secs => ${seconds})`;
+}
+
+/**
+ * True while something is held that is held for so many seconds at a time. What would end much later was written before
+ * the server's clock was set back: whoever lives writes it anew, and nobody waits for one who does not.
+ */
+export function isHeldUntil(moment: SQLWrapper, seconds: number): SQL {
+  return sql`coalesce(${moment} > clock_timestamp()
+    and ${moment} <= clock_timestamp() + make_interval(secs => ${2 * seconds}), false)`;
+}
+
+/** Duties that one process at a time has, and the names under which all versions of the program keep who has them. */
+const DUTIES = { watermark: 'lookout', verification: 'guard', lake: 'lake writer' } as const;
+const isDuty = sql`${settings.name} in (${texts(Object.values(DUTIES))})`;
+const dutyOwner = sql`${settings.value}->>'owner'`;
+
+/**
+ * Gives a process a duty for so many seconds from now; true where it has it. Of several processes that share a database
+ * one does, as long as it comes back in time.
+ */
+export async function takeDuty(
+  session: Session,
+  duty: keyof typeof DUTIES,
+  owner: string,
+  forSeconds: number,
+): Promise<boolean> {
+  const value = sql`jsonb_build_object('owner', ${owner}::text, 'until', ${heldFor(forSeconds)})`;
+  const until = sql`(${settings.value}->>'until')::timestamptz`;
+  const taken = await session.run(sql`
+    ${insertInto(settings, { name: DUTIES[duty], value })}
+    on conflict (${bare(settings.name)}) do update
+      set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
+    where ${dutyOwner} = ${owner} or not ${isHeldUntil(until, forSeconds)}`);
+  return taken > 0;
+}
+
+/**
+ * The process that had a duty last, and the seconds since it last wrote: a sign of life of its own counts, too. Undefined
+ * where none ever had the duty.
+ */
+export async function readOwner(
+  session: Session,
+  duty: keyof typeof DUTIES,
+): Promise<{ owner: string; silence: number } | undefined> {
+  const [row] = await session.rows(
+    sql`select ${dutyOwner} as owner, extract(epoch from clock_timestamp() - greatest(${settings.updated_at},
+          (select max(${workers.seen_at}) from ${workers} where ${workers.worker} = ${dutyOwner})))::float8 as seconds
+        from ${settings} where ${settings.name} = ${DUTIES[duty]}`,
+    z.object({ owner: z.string(), seconds: z.number() }),
+  );
+  return row && { owner: row.owner, silence: Math.max(0, Math.round(row.seconds)) };
+}
+
+/** Frees everything that is held by owners that are known to be gone, without waiting until it is free by itself. */
+export async function releaseHeldBy(session: Session, isGone: (owner: string) => boolean): Promise<void> {
+  const rows = await session.rows(
+    sql`
+      select ${leases.owner} from ${leases}
+      union select ${cursors.owner} from ${cursors} where ${cursors.owner} is not null
+      union select ${dutyOwner} from ${settings} where ${isDuty}`,
+    z.object({ owner: z.string() }),
+  );
+  const gone = sql`in (${texts(rows.map(({ owner }) => owner).filter(isGone))})`;
+  await session.run(sql`delete from ${leases} where ${leases.owner} ${gone}`);
+  await session.run(sql`
+    update ${cursors} set ${bare(cursors.owner)} = null, ${bare(cursors.expires_at)} = null where ${cursors.owner} ${gone}`);
+  // Who had a duty last stays known.
+  await session.run(sql`
+    update ${settings} set ${bare(settings.value)} = ${settings.value} || jsonb_build_object('until', clock_timestamp())
+    where ${isDuty} and ${dutyOwner} ${gone}`);
+}
