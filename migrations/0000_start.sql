@@ -338,6 +338,12 @@ CREATE TABLE "etl"."seals" (
 	CONSTRAINT "seals_table_name_second_pk" PRIMARY KEY("table_name","second")
 );
 --> statement-breakpoint
+CREATE TABLE "etl"."ton_proxies" (
+	"address" text PRIMARY KEY NOT NULL,
+	"dex" text,
+	"note" text
+);
+--> statement-breakpoint
 CREATE TABLE "etl"."verifications" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "etl"."verifications_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"dataset" text NOT NULL,
@@ -1119,6 +1125,7 @@ CREATE INDEX "jetton_wallets_owner_index" ON "ton"."jetton_wallets" USING btree 
 CREATE INDEX "jetton_wallets_jetton_index" ON "ton"."jetton_wallets" USING btree ("jetton");--> statement-breakpoint
 CREATE INDEX "messages_hash" ON "ton"."messages" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "messages_hash_norm" ON "ton"."messages" USING btree ("hash_norm") WHERE hash_norm is not null;--> statement-breakpoint
+CREATE INDEX "messages_jettons" ON "ton"."messages" USING btree ("source","destination") WHERE opcode = '0x178d4519';--> statement-breakpoint
 CREATE INDEX "nft_items_owner_index" ON "ton"."nft_items" USING btree ("owner_address");--> statement-breakpoint
 CREATE INDEX "nft_items_collection_index" ON "ton"."nft_items" USING btree ("collection_address","index");--> statement-breakpoint
 CREATE INDEX "nft_items_code_index" ON "ton"."nft_items" USING btree ("code_hash","address");--> statement-breakpoint

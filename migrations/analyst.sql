@@ -383,31 +383,87 @@ comment on column etl.open_message_delays.mean_seconds is 'Mean time between the
 comment on column etl.open_message_delays.median_seconds is 'Half of the messages took no longer than this, seconds.';
 comment on column etl.open_message_delays.longest_seconds is 'The longest that one of them took, seconds.';
 
+-- Jettons that stand for TON.
+
+create or replace view ton.ton_proxies as
+select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
+union all
+select '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3', 'stonfi_v2', 'Proxy TON of STON.fi v2'
+union all
+select '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E', 'tonco', 'Proxy TON of TONCO'
+union all
+select '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2', null, 'Wrapped TON'
+union
+select p.address, p.dex, p.note from etl.ton_proxies p;
+comment on view ton.ton_proxies is 'Jettons that stand for TON: exchanges move TON as a jetton of their own. Views count them as TON, and leave them out of sums over jettons. Add more to etl.ton_proxies.';
+comment on column ton.ton_proxies.address is 'Master of the jetton that stands for TON, raw form.';
+comment on column ton.ton_proxies.dex is 'Exchange that uses the jetton for TON, as swaps.dex names it; null where several do.';
+comment on column ton.ton_proxies.note is 'What the proxy is.';
+
 -- Movements of money.
 
+create or replace view ton.jetton_mints as
+select m.utime, m.created_lt as lt, m.hash as message_hash, m.source as jetton_master, m.destination as jetton_wallet, w.owner,
+  etl.to_numeric(m.content_decoded->'amount'->>'value') as amount, etl.to_numeric(m.content_decoded->>'query_id') as query_id,
+  m.out_msg_tx_hash as tx_hash
+from ton.jetton_wallets w
+join ton.messages m on m.source = w.jetton and m.destination = w.address
+where m.opcode = '0x178d4519'
+  -- As a case, it is asked of mints alone.
+  and case when m.source = w.jetton then (select bool_or(x.aborted) from ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash
+        and x.utime >= m.utime and x.utime < m.utime + interval '1 day') is not true end
+union all
+-- Nobody has told whose wallet it is. Then a master is who sends jettons without having been asked to transfer some.
+select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
+  etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
+from ton.messages m
+left join ton.jetton_wallets w on w.address = m.destination
+where m.opcode = '0x178d4519' and w.jetton is null
+  and case when w.jetton is null then (
+      select max(coalesce(r.opcode, '')) from ton.transactions s
+      left join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+      where s.utime = m.utime and s.hash = m.out_msg_tx_hash) <> '0x0f8a7ea5'
+    and (select bool_or(x.aborted) from ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash
+        and x.utime >= m.utime and x.utime < m.utime + interval '1 day') is not true end;
+comment on view ton.jetton_mints is 'Jettons that came into being, one row for each message with which a master gave some to a jetton wallet: by itself, as a part of a deposit, or of whatever else an action is. Messages that the wallet refused are left out.';
+comment on column ton.jetton_mints.utime is 'block time, UTC, at which the master sent the jettons: give a range of it.';
+comment on column ton.jetton_mints.lt is 'Logical time of the message that brought the jettons.';
+comment on column ton.jetton_mints.message_hash is 'Hash of the message that brought the jettons, base64. With utime it names the mint.';
+comment on column ton.jetton_mints.jetton_master is 'Contract of the jetton that was minted, raw form.';
+comment on column ton.jetton_mints.jetton_wallet is 'Jetton wallet that got the jettons, raw form.';
+comment on column ton.jetton_mints.owner is 'Owner of the jetton wallet, raw form; null where jetton_wallets does not have the wallet: no message of a mint names its owner.';
+comment on column ton.jetton_mints.amount is 'How many jettons were minted, in the smallest units; null where the source could not decode the message.';
+comment on column ton.jetton_mints.query_id is 'Number that whoever asked for the mint chose; null where the source could not decode the message.';
+comment on column ton.jetton_mints.tx_hash is 'Hash of the transaction of the master that sent the jettons, base64.';
+
 create or replace view ton.jetton_movements as
-select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
-  t.destination as counterparty, t.transaction_hash as tx_hash
-from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
-union all
-select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
-union all
-select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
-from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
-union all
-select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
-from ton.actions a where a.type = 'jetton_mint' and a.success is not false and a.destination is not null;
-comment on view ton.jetton_movements is 'Every change of an owner''s jettons that is stored: transfers from both sides, burns, and mints (which only actions tell). A transfer counts when it was sent; one that the receiving jetton wallet refused is counted all the same.';
-comment on column ton.jetton_movements.account is 'Owner whose jettons changed, raw form.';
-comment on column ton.jetton_movements.utime is 'block time, UTC, of the transfer or burn; of a mint, when its trace ended.';
-comment on column ton.jetton_movements.lt is 'Logical time of the transfer or burn; of a mint, that of its last transaction.';
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
+from (
+  select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
+    t.destination as counterparty, t.transaction_hash as tx_hash
+  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+  union all
+  select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
+  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+  union all
+  select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
+  from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
+  union all
+  select m.owner, m.utime, m.lt, 2, m.jetton_master, 'minted', m.amount, null, m.tx_hash
+  from ton.jetton_mints m) j
+where not exists (select 1 from ton.ton_proxies p where p.address = j.jetton_master);
+comment on view ton.jetton_movements is 'Every change of an owner''s jettons that is stored: transfers from both sides, burns, and mints. A transfer counts when it was sent; one that the receiving jetton wallet refused is counted all the same. Jettons that stand for TON (ton_proxies) are left out.';
+comment on column ton.jetton_movements.account is 'Owner whose jettons changed, raw form; null for what was minted to a wallet that jetton_wallets does not have.';
+comment on column ton.jetton_movements.utime is 'block time, UTC, of the transfer or burn; of a mint, when the master sent it.';
+comment on column ton.jetton_movements.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
 comment on column ton.jetton_movements.step is 'Order of movements that share a logical time: 0 what goes, 1 what comes, 2 what is minted.';
 comment on column ton.jetton_movements.jetton_master is 'Contract of the jetton that moved, raw form.';
 comment on column ton.jetton_movements.kind is 'What moved the jettons: sent, received, burned or minted.';
 comment on column ton.jetton_movements.amount is 'How many jettons the owner got, below zero where they went, in the jetton''s smallest units.';
 comment on column ton.jetton_movements.counterparty is 'The owner on the other side, raw form; null for burns and mints.';
-comment on column ton.jetton_movements.tx_hash is 'Hash of the transaction of the transfer or burn, base64; null for mints.';
+comment on column ton.jetton_movements.tx_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
 
 create or replace view ton.account_ledger as
 select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, v.amount, v.counterparty,
@@ -441,7 +497,7 @@ comment on column ton.account_ledger.kind is 'What the movement was: received, s
 comment on column ton.account_ledger.amount is 'How much came (above zero) or went (below zero), nanotons or the jetton''s smallest units.';
 comment on column ton.account_ledger.counterparty is 'Account on the other side of the movement, raw form; null where there is none.';
 comment on column ton.account_ledger.balance is 'What the account held after the movement, nanotons or the jetton''s smallest units.';
-comment on column ton.account_ledger.tx_hash is 'Hash of the transaction that moved the money, base64; null for mints of jettons.';
+comment on column ton.account_ledger.tx_hash is 'Hash of the transaction that moved the money, base64.';
 
 create or replace function ton.jetton_holders(master text, at timestamptz default 'infinity')
 returns table (owner text, balance numeric) language sql stable parallel safe set jit = off begin atomic
@@ -502,16 +558,34 @@ comment on column etl.open_jetton_flows.transfers is 'How many transfers were se
 comment on column etl.open_jetton_flows.senders is 'How many owners sent some.';
 comment on column etl.open_jetton_flows.receivers is 'How many owners were sent some.';
 comment on column etl.open_jetton_flows.amount is 'How many jettons were transferred, in the smallest units.';
-comment on column etl.open_jetton_flows.minted is 'How many jettons came into being, in the smallest units; 0 where actions are not read.';
+comment on column etl.open_jetton_flows.minted is 'How many jettons came into being, in the smallest units.';
 comment on column etl.open_jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 where burns are not read.';
 
 create or replace view ton.swaps as
-select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
-  etl.raw_address(a.details->>'asset_in') as asset_in, etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
-  etl.raw_address(a.details->>'asset_out') as asset_out, etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
-  case when a.details->>'asset_in' is null then etl.raw_address(a.details->'dex_outgoing_transfer'->>'source')
-    else etl.raw_address(a.details->'dex_incoming_transfer'->>'destination') end as pool
-from ton.actions a where a.type = 'jetton_swap';
+select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
+  case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
+  case when o.address = s.asset_out or s.is_ton_out then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address = s.asset_in or s.is_ton_in then s.paid_by else s.paid_to end as pool
+from (
+  select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
+    etl.raw_address(d.named_in) as asset_in, etl.raw_address(d.named_out) as asset_out,
+    -- Where the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset for
+    -- TON alone, stonfi never; the others move TON without jetton wallets.
+    d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
+    d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
+  from (
+    select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as named_in,
+      coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as wallet_in,
+      etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as named_out,
+      coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as wallet_out,
+      etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
+      etl.raw_address(a.details->'dex_incoming_transfer'->>'destination') as paid_to,
+      etl.raw_address(a.details->'dex_outgoing_transfer'->>'source') as paid_by
+    from ton.actions a where a.type = 'jetton_swap') d) s
+left join ton.ton_proxies i on i.address = s.asset_in
+left join ton.ton_proxies o on o.address = s.asset_out;
 comment on view ton.swaps is 'Exchanges of one asset for another on decentralized exchanges, one row a swap: the actions of type jetton_swap.';
 comment on column ton.swaps.utime is 'block time, UTC, at which the swap''s trace ended, as in actions: give a range of it.';
 comment on column ton.swaps.trace_id is 'Trace that the swap is, base64. From actions.trace_id.';
@@ -520,9 +594,9 @@ comment on column ton.swaps.start_utime is 'Block time, UTC, of the swap''s firs
 comment on column ton.swaps.account is 'Who swapped, raw form. From actions.source.';
 comment on column ton.swaps.dex is 'The exchange: dedust, stonfi, stonfi_v2, tonco and so on. From details.dex.';
 comment on column ton.swaps.success is 'False where the swap was tried and failed. From actions.success.';
-comment on column ton.swaps.asset_in is 'Jetton that was given, raw form; null where it was TON. From details.asset_in.';
+comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_in.';
 comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null where that is no number.';
-comment on column ton.swaps.asset_out is 'Jetton that was got, raw form; null where it was TON. From details.asset_out.';
+comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_out.';
 comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null where that is no number.';
 comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
@@ -535,9 +609,9 @@ lateral (
     sum(coalesce(t.bought, t.sold)) as volume, sum(t.jettons) as jettons
   from ton.swaps x, lateral (
     select x.asset_out as jetton_master, x.amount_in as bought, null::numeric as sold, x.amount_out as jettons
-    where x.asset_in is null and x.asset_out is not null
+    where x.asset_in = 'TON' and x.asset_out <> 'TON'
     union all
-    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out is null and x.asset_in is not null) t
+    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out = 'TON' and x.asset_in <> 'TON') t
   where x.utime >= d.starts and x.utime < d.ends and x.success is not false
   group by 1, 2, 3) s
 where d.relation = 'dex_volume';

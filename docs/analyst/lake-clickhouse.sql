@@ -168,39 +168,38 @@ from (select {day:Date} as day) d cross join (
   from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} and x.compute_gas_used is not null
   group by x.account) g;
 
-create or replace view ton.jetton_movements as
-select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
-  t.destination as counterparty, t.transaction_hash as tx_hash
-from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+create or replace view ton.ton_proxies as
+select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
 union all
-select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+select '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3', 'stonfi_v2', 'Proxy TON of STON.fi v2'
 union all
-select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
-from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
+select '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E', 'tonco', 'Proxy TON of TONCO'
 union all
-select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
-from ton.actions a where a.type = 'jetton_mint' and a.success is not false and a.destination is not null;
-
-create or replace view ton.jetton_flows as
-select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
-from (select {day:Date} as day) d cross join (
-  select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
-    count(distinct m.account) filter (where m.kind = 'sent') as senders,
-    count(distinct m.account) filter (where m.kind = 'received') as receivers,
-    coalesce(sum(m.amount) filter (where m.kind = 'received'), 0) as amount,
-    coalesce(sum(m.amount) filter (where m.kind = 'minted'), 0) as minted,
-    coalesce(-sum(m.amount) filter (where m.kind = 'burned'), 0) as burned
-  from ton.jetton_movements m where toDate(m.utime, 'UTC') = {day:Date}
-  group by m.jetton_master) j;
+select '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2', null, 'Wrapped TON';
 
 create or replace view ton.swaps as
-select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, JSONExtract(a.details, 'dex', 'Nullable(String)') as dex, a.success,
-  case when JSONExtract(a.details, 'asset_in', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'asset_in', 'Nullable(String)')) else JSONExtract(a.details, 'asset_in', 'Nullable(String)') end as asset_in, toDecimal128OrNull(JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'), 0) as amount_in,
-  case when JSONExtract(a.details, 'asset_out', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'asset_out', 'Nullable(String)')) else JSONExtract(a.details, 'asset_out', 'Nullable(String)') end as asset_out, toDecimal128OrNull(JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'), 0) as amount_out,
-  case when JSONExtract(a.details, 'asset_in', 'Nullable(String)') is null then case when JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)')) else JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') end
-    else case when JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)')) else JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') end end as pool
-from ton.actions a where a.type = 'jetton_swap';
+select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
+  case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
+  case when o.address = s.asset_out or s.is_ton_out then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address = s.asset_in or s.is_ton_in then s.paid_by else s.paid_to end as pool
+from (
+  select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
+    case when d.named_in like '%:%' then upper(d.named_in) else d.named_in end as asset_in, case when d.named_out like '%:%' then upper(d.named_out) else d.named_out end as asset_out,
+    d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
+    d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
+  from (
+    select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, JSONExtract(a.details, 'dex', 'Nullable(String)') as dex, a.success,
+      coalesce(JSONExtract(a.details, 'asset_in', 'Nullable(String)'), JSONExtract(a.details, 'dex_incoming_transfer', 'asset', 'Nullable(String)')) as named_in,
+      coalesce(JSONExtract(a.details, 'dex_incoming_transfer', 'source_jetton_wallet', 'Nullable(String)'), JSONExtract(a.details, 'dex_incoming_transfer', 'destination_jetton_wallet', 'Nullable(String)')) as wallet_in,
+      toDecimal128OrNull(JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'), 0) as amount_in,
+      coalesce(JSONExtract(a.details, 'asset_out', 'Nullable(String)'), JSONExtract(a.details, 'dex_outgoing_transfer', 'asset', 'Nullable(String)')) as named_out,
+      coalesce(JSONExtract(a.details, 'dex_outgoing_transfer', 'source_jetton_wallet', 'Nullable(String)'), JSONExtract(a.details, 'dex_outgoing_transfer', 'destination_jetton_wallet', 'Nullable(String)')) as wallet_out,
+      toDecimal128OrNull(JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'), 0) as amount_out,
+      case when JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)')) else JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') end as paid_to,
+      case when JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)')) else JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') end as paid_by
+    from ton.actions a where a.type = 'jetton_swap') d) s
+left join ton.ton_proxies i on i.address = s.asset_in
+left join ton.ton_proxies o on o.address = s.asset_out;
 
 create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,

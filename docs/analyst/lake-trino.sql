@@ -195,19 +195,53 @@ lateral (
   from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
   group by x.account) g;
 
+create or replace view delta.ton.ton_proxies as
+select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
+union all
+select '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3', 'stonfi_v2', 'Proxy TON of STON.fi v2'
+union all
+select '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E', 'tonco', 'Proxy TON of TONCO'
+union all
+select '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2', null, 'Wrapped TON';
+
+create or replace view delta.ton.jetton_mints as
+select m.utime, m.created_lt as lt, m.hash as message_hash, m.source as jetton_master, m.destination as jetton_wallet, w.owner,
+  try_cast(json_extract_scalar(m.content_decoded, '$.amount.value') as decimal(38, 0)) as amount, try_cast(json_extract_scalar(m.content_decoded, '$.query_id') as decimal(38, 0)) as query_id,
+  m.out_msg_tx_hash as tx_hash
+from delta.ton.jetton_wallets w
+join delta.ton.messages m on m.source = w.jetton and m.destination = w.address
+where m.opcode = '0x178d4519'
+  and case when m.source = w.jetton then (select bool_or(x.aborted) from delta.ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
+union all
+select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
+  try_cast(json_extract_scalar(m.content_decoded, '$.amount.value') as decimal(38, 0)), try_cast(json_extract_scalar(m.content_decoded, '$.query_id') as decimal(38, 0)), m.out_msg_tx_hash
+from delta.ton.messages m
+left join delta.ton.jetton_wallets w on w.address = m.destination
+where m.opcode = '0x178d4519' and w.jetton is null
+  and case when w.jetton is null then (
+      select max(coalesce(r.opcode, '')) from delta.ton.transactions s
+      left join delta.ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+      where s.utime = m.utime and s.hash = m.out_msg_tx_hash) <> '0x0f8a7ea5'
+    and (select bool_or(x.aborted) from delta.ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end;
+
 create or replace view delta.ton.jetton_movements as
-select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
-  t.destination as counterparty, t.transaction_hash as tx_hash
-from delta.ton.jetton_transfers t where t.source <> '' and not coalesce(t.transaction_aborted, false)
-union all
-select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-from delta.ton.jetton_transfers t where t.destination <> '' and not coalesce(t.transaction_aborted, false)
-union all
-select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
-from delta.ton.jetton_burns b where b.owner <> '' and not coalesce(b.transaction_aborted, false)
-union all
-select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
-from delta.ton.actions a where a.type = 'jetton_mint' and coalesce(a.success, true) and a.destination is not null;
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
+from (
+  select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
+    t.destination as counterparty, t.transaction_hash as tx_hash
+  from delta.ton.jetton_transfers t where t.source <> '' and not coalesce(t.transaction_aborted, false)
+  union all
+  select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
+  from delta.ton.jetton_transfers t where t.destination <> '' and not coalesce(t.transaction_aborted, false)
+  union all
+  select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
+  from delta.ton.jetton_burns b where b.owner <> '' and not coalesce(b.transaction_aborted, false)
+  union all
+  select m.owner, m.utime, m.lt, 2, m.jetton_master, 'minted', m.amount, null, m.tx_hash
+  from delta.ton.jetton_mints m) j
+where not exists (select 1 from delta.ton.ton_proxies p where p.address = j.jetton_master);
 
 create or replace view delta.ton.jetton_flows as
 select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
@@ -224,12 +258,28 @@ lateral (
 where d.relation = 'jetton_flows';
 
 create or replace view delta.ton.swaps as
-select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, json_extract_scalar(a.details, '$.dex') as dex, a.success,
-  case when json_extract_scalar(a.details, '$.asset_in') like '%:%' then upper(json_extract_scalar(a.details, '$.asset_in')) else json_extract_scalar(a.details, '$.asset_in') end as asset_in, try_cast(json_extract_scalar(a.details, '$.dex_incoming_transfer.amount') as decimal(38, 0)) as amount_in,
-  case when json_extract_scalar(a.details, '$.asset_out') like '%:%' then upper(json_extract_scalar(a.details, '$.asset_out')) else json_extract_scalar(a.details, '$.asset_out') end as asset_out, try_cast(json_extract_scalar(a.details, '$.dex_outgoing_transfer.amount') as decimal(38, 0)) as amount_out,
-  case when json_extract_scalar(a.details, '$.asset_in') is null then case when json_extract_scalar(a.details, '$.dex_outgoing_transfer.source') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_outgoing_transfer.source')) else json_extract_scalar(a.details, '$.dex_outgoing_transfer.source') end
-    else case when json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_incoming_transfer.destination')) else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end end as pool
-from delta.ton.actions a where a.type = 'jetton_swap';
+select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
+  case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
+  case when o.address = s.asset_out or s.is_ton_out then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address = s.asset_in or s.is_ton_in then s.paid_by else s.paid_to end as pool
+from (
+  select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
+    case when d.named_in like '%:%' then upper(d.named_in) else d.named_in end as asset_in, case when d.named_out like '%:%' then upper(d.named_out) else d.named_out end as asset_out,
+    d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
+    d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
+  from (
+    select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, json_extract_scalar(a.details, '$.dex') as dex, a.success,
+      coalesce(json_extract_scalar(a.details, '$.asset_in'), json_extract_scalar(a.details, '$.dex_incoming_transfer.asset')) as named_in,
+      coalesce(json_extract_scalar(a.details, '$.dex_incoming_transfer.source_jetton_wallet'), json_extract_scalar(a.details, '$.dex_incoming_transfer.destination_jetton_wallet')) as wallet_in,
+      try_cast(json_extract_scalar(a.details, '$.dex_incoming_transfer.amount') as decimal(38, 0)) as amount_in,
+      coalesce(json_extract_scalar(a.details, '$.asset_out'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.asset')) as named_out,
+      coalesce(json_extract_scalar(a.details, '$.dex_outgoing_transfer.source_jetton_wallet'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.destination_jetton_wallet')) as wallet_out,
+      try_cast(json_extract_scalar(a.details, '$.dex_outgoing_transfer.amount') as decimal(38, 0)) as amount_out,
+      case when json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_incoming_transfer.destination')) else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end as paid_to,
+      case when json_extract_scalar(a.details, '$.dex_outgoing_transfer.source') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_outgoing_transfer.source')) else json_extract_scalar(a.details, '$.dex_outgoing_transfer.source') end as paid_by
+    from delta.ton.actions a where a.type = 'jetton_swap') d) s
+left join delta.ton.ton_proxies i on i.address = s.asset_in
+left join delta.ton.ton_proxies o on o.address = s.asset_out;
 
 create or replace view delta.ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,

@@ -56,6 +56,9 @@ create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
   (part, moment, zone) as system.main.date_trunc(part, moment);
 
+-- Jettons that count as TON, beside those that the program knows: replace it by yours.
+create or replace view etl.ton_proxies as select null::varchar as address, null::varchar as dex, null::varchar as note where false;
+
 -- The parts of each table that count: those that its log adds, and no later commit removes.
 
 set variable lake = coalesce(getvariable('lake'), '.');
@@ -380,19 +383,57 @@ lateral (
   group by 1, 2, 3, 4) x
 where d.relation = 'message_delays';
 
+create or replace view ton.ton_proxies as
+select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
+union all
+select '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3', 'stonfi_v2', 'Proxy TON of STON.fi v2'
+union all
+select '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E', 'tonco', 'Proxy TON of TONCO'
+union all
+select '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2', null, 'Wrapped TON'
+union
+select p.address, p.dex, p.note from etl.ton_proxies p;
+
+create or replace view ton.jetton_mints as
+select m.utime, m.created_lt as lt, m.hash as message_hash, m.source as jetton_master, m.destination as jetton_wallet, w.owner,
+  etl.to_numeric(m.content_decoded->'amount'->>'value') as amount, etl.to_numeric(m.content_decoded->>'query_id') as query_id,
+  m.out_msg_tx_hash as tx_hash
+from ton.jetton_wallets w
+join ton.messages m on m.source = w.jetton and m.destination = w.address
+where m.opcode = '0x178d4519'
+  -- As a case, it is asked of mints alone.
+  and case when m.source = w.jetton then (select bool_or(x.aborted) from ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
+union all
+-- Nobody has told whose wallet it is. Then a master is who sends jettons without having been asked to transfer some.
+select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
+  etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
+from ton.messages m
+left join ton.jetton_wallets w on w.address = m.destination
+where m.opcode = '0x178d4519' and w.jetton is null
+  and case when w.jetton is null then (
+      select max(coalesce(r.opcode, '')) from ton.transactions s
+      left join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+      where s.utime = m.utime and s.hash = m.out_msg_tx_hash) <> '0x0f8a7ea5'
+    and (select bool_or(x.aborted) from ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end;
+
 create or replace view ton.jetton_movements as
-select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
-  t.destination as counterparty, t.transaction_hash as tx_hash
-from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
-union all
-select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
-union all
-select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
-from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
-union all
-select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
-from ton.actions a where a.type = 'jetton_mint' and a.success is not false and a.destination is not null;
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
+from (
+  select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
+    t.destination as counterparty, t.transaction_hash as tx_hash
+  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+  union all
+  select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
+  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+  union all
+  select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
+  from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
+  union all
+  select m.owner, m.utime, m.lt, 2, m.jetton_master, 'minted', m.amount, null, m.tx_hash
+  from ton.jetton_mints m) j
+where not exists (select 1 from ton.ton_proxies p where p.address = j.jetton_master);
 
 create or replace view ton.account_ledger as
 select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, v.amount, v.counterparty,
@@ -432,12 +473,30 @@ lateral (
 where d.relation = 'jetton_flows';
 
 create or replace view ton.swaps as
-select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
-  etl.raw_address(a.details->>'asset_in') as asset_in, etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
-  etl.raw_address(a.details->>'asset_out') as asset_out, etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
-  case when a.details->>'asset_in' is null then etl.raw_address(a.details->'dex_outgoing_transfer'->>'source')
-    else etl.raw_address(a.details->'dex_incoming_transfer'->>'destination') end as pool
-from ton.actions a where a.type = 'jetton_swap';
+select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
+  case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
+  case when o.address = s.asset_out or s.is_ton_out then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address = s.asset_in or s.is_ton_in then s.paid_by else s.paid_to end as pool
+from (
+  select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
+    etl.raw_address(d.named_in) as asset_in, etl.raw_address(d.named_out) as asset_out,
+    -- Where the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset for
+    -- TON alone, stonfi never; the others move TON without jetton wallets.
+    d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
+    d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
+  from (
+    select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as named_in,
+      coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as wallet_in,
+      etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as named_out,
+      coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as wallet_out,
+      etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
+      etl.raw_address(a.details->'dex_incoming_transfer'->>'destination') as paid_to,
+      etl.raw_address(a.details->'dex_outgoing_transfer'->>'source') as paid_by
+    from ton.actions a where a.type = 'jetton_swap') d) s
+left join ton.ton_proxies i on i.address = s.asset_in
+left join ton.ton_proxies o on o.address = s.asset_out;
 
 create or replace view etl.open_dex_volume as
 select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
@@ -448,9 +507,9 @@ lateral (
     sum(coalesce(t.bought, t.sold)) as volume, sum(t.jettons) as jettons
   from ton.swaps x, lateral (
     select x.asset_out as jetton_master, x.amount_in as bought, null::decimal(38,0) as sold, x.amount_out as jettons
-    where x.asset_in is null and x.asset_out is not null
+    where x.asset_in = 'TON' and x.asset_out <> 'TON'
     union all
-    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out is null and x.asset_in is not null) t
+    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out = 'TON' and x.asset_in <> 'TON') t
   where x.utime::date = d.day and x.success is not false
   group by 1, 2, 3) s
 where d.relation = 'dex_volume';

@@ -115,9 +115,10 @@ export type Words = readonly (readonly [RegExp, string])[];
 
 /** What no other engine says. */
 export const OF_POSTGRES_ALONE: Words = [
-  // Only there to keep the planner of Postgres from another way.
+  // Only there to keep the planner of Postgres from another way, or within few partitions.
   [/ offset 0\b/g, ''],
   [/ collate "C"/g, ''],
+  [/\s+and (\w)\.utime >= (\w)\.utime and \1\.utime < \2\.utime \+ interval '1 day'/g, ''],
 ];
 
 /** A query in other words. */

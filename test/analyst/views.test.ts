@@ -13,7 +13,7 @@ import {
   sum,
   wayOfFailing,
 } from '../support/books/facts.ts';
-import { isSwap, poolOf, tonVolumes } from '../support/books/books-of-exchanges.ts';
+import { assetsOf, isSwap, poolOf, tonVolumes } from '../support/books/books-of-exchanges.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { twoDays } from '../support/two-days.ts';
 
@@ -236,9 +236,9 @@ test('swaps are the exchanges that the source found', async () => {
         account: details.sender,
         dex: details.dex,
         success: action.success ? 't' : 'f',
-        asset_in: details.asset_in,
+        asset_in: assetsOf(details).in,
         amount_in: details.dex_incoming_transfer.amount,
-        asset_out: details.asset_out,
+        asset_out: assetsOf(details).out,
         amount_out: details.dex_outgoing_transfer.amount,
         pool: poolOf(details),
         trace_id: action.trace_id,

@@ -12,6 +12,7 @@ import {
   sum,
   wayOfFailing,
 } from '../../test/support/books/facts.ts';
+import { assetsOf, isSwap } from '../../test/support/books/books-of-exchanges.ts';
 import { compare, ton, type Answer } from './answer.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;
@@ -159,13 +160,14 @@ export const answers: Readonly<Record<string, Answer>> = {
 
   'What was swapped on which exchange?': ({ truth, span }) => {
     const swaps = [...truth.actions(span, actionTypes)]
-      .filter(({ type, success }) => type === 'jetton_swap' && success === true)
-      .map(({ details }) => details as { dex: string; sender: string; asset_in: string | null });
+      .filter(isSwap)
+      .filter(({ success }) => success === true)
+      .map(({ details }) => ({ ...details, asset: assetsOf(details).in }));
     return [...groupBy(swaps, ({ dex }) => dex)].map(([dex, all]) => ({
       dex,
       swaps: all.length,
       people: new Set(all.map(({ sender }) => sender)).size,
-      assets: new Set(all.map(({ asset_in }) => asset_in).filter((asset) => asset !== null)).size,
+      assets: new Set(all.map(({ asset }) => asset).filter((asset) => asset !== null)).size,
     }));
   },
 

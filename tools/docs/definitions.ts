@@ -8,12 +8,17 @@ import { packageRoot } from '../../src/package.ts';
 /** Over a lake they are made of the days of parts. */
 const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
 
+/** What people add to facts, which no lake has. */
+const OF_PEOPLE = /\nunion\nselect .* from etl\.ton_proxies p/;
+
 /** The tables of a lake, and the views that analysts have in Postgres but for what an engine lacks. */
 export async function definitionsBut(lacking: ReadonlySet<string>) {
   const page = await readFile(join(packageRoot, 'migrations', 'analyst.sql'), 'utf8');
   return {
     tables: (await loadTables()).map(describeTable).filter(({ schema }) => schema === 'ton'),
-    views: viewsIn(page).filter(({ name }) => !OWN.has(name) && !lacking.has(name)),
+    views: viewsIn(page)
+      .filter(({ name }) => !OWN.has(name) && !lacking.has(name))
+      .map(({ name, query }) => ({ name, query: query.replace(OF_PEOPLE, '') })),
   };
 }
 

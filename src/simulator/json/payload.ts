@@ -7,19 +7,26 @@ import { comment } from './comment.ts';
 /** What a jetton or an item forwards with its notification, nanotons. */
 export const FORWARDED = '10000000';
 
-/** Jettons of some groups of wallets have 21 decimals: their amounts are beyond every machine number. */
+/** Jettons of some groups of wallets have 18 decimals: their amounts are beyond every machine number. */
 const MANY_DECIMALS = '000000000000';
 
 /** What a party of a trace (default: who began it) sends of its jettons, in their least units. */
 export function jettonAmount(world: World, trace: number, sender = world.traces.actor.get(trace)): string {
-  const amount = String(sentAmount(world, trace, sender));
-  return hasManyDecimals(world, trace) && amount !== '0' ? amount + MANY_DECIMALS : amount;
+  return jettonUnits(world, world.traces.actor.get(trace), sentAmount(world, trace, sender));
 }
 
-/** True where the jettons of a trace have 21 decimals. */
-export function hasManyDecimals({ traces, accounts }: World, trace: number): boolean {
-  return (accounts.indexInRole(traces.actor.get(trace)) % accounts.groups) % 5 === 1;
+/** An amount of a jetton of a wallet's group, as it is counted inside, in least units. */
+export function jettonUnits({ accounts }: World, wallet: number, amount: number): string {
+  return String(amount) + (amount !== 0 && isOfManyDecimals(accounts.groupOf(wallet)) ? MANY_DECIMALS : '');
 }
+
+/** True where the jettons of a trace have 18 decimals. */
+export function hasManyDecimals({ traces, accounts }: World, trace: number): boolean {
+  return isOfManyDecimals(accounts.groupOf(traces.actor.get(trace)));
+}
+
+/** True where the jettons of a group of wallets have 18 decimals. */
+export const isOfManyDecimals = (group: number): boolean => group % 5 === 1;
 
 /** The account to which a token message sends what is left of its value: who began the trace, or nobody. */
 export function responseDestination(world: World, message: number): number | undefined {

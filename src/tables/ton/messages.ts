@@ -42,6 +42,10 @@ export const messages = ton.table(
     index('messages_hash_norm')
       .on(t.hash_norm)
       .where(sql`hash_norm is not null`),
+    // What a master sent to a jetton wallet: its mints.
+    index('messages_jettons')
+      .on(t.source, t.destination)
+      .where(sql`opcode = '0x178d4519'`),
   ],
 );
 

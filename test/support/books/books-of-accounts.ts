@@ -1,7 +1,7 @@
-import { actionTypes } from '../../../src/records/action-types.ts';
 import type { TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
 import type { Range } from '../../../src/range.ts';
 import type { Truth } from '../simulator/truth.ts';
+import { phases } from './facts.ts';
 
 /** One movement of money, as ton.account_ledger tells it; the jetton is empty for coins. */
 export interface Movement {
@@ -18,12 +18,6 @@ export interface Movement {
 
 export interface Entry extends Movement {
   readonly balance: bigint;
-}
-
-interface Details {
-  readonly asset: string;
-  readonly receiver: string;
-  readonly amount: string;
 }
 
 /** Every change of an owner's jettons: transfers, burns and mints. */
@@ -51,13 +45,39 @@ export function jettonMovements(truth: Truth, span: Range): Movement[] {
       counterparty: null,
     });
   }
-  for (const action of truth.actions(span, actionTypes)) {
-    if (action.type !== 'jetton_mint' || action.success === false) continue;
-    const { asset: jetton, receiver: account, amount } = action.details as Details;
-    const at = { utime: action.trace_end_utime, lt: BigInt(action.end_lt), step: 2, txHash: null };
-    found.push({ ...at, account, jetton, kind: 'minted', amount: BigInt(amount), counterparty: null });
-  }
-  return found;
+  return [...found, ...mints(truth, span)];
+}
+
+/** Jettons that a master sent to a wallet that took them, whatever the classifier made of it. */
+function mints(truth: Truth, span: Range): Movement[] {
+  const wallets = new Map(
+    truth
+      .entities()
+      .jettonWallets()
+      .map((each) => [each.address, each]),
+  );
+  const refused = new Set(
+    [...truth.transactions()].filter((each) => phases(each).aborted).map(({ in_msg }) => in_msg?.hash),
+  );
+  return [...truth.messages(span)].flatMap((message): Movement[] => {
+    const wallet = wallets.get(message.destination ?? '');
+    const isMint = message.opcode === '0x178d4519' && wallet?.jetton === message.source;
+    if (wallet === undefined || !isMint || refused.has(message.hash)) return [];
+    const { amount } = message.message_content.decoded as { amount: { value: string } };
+    return [
+      {
+        account: wallet.owner,
+        jetton: wallet.jetton,
+        utime: Number(message.created_at),
+        lt: BigInt(message.created_lt ?? 0),
+        step: 2,
+        kind: 'minted',
+        amount: BigInt(amount.value),
+        counterparty: null,
+        txHash: message.out_msg_tx_hash ?? null,
+      },
+    ];
+  });
 }
 
 /** Every movement of coins of one transaction, in order; each ends in a balance, the last in the chain's own. */

@@ -10,8 +10,40 @@ interface Swap {
   readonly sender: string;
   readonly asset_in: string | null;
   readonly asset_out: string | null;
-  readonly dex_incoming_transfer: { readonly amount: string; readonly destination: string };
-  readonly dex_outgoing_transfer: { readonly amount: string; readonly source: string };
+  readonly dex_incoming_transfer: Leg;
+  readonly dex_outgoing_transfer: Leg;
+}
+
+interface Leg {
+  readonly asset: string | null;
+  readonly amount: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly source_jetton_wallet: string | null;
+  readonly destination_jetton_wallet: string | null;
+}
+
+/** Masters that stand for TON on mainnet; a simulated STON.fi v1 uses the first. */
+export const PROXIES: readonly string[] = [
+  '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C',
+  '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3',
+  '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E',
+  '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2',
+];
+
+/** What each side of a swap is: TON, a jetton, or null for one that the server does not know. */
+export function assetsOf(swap: Swap): { in: string | null; out: string | null } {
+  const known = (asset: string | null, leg: Leg): string | null => {
+    const named = asset ?? leg.asset;
+    if (named !== null) return PROXIES.includes(named) ? 'TON' : named;
+    if (swap.dex === 'stonfi') return null;
+    if (swap.dex === 'stonfi_v2' || swap.dex === 'tonco') return 'TON';
+    return leg.source_jetton_wallet === null && leg.destination_jetton_wallet === null ? 'TON' : null;
+  };
+  return {
+    in: known(swap.asset_in, swap.dex_incoming_transfer),
+    out: known(swap.asset_out, swap.dex_outgoing_transfer),
+  };
 }
 
 type SwapAction = ActionJson & { readonly details: Swap };
@@ -22,29 +54,28 @@ export function isSwap(action: ActionJson): action is SwapAction {
 
 /** The exchange's account on the side of the swap that is no TON. */
 export function poolOf(swap: Swap): string {
-  return swap.asset_in === null ? swap.dex_outgoing_transfer.source : swap.dex_incoming_transfer.destination;
+  return assetsOf(swap).in === 'TON'
+    ? swap.dex_outgoing_transfer.source
+    : swap.dex_incoming_transfer.destination;
 }
 
 /** What ton.dex_volume tells of a range: trades of a jetton for TON, by day, exchange, pool and jetton. */
 export function tonVolumes(truth: Truth, span: Range) {
-  const trades = [...truth.actions(span, actionTypes)]
-    .filter(isSwap)
-    .filter(
-      ({ success, details }) =>
-        success !== false && (details.asset_in === null) !== (details.asset_out === null),
-    )
-    .map(({ trace_end_utime, details }) => ({
-      ...details,
-      day: dayOf(trace_end_utime),
-      pool: poolOf(details),
-    }));
+  const trades = [...truth.actions(span, actionTypes)].filter(isSwap).flatMap((action) => {
+    const { success, trace_end_utime, details } = action;
+    const { in: given, out: got } = assetsOf(details);
+    const isForTon = given !== null && got !== null && (given === 'TON') !== (got === 'TON');
+    if (success === false || !isForTon) return [];
+    return [{ ...details, given, got, day: dayOf(trace_end_utime), pool: poolOf(details) }];
+  });
+  const jettonOf = ({ given, got }: (typeof trades)[number]) => (given === 'TON' ? got : given);
   const marketOf = (trade: (typeof trades)[number]) =>
-    [trade.day, trade.dex, trade.pool, trade.asset_in ?? trade.asset_out].join(' ');
+    [trade.day, trade.dex, trade.pool, jettonOf(trade)].join(' ');
   return [...groupBy(trades, marketOf).values()].map((all) => {
-    const { day, dex, pool, asset_in, asset_out } = all[0]!;
+    const { day, dex, pool } = all[0]!;
     const [buys, sales] = [
-      all.filter((each) => each.asset_in === null),
-      all.filter((each) => each.asset_out === null),
+      all.filter(({ given }) => given === 'TON'),
+      all.filter(({ got }) => got === 'TON'),
     ];
     const came = (some: typeof all) => sum(some.map(({ dex_incoming_transfer: { amount } }) => amount));
     const went = (some: typeof all) => sum(some.map(({ dex_outgoing_transfer: { amount } }) => amount));
@@ -52,7 +83,7 @@ export function tonVolumes(truth: Truth, span: Range) {
       day,
       dex,
       pool,
-      jetton_master: asset_in ?? asset_out,
+      jetton_master: jettonOf(all[0]!),
       swaps: all.length,
       accounts: new Set(all.map(({ sender }) => sender)).size,
       bought: came(buys),

@@ -14,6 +14,8 @@ import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
 
 const DEXES = ['dedust', 'stonfi', 'stonfi_v2', 'tonco'] as const;
+/** The jetton as which STON.fi v1 moves TON: the server names it as the asset. */
+const PROXY_TON = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
 
 /** A jetton transfer, or a swap where the exchange paid back: then the two transfers are its hidden parts. */
 export function jettonTransfers(leg: Leg): NetworkAction[] {
@@ -77,13 +79,15 @@ function addressOrNull(world: World, account: number | undefined): string | null
 
 function swapDetails({ world, trace }: Leg, there: number, back: number): object {
   const ton = tonSide(world, trace);
-  const incoming = swapTransfer(world, there, ton === 'in');
-  const outgoing = swapTransfer(world, back, ton === 'out');
   const dex = DEXES[mix32(trace + 1) % DEXES.length] ?? 'dedust';
+  const incoming = swapTransfer(world, there, ton === 'in' ? { dex, side: 'in' } : undefined);
+  const outgoing = swapTransfer(world, back, ton === 'out' ? { dex, side: 'out' } : undefined);
+  // The server looks the asset up by the jetton wallet, and does not know each of them.
+  const isUnknown = ton !== 'out' && dex !== 'stonfi_v2' && dex !== 'tonco' && mix32(trace + 6) % 9 === 0;
   const hop = {
     asset_in: incoming.asset,
     amount_in: incoming.amount,
-    asset_out: outgoing.asset,
+    asset_out: isUnknown ? null : outgoing.asset,
     amount_out: outgoing.amount,
   };
   return {
@@ -92,28 +96,35 @@ function swapDetails({ world, trace }: Leg, there: number, back: number): object
     asset_in: hop.asset_in,
     asset_out: hop.asset_out,
     dex_incoming_transfer: incoming,
-    dex_outgoing_transfer: outgoing,
+    dex_outgoing_transfer: isUnknown ? { ...outgoing, asset: null } : outgoing,
     peer_swaps: mix32(trace + 2) % 3 === 0 ? [hop, { ...hop, asset_in: null }] : [],
     ...(dex === 'tonco' ? { min_out_amount: mix32(trace) % 2 === 0 ? hop.amount_out : null } : {}),
   };
 }
 
-/** Which side of a swap is TON. Exchanges move it as a jetton of their own, which the server prints as no asset. */
+/** Which side of a swap is TON. */
 function tonSide(world: World, trace: number): 'in' | 'out' | undefined {
   if (hasManyDecimals(world, trace)) return undefined;
   return (['in', 'in', 'out', 'out', undefined] as const)[mix32(trace + 5) % 5];
 }
 
-function swapTransfer(world: World, row: number, ton: boolean): Readonly<Record<SwapMember, string | null>> {
+/** A side of a swap. TON moves by an exchange's own proxy of it, which the server prints in that exchange's way. */
+function swapTransfer(
+  world: World,
+  row: number,
+  ton?: { readonly dex: (typeof DEXES)[number]; readonly side: 'in' | 'out' },
+): Readonly<Record<SwapMember, string | null>> {
   const { accounts, transactions } = world;
   const { from, to, item, group } = jettonParties(world, row);
-  const receiving = accounts.jettonWallet(to, accounts.jettonSlot(item));
+  const sending = accounts.address(item);
+  const receiving = accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item)));
+  const hasProxy = ton !== undefined && ton.dex !== 'dedust';
   return {
-    asset: ton ? null : accounts.address(group),
+    asset: ton === undefined ? accounts.address(group) : ton.dex === 'stonfi' ? PROXY_TON : null,
     source: accounts.address(from),
     destination: accounts.address(to),
-    source_jetton_wallet: ton ? null : accounts.address(item),
-    destination_jetton_wallet: ton ? null : accounts.address(receiving),
+    source_jetton_wallet: ton === undefined || (hasProxy && ton.side === 'out') ? sending : null,
+    destination_jetton_wallet: ton === undefined || (hasProxy && ton.side === 'in') ? receiving : null,
     amount: jettonAmount(world, transactions.trace.get(row), from),
   };
 }
@@ -136,8 +147,26 @@ function jettonBurnDetails({ world, trace, receiver }: Leg): object {
   };
 }
 
+/** A mint, or a deposit with a pool that mints its own jetton: of that the mint is a hidden part. */
 export function jettonMint(leg: Leg): NetworkAction[] {
-  return [simple(leg, 'jetton_mint', jettonMintDetails)];
+  const mint = simple(leg, 'jetton_mint', jettonMintDetails);
+  const isDeposit = mix32(leg.trace + 7) % 5 === 0;
+  return isDeposit
+    ? [simple(leg, 'stake_deposit', depositDetails), { ...mint, ancestors: ['stake_deposit'] }]
+    : [mint];
+}
+
+function depositDetails({ world, trace, message }: Leg): object {
+  const { accounts, messages } = world;
+  const pool = accounts.address(messages.destination.get(message));
+  return {
+    provider: 'liquid_staking',
+    stake_holder: accounts.address(messages.source.get(message)),
+    pool,
+    amount: String(messages.value.get(message)),
+    tokens_minted: jettonAmount(world, trace),
+    asset: pool,
+  };
 }
 
 function jettonMintDetails({ world, trace, message }: Leg): object {

@@ -1,6 +1,8 @@
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { jettonSymbol } from '../../json/address-book-json.ts';
+import { isOfManyDecimals, jettonUnits } from '../../json/payload.ts';
 import { mix32 } from '../../random.ts';
+import { SLOTS } from '../chain/tables/accounts.ts';
 import { offerOf } from './offer.ts';
 import type { WorldState } from './world-state.ts';
 
@@ -77,7 +79,11 @@ export function jettonMaster(state: WorldState, account: number): JettonMasterJs
   const index = world.accounts.indexInRole(account);
   return {
     ...contract(state, account),
-    total_supply: String(state.supplyOf(account)),
+    total_supply: jettonUnits(
+      world,
+      world.accounts.account('wallet', Math.floor(index / SLOTS)),
+      state.supplyOf(account),
+    ),
     mintable: index % 3 !== 0,
     admin_address: index % 5 === 0 ? null : world.accounts.address(world.accounts.account('wallet', index)),
     jetton_content: jettonContent(index),
@@ -92,9 +98,15 @@ function jettonContent(index: number): object | null {
   return {
     name: `Simulated coin ${index}`,
     symbol: jettonSymbol(index),
-    decimals: index % 4 === 2 ? 'nine' : '9',
+    decimals: decimalsOf(index),
     description: 'A coin of the simulated network',
   };
+}
+
+/** Of all kinds, and sometimes no number. */
+function decimalsOf(index: number): string {
+  if (isOfManyDecimals(Math.floor(index / SLOTS))) return '18';
+  return ['9', '6', 'nine', '0'][(index >> 1) % 4] ?? '9';
 }
 
 export function jettonWallet(state: WorldState, account: number): JettonWalletJson {
@@ -103,7 +115,7 @@ export function jettonWallet(state: WorldState, account: number): JettonWalletJs
   const index = accounts.indexInRole(account);
   return {
     ...contract(state, account),
-    balance: String(state.tokensOf(account)),
+    balance: jettonUnits(state.world, owner, state.tokensOf(account)),
     owner: accounts.address(owner),
     jetton: accounts.address(accounts.jettonMaster(owner, accounts.jettonSlot(account))),
     ...(index % 8 === 0 ? { mintless_info: mintless(index) } : {}),

@@ -96,7 +96,7 @@ export class Accounts {
     return entity - (this.firsts[ROLES.indexOf(this.role(account))] ?? 0);
   }
 
-  /** The jetton wallet of a wallet. Wallets of one group hold the same jettons. */
+  /** The jetton wallet of a wallet. */
   jettonWallet(wallet: number, slot: number): number {
     return this.account('jetton_wallet', this.indexInRole(wallet) * SLOTS + slot);
   }
@@ -110,13 +110,18 @@ export class Accounts {
     return this.indexInRole(jettonWallet) % SLOTS;
   }
 
+  /** Wallets of one group hold the same jettons. */
+  groupOf(wallet: number): number {
+    return this.indexInRole(wallet) % this.groups;
+  }
+
   jettonMaster(wallet: number, slot: number): number {
-    return this.account('jetton_master', (this.indexInRole(wallet) % this.groups) * SLOTS + slot);
+    return this.account('jetton_master', this.groupOf(wallet) * SLOTS + slot);
   }
 
   /** The exchange of a wallet's group: the group's first wallet. */
   exchange(wallet: number): number {
-    return this.account('wallet', this.indexInRole(wallet) % this.groups);
+    return this.account('wallet', this.groupOf(wallet));
   }
 
   isExchange(account: number): boolean {
