@@ -21,6 +21,7 @@ export default defineJob({
   rows: traceRows,
   // Those that ended in the block.
   byBlock: { path: '/api/v3/traces', param: 'mc_seqno' },
+  alsoHolds: { dataset: 'transactions', countedBy: 'blocks' },
   checks: { traces: true },
   grade: {
     grade: 'proved',

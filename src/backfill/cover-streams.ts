@@ -6,7 +6,7 @@ import { missingOf } from '../crawl/streams/missing.ts';
 import type { HeldBack } from '../crawl/streams/reach.ts';
 import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
-import type { Dataset } from '../dataset/dataset.ts';
+import { broughtAmong, type Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import { readAllRefused, type RefusedSpan } from '../ledger/refused.ts';
@@ -65,7 +65,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     missing = await backfill({
       ...options,
       reach: { range, watermark },
-      derived: derivationOf(options, watermark),
+      ...derivationOf(options, watermark),
     });
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
@@ -131,22 +131,24 @@ async function lookForGaps(
 /** What lies before what is held back, while that is waited for; resolves to the watermark then. */
 async function coverBefore(options: CoverOptions, { before, settle }: HeldBack): Promise<number> {
   const { watermark, stop } = options;
-  const derived = derivationOf(options, watermark);
-  if (before !== undefined) await backfill({ ...options, reach: { range: before, watermark }, derived });
+  if (before !== undefined)
+    await backfill({ ...options, reach: { range: before, watermark }, ...derivationOf(options, watermark) });
   return stop.finishing.aborted ? watermark : settle();
 }
 
-function derivationOf(options: CoverOptions, watermark: number): NonNullable<CrawlOptions['derived']> {
+/** What is covered without a request, because the pages of another dataset bring it. */
+function derivationOf(options: CoverOptions, watermark: number): Pick<CrawlOptions, 'derived'> {
   const { context, chain, owner, jobs, datasets, stop, onDerived } = options;
   const { api, clock, database } = context;
+  const [brought] = broughtAmong(jobs);
+  if (brought === undefined) return {};
+  const { name } = brought.dataset;
   const source = createBlockSource(api, chain, stop.leaving);
-  const chosen = datasets.filter(({ name }) => name === 'transactions');
-  return {
-    dataset: 'transactions',
-    derive: async (range: Range) => {
-      await deriveTransactions({ database, jobs, clock, owner, stop, source }, range);
-      const missing = await missingOf(context, chosen, range, watermark);
-      onDerived('transactions', missing.get('transactions') ?? []);
-    },
+  const chosen = datasets.filter((dataset) => dataset.name === name);
+  const derive = async (range: Range) => {
+    await deriveTransactions({ database, jobs, clock, owner, stop, source }, range);
+    const missing = await missingOf(context, chosen, range, watermark);
+    onDerived(name, missing.get(name) ?? []);
   };
+  return { derived: { dataset: name, derive } };
 }

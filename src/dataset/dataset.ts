@@ -26,6 +26,23 @@ export function piggybackedCollections(collections: readonly Collection[]): Coll
   return collections.filter(({ job }) => job.piggybackedAs !== undefined);
 }
 
+/** A dataset whose rows come with the pages of another one. */
+export interface Brought {
+  readonly dataset: Dataset;
+  readonly bringer: Dataset;
+  readonly countedBy: Dataset;
+}
+
+/** Those of some datasets whose rows others of them bring and count. */
+export function broughtAmong(datasets: readonly Dataset[]): Brought[] {
+  const named = (name: string | undefined) => datasets.find((one) => one.name === name);
+  return datasets.flatMap((bringer) => {
+    const { alsoHolds } = bringer.job;
+    const [dataset, countedBy] = [named(alsoHolds?.dataset), named(alsoHolds?.countedBy)];
+    return dataset === undefined || countedBy === undefined ? [] : [{ dataset, bringer, countedBy }];
+  });
+}
+
 /** The two kinds apart, each in its order. */
 export function splitKinds(datasets: readonly Dataset<AnyJob>[]): {
   readonly streams: Dataset[];

@@ -50,6 +50,8 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    * something out again and again.
    */
   readonly byBlock?: ByBlockRequest;
+  /** Set if its pages bring whole rows of another dataset, too. */
+  readonly alsoHolds?: AlsoHolds;
   /** What verification holds the rows against; `{}` where nothing can be, so that no second is ever verified. */
   readonly checks: Checks;
   /** What a verified second of the dataset is known to be; needed where there are checks. */
@@ -90,6 +92,13 @@ export interface ByBlockRequest {
   readonly path: string;
   /** The request parameter that takes the block's number. */
   readonly param: 'seqno' | 'mc_seqno';
+}
+
+/** Another dataset whose rows come with a dataset's pages. */
+export interface AlsoHolds {
+  readonly dataset: string;
+  /** The dataset that says how many of these rows there are. Where it is proved, they need not be asked for. */
+  readonly countedBy: string;
 }
 
 /** What a dataset is read for, one request parameter's value at a time. */
@@ -153,6 +162,7 @@ export interface Job {
   readonly replacesRows: boolean;
   readonly scopes: Scopes | undefined;
   readonly byBlock: ByBlockRequest | undefined;
+  readonly alsoHolds: AlsoHolds | undefined;
   readonly checks: Checks;
   readonly grade: GradeFacts;
   /**
@@ -182,6 +192,7 @@ export function defineJob<Cursor, Rec, T extends Tables>(
     replacesRows: spec.replacesRows ?? false,
     scopes: spec.scopes,
     byBlock: spec.byBlock,
+    alsoHolds: spec.alsoHolds,
     checks: spec.checks,
     grade: spec.grade ?? UNCHECKED,
     read: (records) => readAll(spec, records),

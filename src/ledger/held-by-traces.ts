@@ -2,6 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import type { WrongRow } from './found-row.ts';
+import type { Stream } from './stored-coverage.ts';
 import { spanOfSecond, type Range } from '../range.ts';
 import { bare, multirangeParam } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
@@ -10,6 +11,14 @@ import { LONGEST_TRACE } from '../tables/longest-trace.ts';
 
 const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.number() });
 
+/** The dataset whose rows hold those of others: here alone SQL knows how. */
+const TRACES = 'traces';
+
+/** True of a stream whose rows traces hold. */
+export function isHeldByTraces({ dataset }: Pick<Stream, 'dataset'>): boolean {
+  return dataset === 'transactions';
+}
+
 /**
  * The rows as traces hold them, where the traces end: a transaction by its place in the tree, a message by its sender,
  * or by its receiver where it has none. However many rows there are, the trees are read once.
@@ -17,8 +26,8 @@ const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.num
 export async function heldByTraces<Row extends WrongRow>(
   session: Session,
   rows: readonly Row[],
-): Promise<Row[]> {
-  const within = rows.filter(({ key, datasets }) => key !== '' && datasets.includes('traces'));
+): Promise<(Row & { readonly dataset: string })[]> {
+  const within = rows.filter(({ key, datasets }) => key !== '' && datasets.includes(TRACES));
   if (within.length === 0) return [];
   const [transactions, messages] = [given(within, 'transactions'), given(within, 'messages')];
   const from = within.reduce((least, { own, span }) => Math.min(least, (own ?? span).from), Infinity);
@@ -51,6 +60,7 @@ export async function heldByTraces<Row extends WrongRow>(
     (rowsByName.get(`${table} ${key}`) ?? []).map((row) => ({
       ...row,
       span: spanOfSecond(second),
+      dataset: TRACES,
     })),
   );
 }
@@ -83,10 +93,10 @@ async function withdraw(session: Session, found: SQL): Promise<void> {
     spans as materialized (
       select range_agg(int8range(second, second + 1)) as spans from ends having count(*) > 0),
     noted as (
-      insert into ${writes} (${bare(writes.table_name, writes.seconds)}) select 'traces', spans from spans)
+      insert into ${writes} (${bare(writes.table_name, writes.seconds)}) select ${TRACES}, spans from spans)
     update ${coverage} set ${bare(verified)} = ${verified} - n.spans, ${bare(updated_at)} = default
     from spans n
-    where ${dataset} = 'traces' and ${pass} = 0 and ${verified} && n.spans`);
+    where ${dataset} = ${TRACES} and ${pass} = 0 and ${verified} && n.spans`);
 }
 
 /** The rows of a table as a list within a statement: their keys, and the seconds in which they lie. */

@@ -76,7 +76,7 @@ async function insertFindings(
   const held = [
     ...rows.map((row) => ({ ...row, dataset: stream.dataset })),
     ...rows.flatMap((row) => row.datasets.map((dataset) => ({ ...row, span: row.own ?? row.span, dataset }))),
-    ...(await heldByTraces(session, rows)).map((row) => ({ ...row, dataset: 'traces' })),
+    ...(await heldByTraces(session, rows)),
   ].map(({ dataset, span, own, ...row }) => ({
     dataset,
     span: toRangeText(span),

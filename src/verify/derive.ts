@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { LONGEST_PAGES } from '../crawl/streams/lease-length.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
-import type { Dataset } from '../dataset/dataset.ts';
+import { type Brought, broughtAmong, type Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../ledger/stored-coverage.ts';
 import type { Session } from '../postgres/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../ledger/leases.ts';
@@ -25,35 +25,38 @@ export interface DeriveContext extends VerifyContext {
 }
 
 /**
- * Counts as covered what trace pages have brought of `transactions`, without asking for it: seconds of which every
+ * Counts as covered what pages of traces have brought of transactions, without asking for it: seconds of which every
  * block is proved to be stored, each with as many transactions as it says. It rests on the blocks alone; what the
  * coverage of traces says only tells whether looking is worth it. What is left is read as ever.
  * @returns the seconds that are covered now without a request
  */
 export async function deriveTransactions(context: DeriveContext, range: Range): Promise<number> {
   try {
-    return await deriveUntilStopped(context, range);
+    let derived = 0;
+    for (const brought of broughtAmong(context.jobs))
+      derived += await deriveUntilStopped(context, brought, range);
+    return derived;
   } catch (error) {
     if (context.stop.finishing.aborted && isAbort(error)) return 0;
     throw error;
   }
 }
 
-async function deriveUntilStopped(context: DeriveContext, range: Range): Promise<number> {
-  const { database, jobs } = context;
-  const [blocks, traces, transactions] = ['blocks', 'traces', 'transactions'].map((name) =>
-    jobs.find((job) => job.name === name),
-  );
-  if (blocks === undefined || traces === undefined || transactions === undefined) return 0;
-  const missing = await readMissing(database, streamOf(transactions), [range]);
-  const brought = common(missing, await readCoverage(database, streamOf(traces)));
-  if (common(brought, await readCoverage(database, streamOf(blocks))).length === 0) return 0;
-  let wanted = common(missing, await provedBlocks(context, blocks, range));
-  const size = transactions.job.paginator.maxSize;
+async function deriveUntilStopped(
+  context: DeriveContext,
+  { dataset, bringer, countedBy }: Brought,
+  range: Range,
+): Promise<number> {
+  const { database } = context;
+  const missing = await readMissing(database, streamOf(dataset), [range]);
+  const brought = common(missing, await readCoverage(database, streamOf(bringer)));
+  if (common(brought, await readCoverage(database, streamOf(countedBy))).length === 0) return 0;
+  let wanted = common(missing, await provedBlocks(context, countedBy, range));
+  const size = dataset.job.paginator.maxSize;
   let derived = 0;
   while (wanted.length > 0 && !context.stop.finishing.aborted) {
     const length = await lengthOfPages(database, wanted, size);
-    const claim = { stream: streamOf(transactions), wanted, length: () => length, owner: context.owner };
+    const claim = { stream: streamOf(dataset), wanted, length: () => length, owner: context.owner };
     const lease = await claimLease(database, { ...claim, priority: 'backfill' });
     if (lease === undefined) break;
     derived += await settle(context, lease, size);

@@ -4,7 +4,7 @@ import { formatTime, stretchesOf, type Range } from '../range.ts';
 import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { outliveSeal } from '../ledger/stored-findings.ts';
 import { DEEP } from '../ledger/found-row.ts';
-import { withdrawTraces } from '../ledger/held-by-traces.ts';
+import { isHeldByTraces, withdrawTraces } from '../ledger/held-by-traces.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { lockTables, targetOf } from './target.ts';
 import { insertLease, type Lease } from '../ledger/leases.ts';
@@ -71,13 +71,13 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
 async function takeOut(session: Session, openings: readonly HolesToOpen[]): Promise<void> {
   const surplus = openings.flatMap((opening) => opening.surplus);
   const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)].map(({ table }) => table);
-  const marked = openings.some(isOfTransactions) ? [traces] : [];
+  const marked = openings.some(({ stream }) => isHeldByTraces(stream)) ? [traces] : [];
   await lockTables(session, [...new Set([...emptied, ...marked].map(targetOf))], 'shared');
   for (const opening of openings) {
     const { stream, holes } = opening;
     await subtractCoverage(session, { ...stream, pass: 1 }, holes);
     await subtractCoverage(session, { ...stream, pass: 0 }, holes);
-    if (isOfTransactions(opening)) await withdrawTraces(session, holes);
+    if (isHeldByTraces(stream)) await withdrawTraces(session, holes);
   }
   for (const { table, span } of surplus) await emptySeconds(session, table, span);
   for (const opening of openings)
@@ -86,11 +86,6 @@ async function takeOut(session: Session, openings: readonly HolesToOpen[]): Prom
     await outliveSeal(session, targetOf(table).name, span);
     await unseal(session, table, span);
   }
-}
-
-/** Traces that end in other seconds rest on these. */
-function isOfTransactions({ stream }: HolesToOpen): boolean {
-  return stream.dataset === 'transactions';
 }
 
 async function emptySeconds(session: Session, table: object, { from, to }: Range): Promise<void> {

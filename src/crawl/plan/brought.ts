@@ -1,3 +1,4 @@
+import { broughtAmong, type Dataset } from '../../dataset/dataset.ts';
 import type { Guess } from '../../read/row-estimates.ts';
 
 const ALL: Guess = { low: 1, likely: 1, high: 1 };
@@ -5,15 +6,11 @@ const ALL: Guess = { low: 1, likely: 1, high: 1 };
 const BROUGHT: Guess = { low: 0, likely: 0.1, high: 1 };
 
 /** The dataset of the same run whose pages bring nearly all rows of this one, if there is one. */
-export function bringerOf(
-  dataset: string,
-  datasets: readonly { readonly name: string }[],
-): string | undefined {
-  const names = new Set(datasets.map(({ name }) => name));
-  return dataset === 'transactions' && names.has('traces') && names.has('blocks') ? 'traces' : undefined;
+export function bringerOf(dataset: string, datasets: readonly Dataset[]): string | undefined {
+  return broughtAmong(datasets).find((one) => one.dataset.name === dataset)?.bringer.name;
 }
 
 /** The part of a dataset's requests that is needed, where other datasets of the same run may bring its rows. */
-export function neededShareOf(dataset: string, datasets: readonly { readonly name: string }[]): Guess {
+export function neededShareOf(dataset: string, datasets: readonly Dataset[]): Guess {
   return bringerOf(dataset, datasets) === undefined ? ALL : BROUGHT;
 }
