@@ -6,9 +6,10 @@ import { EXIT, type ExitCode, IncompleteError, isAbort, UsageError } from '../er
 import { tablesOf } from '../export/tables-of.ts';
 import { withLakeThatIs } from '../lake/open-lake.ts';
 import { verifyLake } from '../lake/verify-lake.ts';
-import { formatRange, formatTime, type Range, union, without } from '../range.ts';
+import type { Session } from '../postgres/database.ts';
+import { common, formatRange, formatTime, type Range, union, without } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
-import { type Causes, causesOf } from '../verify/causes.ts';
+import { readAllRefused } from '../ledger/refused.ts';
 import { type Finding, spansOf } from '../verify/checks/finding.ts';
 import { type Proof, proveRange } from '../verify/prove.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
@@ -217,6 +218,19 @@ function sumUp(entries: readonly ReportEntry[]): string[][] {
 
 function nameOf({ stream }: Verified): string {
   return stream.scope === '' ? stream.dataset : `${stream.dataset} ${stream.scope}`;
+}
+
+/** Why seconds of each report are not covered, as far as it is known. */
+type Causes = ReadonlyMap<Verified, readonly string[]>;
+
+async function causesOf(session: Session, reports: readonly Verified[]): Promise<Causes> {
+  const refused = await readAllRefused(session);
+  const causes = ({ stream, missing }: Verified) =>
+    refused
+      .filter(({ dataset, scope }) => dataset === stream.dataset && scope === stream.scope)
+      .filter(({ span }) => common(span, missing).length > 0)
+      .map(({ span, reason, detail }) => `${span.map(formatRange).join()}: ${reason}, ${detail}`);
+  return new Map(reports.map((report) => [report, causes(report)]));
 }
 
 function linesOf(report: Verified, range: Range, causes: readonly string[]): string[] {

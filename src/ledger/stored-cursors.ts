@@ -15,7 +15,7 @@ export interface CursorClaim {
 
 const expiry = heldFor(HOLD_SECONDS);
 /** True of a claim that others respect. */
-export const isClaimed = isHeldUntil(cursors.expires_at, HOLD_SECONDS);
+const isClaimed = isHeldUntil(cursors.expires_at, HOLD_SECONDS);
 
 const Claimed = z.object({ cursor: z.unknown() });
 
@@ -79,4 +79,28 @@ export async function releaseClaim(session: Session, claim: CursorClaim): Promis
 
 function isOwn({ dataset, scope, owner }: CursorClaim): SQL {
   return sql`${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope} and ${cursors.owner} = ${owner}`;
+}
+
+const Standing = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  cursor: z.unknown(),
+  owner: z.string().nullable(),
+  updatedAt: z.coerce.number(),
+});
+
+/** Where one walk stands; `updatedAt` in unix seconds. */
+export type CursorStanding = z.infer<typeof Standing>;
+
+/** The cursor of every walk; of walks over single accounts only how many there are is the reader's business. */
+export async function readStandings(session: Session): Promise<CursorStanding[]> {
+  const { dataset, scope } = cursors;
+  return session.rows(
+    sql`
+      select ${dataset}, ${scope}, ${cursors.cursor},
+        case when ${isClaimed} then ${cursors.owner} end as owner,
+        extract(epoch from ${cursors.updated_at})::int8 as "updatedAt"
+      from ${cursors} where position(':' in ${scope}) = 0 order by ${dataset}, ${scope}`,
+    Standing,
+  );
 }

@@ -4,7 +4,7 @@ import type { Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../postgres/database.ts';
-import { readStandings, type CursorStanding } from '../ledger/cursor-standings.ts';
+import { readStandings, type CursorStanding } from '../ledger/stored-cursors.ts';
 import type { LookupCounts } from '../ledger/subjects.ts';
 import type { RowCount } from '../read/count-rows.ts';
 import type { Status } from '../read/stored-status.ts';

@@ -20,9 +20,10 @@ import { same } from './insert.ts';
 import { expiredOf, holdFloors } from '../ledger/floors.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** Holes of one stream. */
-interface HolesToOpen {
+/** Holes of one stream that are to be read again now, by whoever found them. */
+export interface Reopening {
   readonly stream: Stream;
+  readonly owner: string;
   readonly holes: readonly Range[];
   /** Seconds of a table that hold rows which the source does not know: they are removed. */
   readonly surplus: readonly Doubtful[];
@@ -30,11 +31,6 @@ interface HolesToOpen {
   readonly unsealed: readonly Doubtful[];
   /** Tables whose rows with a finding are removed: another reading brings them back as the source has them. */
   readonly wrong?: readonly WrongTable[];
-}
-
-/** Holes that are to be read again now, by whoever found them. */
-export interface Reopening extends HolesToOpen {
-  readonly owner: string;
 }
 
 interface WrongTable {
@@ -57,7 +53,7 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
   const { stream, holes, owner } = reopening;
   return writeTransaction(database, async (session) => {
     await holdFloors(session, 'shared');
-    await takeOut(session, [reopening]);
+    await takeOut(session, reopening);
     const leases: Lease[] = [];
     for (const hole of holes) {
       const query = sql`select unnest(${multirangeParam([hole])} - ${expiredOf(stream.dataset)}) as span`;
@@ -68,21 +64,16 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
   });
 }
 
-async function takeOut(session: Session, openings: readonly HolesToOpen[]): Promise<void> {
-  const surplus = openings.flatMap((opening) => opening.surplus);
-  const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)].map(({ table }) => table);
-  const marked = openings.some(({ stream }) => isHeldByTraces(stream)) ? [traces] : [];
-  await lockTables(session, [...new Set([...emptied, ...marked].map(targetOf))], 'shared');
-  for (const opening of openings) {
-    const { stream, holes } = opening;
-    await subtractCoverage(session, { ...stream, pass: 1 }, holes);
-    await subtractCoverage(session, { ...stream, pass: 0 }, holes);
-    if (isHeldByTraces(stream)) await withdrawTraces(session, holes);
-  }
+async function takeOut(session: Session, opening: Reopening): Promise<void> {
+  const { stream, holes, surplus, unsealed, wrong = [] } = opening;
+  const isHeld = isHeldByTraces(stream);
+  const emptied = [...surplus, ...wrong].map(({ table }) => table);
+  await lockTables(session, [...new Set([...emptied, ...(isHeld ? [traces] : [])].map(targetOf))], 'shared');
+  for (const pass of [1, 0]) await subtractCoverage(session, { ...stream, pass }, holes);
+  if (isHeld) await withdrawTraces(session, holes);
   for (const { table, span } of surplus) await emptySeconds(session, table, span);
-  for (const opening of openings)
-    for (const table of opening.wrong ?? []) await removeWrong(session, opening, table);
-  for (const { table, span } of [...openings.flatMap(({ unsealed }) => unsealed), ...surplus]) {
+  for (const table of wrong) await removeWrong(session, opening, table);
+  for (const { table, span } of [...unsealed, ...surplus]) {
     await outliveSeal(session, targetOf(table).name, span);
     await unseal(session, table, span);
   }
@@ -103,7 +94,7 @@ async function emptySeconds(session: Session, table: object, { from, to }: Range
  */
 async function removeWrong(
   session: Session,
-  { stream, holes }: Pick<HolesToOpen, 'stream' | 'holes'>,
+  { stream, holes }: Reopening,
   { name, table, owner }: WrongTable,
 ): Promise<void> {
   const target = targetOf(table);
