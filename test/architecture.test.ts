@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { createSettling } from '../src/crawl/watermark/settling.ts';
+import { LOCKS } from '../src/locks.ts';
 import { packageRoot } from '../src/package.ts';
 import { roomsDiagram } from '../tools/structure/rooms-diagram.ts';
 import { readTree } from '../tools/structure/tree.ts';
@@ -17,6 +18,37 @@ test('the diagram of the rooms is what the files import', () => {
 test('every file and folder that is named exists', () => {
   const named = [...text.matchAll(/`((?:src|jobs|migrations)\/[^`]*)`/g)].map(([, path]) => path ?? '');
   expect(named.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([]);
+});
+
+/** Files of the program and of its schema, without the simulator, that match. */
+function filesWith(pattern: RegExp): string[] {
+  return ['src', 'migrations']
+    .flatMap((folder) =>
+      readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' }).map(
+        (name) => `${folder}/${name}`,
+      ),
+    )
+    .filter((file) => /\.(ts|sql)$/.test(file) && !file.startsWith('src/simulator/'))
+    .filter((file) => pattern.test(readFileSync(join(packageRoot, file), 'utf8')))
+    .sort();
+}
+
+test('advisory locks are taken in few files, by keys that one file lists', () => {
+  const taking = filesWith(/\bpg_(try_)?advisory_/);
+  expect(taking).toEqual([
+    'migrations/feeds.sql',
+    'src/embedded/keeper.ts',
+    'src/ledger/copying.ts',
+    'src/postgres/hold-lock.ts',
+  ]);
+  const feeds = readFileSync(join(packageRoot, 'migrations/feeds.sql'), 'utf8');
+  const named = [...feeds.matchAll(/'toncenter-etl\/([^/']+)\//g)].map(([, name]) => name);
+  expect(named).toEqual([LOCKS.report]);
+  expect(new Set(Object.values(LOCKS)).size).toBe(Object.keys(LOCKS).length);
+});
+
+test('every error is a class of one file', () => {
+  expect(filesWith(/\bclass \w+ extends \w*Error\b/)).toEqual(['src/errors.ts']);
 });
 
 test('the example of settling is what the code does', () => {
