@@ -281,6 +281,12 @@ export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
 }
 
+/** A value that is there in any case: that it is not would be a mistake of this program, which must not go on. */
+export function present<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new TypeError(`${what} is missing`);
+  return value;
+}
+
 /** Whatever was thrown, as an Error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

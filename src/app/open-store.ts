@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../postgres/database.ts';
 import { migrate, requireSchema } from '../migrate/migrate.ts';
 import { rowsHiddenFrom } from '../migrate/reader.ts';
 import type { EmbeddedServer } from '../embedded/embedded.ts';
-import { WrongDatabaseError } from '../errors.ts';
+import { present, WrongDatabaseError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
 import { type Config, requireDataDir } from '../settings/config.ts';
@@ -39,7 +39,7 @@ export async function openStore(
 ): Promise<Store> {
   const embedded =
     config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger, opening) : undefined;
-  const url = config.databaseUrl ?? embedded?.url ?? '';
+  const url = config.databaseUrl ?? present(embedded?.url, 'the URL of the embedded server');
   try {
     const database = await connect({ url, applicationName }, config.attempts, logger, opening);
     return {

@@ -71,7 +71,9 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
     for (const [place, name] of some.entries()) {
       if (name !== nameOf(table, log.version + 1, 'json'))
         throw new LakeError(`${store.label}: a commit before ${name} is missing`);
-      log = follow(log, parse(name, texts[place] ?? ''), log.version + 1);
+      const text = texts[place];
+      if (text === undefined) throw new LakeError(`${store.label}: the commit ${name} is gone`);
+      log = follow(log, parse(name, text), log.version + 1);
     }
   }
   return log;

@@ -13,7 +13,7 @@ import type { Stop } from '../stop.ts';
 import { daysOf } from './days-of.ts';
 import { readLog, type TableLog } from './delta-log.ts';
 import { type Lake, digestOf, missing, withFiles } from './lake.ts';
-import { LakeError } from '../errors.ts';
+import { LakeError, present } from '../errors.ts';
 import type { Part } from './part.ts';
 
 /** Rows that one transaction brings into partitions that are there. */
@@ -121,11 +121,11 @@ async function importDay(options: ImportOptions, wanted: WantedImport, day: read
   }));
   const all = sources.flatMap(({ parts }) => parts);
   await withParts(lake, all, async (paths) => {
-    const pathOf = new Map(all.map((part, at) => [part, paths[at] ?? '']));
+    const pathOf = new Map(all.map((part, at) => [part, paths[at]]));
     for (const piece of cut(day, sources)) {
       if (stop.finishing.aborted) return;
       const brought = importOf({ ...wanted, sources }, [piece], (parts, work) =>
-        work(parts.map((part) => pathOf.get(part) ?? '')),
+        work(parts.map((part) => present(pathOf.get(part), part.path))),
       );
       onCommit(piece, await commitImport(database, partitions, brought));
     }
