@@ -169,6 +169,20 @@ CREATE TABLE "etl"."kept_daily_activity" (
 	CONSTRAINT "kept_daily_activity_day_place_pk" PRIMARY KEY("day","place")
 );
 --> statement-breakpoint
+CREATE TABLE "etl"."kept_daily_trades" (
+	"day" date NOT NULL,
+	"place" integer NOT NULL,
+	"asset" text,
+	"trades" bigint,
+	"traders" bigint,
+	"ton" numeric,
+	"ton_amount" numeric,
+	"usd" numeric,
+	"usd_amount" numeric,
+	"ton_usd" numeric,
+	CONSTRAINT "kept_daily_trades_day_place_pk" PRIMARY KEY("day","place")
+);
+--> statement-breakpoint
 CREATE TABLE "etl"."kept_dex_volume" (
 	"day" date NOT NULL,
 	"place" integer NOT NULL,
@@ -218,6 +232,21 @@ CREATE TABLE "etl"."kept_hourly_activity" (
 	"accounts" bigint,
 	"fees" numeric,
 	CONSTRAINT "kept_hourly_activity_day_place_pk" PRIMARY KEY("day","place")
+);
+--> statement-breakpoint
+CREATE TABLE "etl"."kept_hourly_trades" (
+	"day" date NOT NULL,
+	"place" integer NOT NULL,
+	"hour" timestamp with time zone,
+	"asset" text,
+	"trades" bigint,
+	"traders" bigint,
+	"ton" numeric,
+	"ton_amount" numeric,
+	"usd" numeric,
+	"usd_amount" numeric,
+	"ton_usd" numeric,
+	CONSTRAINT "kept_hourly_trades_day_place_pk" PRIMARY KEY("day","place")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_jetton_flows" (
@@ -315,6 +344,23 @@ CREATE TABLE "etl"."schema_drift" (
 	"last_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "schema_drift_dataset_path_type_pk" PRIMARY KEY("dataset","path","type")
 );
+--> statement-breakpoint
+CREATE TABLE "etl"."labels" (
+	"address" text PRIMARY KEY NOT NULL,
+	"label" text NOT NULL,
+	"category" text,
+	"organization" text,
+	"imported_from" text NOT NULL,
+	"imported_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "etl"."stable_jettons" (
+	"address" text PRIMARY KEY NOT NULL,
+	"symbol" text NOT NULL,
+	"decimals" integer NOT NULL
+);
+--> statement-breakpoint
+INSERT INTO "etl"."stable_jettons" VALUES ('0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE', 'USDT', 6);
 --> statement-breakpoint
 CREATE TABLE "etl"."grades" (
 	"dataset" text PRIMARY KEY NOT NULL,
@@ -1106,6 +1152,8 @@ CREATE TABLE "ton"."vesting_contracts" (
 --> statement-breakpoint
 CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("dataset","scope","pass");--> statement-breakpoint
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint
+CREATE INDEX "kept_daily_trades_asset" ON "etl"."kept_daily_trades" USING btree ("asset","day");--> statement-breakpoint
+CREATE INDEX "kept_hourly_trades_asset" ON "etl"."kept_hourly_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "pages_span_index" ON "etl"."pages" USING gist ("span");--> statement-breakpoint
 CREATE INDEX "pages_dataset_committed_index" ON "etl"."pages" USING btree ("dataset","committed_at");--> statement-breakpoint
 CREATE INDEX "verifications_dataset_id_index" ON "etl"."verifications" USING btree ("dataset","id");--> statement-breakpoint

@@ -216,7 +216,7 @@ comment on column ton.days.ends is 'First moment of the next day, exclusive: uti
 
 create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe begin atomic
   select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
-    'message_delays', 'jetton_flows', 'dex_volume']);
+    'message_delays', 'jetton_flows', 'dex_volume', 'hourly_trades', 'daily_trades']);
 end;
 comment on function etl.reports_by_day() is
   'Views of schema ton that sum up days, and keep what they summed up.';
@@ -626,36 +626,6 @@ comment on column etl.open_dex_volume.bought is 'TON that was given for the jett
 comment on column etl.open_dex_volume.sold is 'TON that was got for the jetton, nanotons.';
 comment on column etl.open_dex_volume.volume is 'TON that changed hands either way, nanotons: bought + sold.';
 comment on column etl.open_dex_volume.jettons is 'How many jettons changed hands for it, in the smallest units.';
-
--- The reports themselves: closed days as they were kept, open ones as they are now.
-
-do $$
-declare
-  report name;
-  said record;
-begin
-  for report in select * from etl.reports_by_day() loop
-    execute format('create or replace view ton.%1$I as
-      select day, %2$s, true as certified from etl.kept_%1$s
-      where day in (select c.day from etl.closed_days c where c.relation = %1$L and c.closed_at is not null)
-      union all select day, %2$s, false from etl.open_%1$s', report, etl.columns_of_report(report));
-    for said in select objsubid as place, description from pg_description
-      where objoid = ('etl.open_' || report)::regclass and classoid = 'pg_class'::regclass
-    loop
-      if said.place = 0 then
-        execute format('comment on view ton.%I is %L', report, said.description);
-      else
-        execute format('comment on column ton.%I.%I is %L', report,
-          (select attname from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum = said.place), said.description);
-      end if;
-    end loop;
-    execute format('comment on column ton.%I.certified is %L', report,
-      'True where every dataset that feeds the row is verified on the whole day, and the row was kept then; false where it is summed up now.');
-    -- What was kept under another definition is summed up again, as far as its rows are still there.
-    execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
-      and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
-  end loop;
-end $$;
 
 create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,

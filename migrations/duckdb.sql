@@ -50,6 +50,29 @@ create or replace macro etl.to_numeric(value) as case
   when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
 end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
+-- Whole units and prices are doubles here: no decimal of DuckDB has the digits for all.
+create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
+create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
+create or replace macro etl.as_price(price) as price;
+create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
+create or replace macro etl.decimals_of(own, content, found, is_indexed) as coalesce(own, found,
+  case when is_indexed or json_type(content) = 'OBJECT' and (content->>'uri') is null then 9 end);
+create or replace macro etl.asset_of(dex, word) as case
+  when word is null then case when dex = 'stonfi' then null else 'TON' end
+  when etl.raw_address(word) in (
+    '0:0000000000000000000000000000000000000000000000000000000000000000',
+    '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C',
+    '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3',
+    '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E',
+    '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2') then 'TON'
+  else etl.raw_address(word) end;
+create or replace macro etl.hops_of(details) as case
+  when json_type(details, '$.peer_swaps') = 'ARRAY' and json_array_length(details, '$.peer_swaps') > 0
+    then range(0, json_array_length(details, '$.peer_swaps')::bigint)
+  else [0] end;
+create or replace macro etl.referral_in(decoded) as '0:' || nullif(regexp_extract(decoded,
+  '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"', 1), '');
+create or replace macro cardinality(list) as len(list);
 -- Of Postgres, with the time zone as its third word: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
   (part, moment, zone) as system.main.date_trunc(part, moment);
@@ -99,3 +122,8 @@ create or replace macro etl.query_of(name) as (
 
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
+
+-- What a user of the database may change there: insert and delete rows as you see fit.
+create table if not exists etl.stable_jettons as select * from (values
+  ('0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE', 'USDT', 6)) known (address, symbol, decimals);
+create table if not exists etl.labels (address varchar, label varchar, category varchar, organization varchar);

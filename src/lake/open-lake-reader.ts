@@ -152,7 +152,8 @@ const OF_DAY = /\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g;
 /** A query of Postgres in the words of DuckDB. `tables` have a column that names the day, and with it the folder. */
 function toDuck(query: string, tables: ReadonlySet<string>): string {
   const text = inWords(query, WORDS);
-  const isOfTables = [...text.matchAll(/\bton\.(\w+) \w\b/g)].every(([, name = '']) => tables.has(name));
+  const read = [...text.matchAll(/\b(?:from|join) ((?:ton|etl)\.\w+) \w\b/g)].map(([, name = '']) => name);
+  const isOfTables = read.every((name) => name === 'etl.open_days' || tables.has(name.replace('ton.', '')));
   return text.replace(OF_DAY, isOfTables ? '$1.day = d.day' : '$1.utime::date = d.day');
 }
 
@@ -163,7 +164,8 @@ function toDuck(query: string, tables: ReadonlySet<string>): string {
 async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
   const read = (name: string) => readFile(join(packageRoot, 'migrations', name), 'utf8');
   const [start, end] = [await read('duckdb.sql'), await read('duckdb-end.sql')];
-  const views = viewsIn(await read('analyst.sql')).filter(({ name }) => !OWN.has(name));
+  const definitions = `${await read('analyst.sql')}\n${await read('curated.sql')}`;
+  const views = viewsIn(definitions).filter(({ name }) => !OWN.has(name));
   const names = new Set(tables.map(({ facts }) => facts.name));
   const reports = views.flatMap(({ name }) => /^etl\.open_(.*)$/.exec(name)?.[1] ?? []);
   const streams = tables.filter(({ facts }) => facts.partitioned).map(({ facts }) => literal(facts.name));
@@ -172,9 +174,8 @@ async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
     start.trimEnd(),
     ...tables.map(tableView),
     openDays(reports),
-    ...views.map(({ name, query }) => `create or replace view ${name} as\n${toDuck(query, names)};`),
-    ...reports.map(
-      (name) => `create or replace view ton.${name} as select *, false as certified from etl.open_${name};`,
+    ...views.map(
+      ({ name, query }) => `create or replace view ${name} as\n${toDuck(query, names)};${reportOver(name)}`,
     ),
     end.trimEnd(),
     // Of a table without parts nobody knows anything: from here on no rows would be a wrong answer.
@@ -185,6 +186,13 @@ async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
       )
       .join(''),
   ].join('\n\n');
+}
+
+/** The report that a view over open days makes: here all days are open. */
+function reportOver(name: string): string {
+  const report = /^etl\.open_(.*)$/.exec(name)?.[1];
+  if (report === undefined) return '';
+  return `\n\ncreate or replace view ton.${report} as select *, false as certified from ${name};`;
 }
 
 /** Here they are made of the days of parts. */

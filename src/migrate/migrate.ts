@@ -21,10 +21,10 @@ import { LOCKS } from '../locks.ts';
 import { holdLock } from '../postgres/hold-lock.ts';
 
 /**
- * Applied whole and in this order: the limiter of requests, what else the program calls, what analysts call, and, after
- * the list of datasets, what asks which of them feed it.
+ * Applied whole and in this order: the limiter of requests, what else the program calls, what analysts call, the curated
+ * views, and, after the list of datasets, what asks which of them feed it.
  */
-const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql'];
+const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql', 'curated.sql'];
 const FEEDS = 'feeds.sql';
 
 /**

@@ -1,5 +1,6 @@
 import {
   date,
+  index,
   integer,
   numeric,
   primaryKey,
@@ -11,12 +12,19 @@ import { int8, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
 
-/** The rows of a report for the days of etl.closed_days: the report's own columns, so that nothing is parsed to be read. */
-function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBase>>): PgTable {
+/**
+ * The rows of a report for the days of etl.closed_days: the report's own columns, so that nothing is parsed to be read.
+ * `by` names the column by which one thing is looked up over many days.
+ */
+function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBase>>, by = ''): PgTable {
   const table: PgTable = etl.table(
     `kept_${report}`,
     { day: date().notNull(), place: integer().notNull(), ...columns },
-    (t) => [primaryKey({ columns: [t.day, t.place] })],
+    (t) => {
+      const column = Object.entries(t).find(([name]) => name === by)?.[1];
+      const key = primaryKey({ columns: [t.day, t.place] });
+      return column === undefined ? [key] : [key, index(`kept_${report}_${by}`).on(column, t.day)];
+    },
   );
   const meanings = Object.keys(columns).map((name): [string, string] => [
     name,
@@ -108,3 +116,19 @@ export const keptDexVolume = kept('dex_volume', {
   volume: numeric(),
   jettons: numeric(),
 });
+
+/** What was paid for an asset in a period: prices are made of it. */
+const traded = () => ({
+  asset: text(),
+  trades: int8(),
+  traders: int8(),
+  ton: numeric(),
+  ton_amount: numeric(),
+  usd: numeric(),
+  usd_amount: numeric(),
+  ton_usd: numeric(),
+});
+
+export const keptHourlyTrades = kept('hourly_trades', { hour: moment(), ...traded() }, 'asset');
+
+export const keptDailyTrades = kept('daily_trades', traded(), 'asset');

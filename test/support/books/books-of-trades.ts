@@ -1,0 +1,149 @@
+import { actionTypes } from '../../../src/records/action-types.ts';
+import type { ActionJson } from '../../../src/simulator/json/action-json.ts';
+import type { JettonMasterJson } from '../../../src/simulator/network/entities/token-entities.ts';
+import type { Range } from '../../../src/range.ts';
+import { groupBy } from './facts.ts';
+import type { Truth } from '../simulator/truth.ts';
+
+/** Masters of jettons that exchanges use for TON, and how some of them write TON itself. */
+const TONS: ReadonlySet<string> = new Set([
+  '0:0000000000000000000000000000000000000000000000000000000000000000',
+  '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C',
+  '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3',
+  '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E',
+  '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2',
+]);
+
+/** A side of a trade: what it is of, and how much in the smallest units. */
+interface Side {
+  readonly asset: string | null;
+  readonly raw: number;
+}
+
+export interface TradeLeg {
+  readonly action: ActionJson;
+  readonly utime: number;
+  readonly hour: number;
+  readonly trader: string;
+  readonly leg: number;
+  readonly legs: number;
+  readonly sold: Side;
+  readonly bought: Side;
+}
+
+interface Hop {
+  readonly asset_in: string | null;
+  readonly amount_in: string | null;
+  readonly asset_out: string | null;
+  readonly amount_out: string | null;
+}
+
+export interface SwapDetails {
+  readonly dex: string;
+  readonly sender: string;
+  readonly asset_in: string | null;
+  readonly asset_out: string | null;
+  readonly dex_incoming_transfer: { readonly amount: string; readonly destination: string | null };
+  readonly dex_outgoing_transfer: { readonly amount: string; readonly source: string | null };
+  readonly peer_swaps: readonly Hop[];
+}
+
+function assetOf(dex: string, word: string | null): string | null {
+  if (word === null) return dex === 'stonfi' ? null : 'TON';
+  return TONS.has(word) ? 'TON' : word;
+}
+
+/** Every leg of every swap that succeeded, in the order of the source. */
+export function legsOf(truth: Truth, span: Range): TradeLeg[] {
+  const swaps = [...truth.actions(span, actionTypes)].filter(
+    ({ type, success }) => type === 'jetton_swap' && success !== false,
+  );
+  return swaps.flatMap((action) => {
+    const details = action.details as SwapDetails;
+    const { dex, sender: trader, dex_incoming_transfer: came, dex_outgoing_transfer: went } = details;
+    const whole = { ...details, amount_in: came.amount, amount_out: went.amount };
+    const hops: readonly Hop[] = details.peer_swaps.length > 0 ? details.peer_swaps : [whole];
+    const utime = action.trace_end_utime;
+    return hops.map((hop, leg) => ({
+      action,
+      utime,
+      hour: utime - (utime % 3600),
+      trader,
+      leg,
+      legs: hops.length,
+      sold: { asset: assetOf(dex, hop.asset_in), raw: Number(hop.amount_in) },
+      bought: { asset: assetOf(dex, hop.asset_out), raw: Number(hop.amount_out) },
+    }));
+  });
+}
+
+/** Decimals by master; those of content that lies off chain are not known. */
+export function decimalsOf(masters: readonly JettonMasterJson[]): ReadonlyMap<string, number> {
+  return new Map(
+    masters.flatMap(({ address, jetton_content }) => {
+      if (jetton_content === null) return [];
+      const { decimals, uri } = jetton_content as { decimals?: string; uri?: string };
+      if (/^\d+$/.test(decimals ?? '')) return [[address, Number(decimals)] as const];
+      return uri === undefined ? [[address, 9] as const] : [];
+    }),
+  );
+}
+
+/** Jettons that count as a dollar, with their decimals. */
+export type Stables = ReadonlyMap<string, number>;
+
+export interface Traded {
+  trades: number;
+  readonly traders: Set<string>;
+  ton: number;
+  tonAmount: number;
+  usd: number;
+  usdAmount: number;
+}
+
+/** What was paid for each asset, by hour and asset. */
+export function tradedBy(
+  legs: readonly TradeLeg[],
+  stables: Stables,
+  keyOf: (leg: TradeLeg) => string,
+): Map<string, Map<string, Traded>> {
+  const periods = new Map<string, Map<string, Traded>>();
+  for (const [key, all] of groupBy(legs, keyOf)) {
+    const assets = new Map<string, Traded>();
+    for (const { sold, bought, trader } of all)
+      for (const [own, other] of [
+        [sold, bought],
+        [bought, sold],
+      ] as const) {
+        if (own.asset === null || !(own.raw > 0) || !(other.raw > 0)) continue;
+        const decimals = other.asset === null ? undefined : stables.get(other.asset);
+        const isTon = other.asset === 'TON' && own.asset !== 'TON';
+        if (!isTon && decimals === undefined) continue;
+        const none = { trades: 0, ton: 0, tonAmount: 0, usd: 0, usdAmount: 0 };
+        const traded = assets.get(own.asset) ?? { ...none, traders: new Set<string>() };
+        assets.set(own.asset, traded);
+        traded.trades += 1;
+        traded.traders.add(trader);
+        if (isTon) traded.ton += other.raw / 1e9;
+        if (isTon) traded.tonAmount += own.raw;
+        if (decimals !== undefined) traded.usd += other.raw / 10 ** decimals;
+        if (decimals !== undefined) traded.usdAmount += own.raw;
+      }
+    periods.set(key, assets);
+  }
+  return periods;
+}
+
+/** Price of a TON in dollars; undefined where none was traded for a stable jetton. */
+export function tonPrice(assets: ReadonlyMap<string, Traded> | undefined): number | undefined {
+  const ton = assets?.get('TON');
+  return ton === undefined || ton.usdAmount === 0 ? undefined : ton.usd / (ton.usdAmount / 1e9);
+}
+
+/** Price of the smallest unit of an asset, TON; stable jettons count only where the price of TON is known. */
+export function rawPrice(traded: Traded | undefined, tonUsd: number | undefined): number | undefined {
+  if (traded === undefined) return undefined;
+  const worth = traded.ton + (tonUsd === undefined ? 0 : traded.usd / tonUsd);
+  const amount = traded.tonAmount + (tonUsd === undefined ? 0 : traded.usdAmount);
+  return amount === 0 ? undefined : worth / amount;
+}
