@@ -298,7 +298,8 @@ select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$',
       and (p.content_decoded->>'query_id') is not null)[1]) as query_id,
   x.trace_id, x.action_id, x.start_utime,
   (select max(t.hash) from ton.action_transactions p join ton.transactions t on t.hash = p.tx_hash and t.lt = x.start_lt and t.utime = x.start_utime
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id) as transaction_hash
+    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id) as transaction_hash,
+  (select n.label from etl.labels n where n.address = x.trader) as trader_label
 from ton.days d,
 lateral (
   with prices as materialized (
@@ -346,3 +347,160 @@ comment on column ton.dex_trades.trace_id is 'Trace that the trade is part of, b
 comment on column ton.dex_trades.action_id is 'The swap of the trade within its trace, base64: with trace_id and utime it finds the row of actions.';
 comment on column ton.dex_trades.start_utime is 'Block time, UTC, of the first transaction of the trade.';
 comment on column ton.dex_trades.transaction_hash is 'Hash of the first transaction of the trade, base64.';
+comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null where there is none.';
+
+-- Names that a person has loaded.
+
+create or replace view ton.labels as
+select l.address, l.label, l.category, l.organization from etl.labels l;
+comment on view ton.labels is 'Names of accounts that a person has loaded: `labels import FILE` fills it from CSV. Join it to any address.';
+comment on column ton.labels.address is 'Account that has a label, raw form.';
+comment on column ton.labels.label is 'What to call the account that has the label.';
+comment on column ton.labels.category is 'What kind of account it is, such as CEX, in the words of the file; null where the file says none.';
+comment on column ton.labels.organization is 'Whose account it is, in the words of the file; null where the file says none.';
+
+-- Items.
+
+create or replace view ton.nft_events as
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
+  ton.nano_to_ton(e.price_raw) as price, e.price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
+  e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
+  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
+from (
+  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
+    t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
+    null::text as marketplace, null::text as marketplace_address, null::numeric as fee, null::numeric as royalty, null::text as royalty_address,
+    t.decoded_forward_payload->>'comment' as comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
+    t.trace_id, null::text as action_id, t.transaction_hash
+  from ton.nft_transfers t
+  union all
+  select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+    case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
+    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
+    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') end,
+    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount end,
+    etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
+    a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
+    coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
+      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(etl.to_numeric(a.details->>'royalty_amount'), 0) end),
+    etl.to_numeric(a.details->>'royalty_amount'), etl.raw_address(a.details->>'royalty_address'),
+    coalesce(a.details->>'comment', a.details->>'payout_comment'), etl.to_numeric(a.details->>'query_id'), a.success is false, a.end_lt,
+    a.trace_id, a.action_id, null
+  from ton.actions a
+  join (values
+    ('nft_mint', 'mint', null), ('nft_put_on_sale', 'listing', 'sale'), ('nft_put_on_auction', 'listing', 'auction'),
+    ('teleitem_start_auction', 'listing', 'auction'), ('nft_update_sale', 'price change', 'sale'), ('nft_cancel_sale', 'cancel', 'sale'),
+    ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
+    ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
+    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type) e;
+comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. A sale moves its item by a transfer, which has a row of its own.';
+comment on column ton.nft_events.utime is 'block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
+comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
+comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
+comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; null where that does not apply or the source does not say.';
+comment on column ton.nft_events.nft_address is 'The item of the event, raw form.';
+comment on column ton.nft_events.nft_index is 'Index of the item in its collection; null where the source does not say.';
+comment on column ton.nft_events.collection_address is 'Collection of the item, raw form; null where it has none or the source does not say.';
+comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
+comment on column ton.nft_events.owner is 'Who got the item by a mint, transfer or sale, or offers it, raw form; null for bids.';
+comment on column ton.nft_events.bidder is 'Who made the bid, raw form; null for other events.';
+comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid.';
+comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';
+comment on column ton.nft_events.payment_asset is 'What the price is of: TON, as the source tells of no other sales; null where there is no price.';
+comment on column ton.nft_events.sale_address is 'Contract that offers the item, raw form; null where the source does not say.';
+comment on column ton.nft_events.marketplace is 'Name of the marketplace as the source knows it, such as getgems; else null.';
+comment on column ton.nft_events.marketplace_address is 'Account of the marketplace of the event, raw form; null where there is none.';
+comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null where that is not known.';
+comment on column ton.nft_events.royalty is 'What goes to the author, TON; null where there is none or the source does not say.';
+comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form; null where the source does not say.';
+comment on column ton.nft_events.comment is 'Text that came with the event; null where there was none, or the server did not decode it.';
+comment on column ton.nft_events.query_id is 'Number that the sender chose for the event; null where the source does not say.';
+comment on column ton.nft_events.is_aborted is 'True where the event was tried and failed.';
+comment on column ton.nft_events.lt is 'Logical time of the transfer; of all else, that of the last transaction of the event.';
+comment on column ton.nft_events.trace_id is 'Trace that the event is part of, base64; null where the source did not know it.';
+comment on column ton.nft_events.action_id is 'The action that the event is within its trace, base64; null for transfers.';
+comment on column ton.nft_events.transaction_hash is 'Hash of the transaction of a transfer, base64; null for other events, whose transactions action_transactions lists.';
+
+-- Accounts.
+
+create or replace view ton.account_activity as
+select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
+  t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
+  (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+    where x.account = t.account and x.orig_status <> 'active' and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
+  (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true order by x.utime, x.lt limit 1) as first_funder,
+  t.transactions, t.aborted, t.active_days, ton.nano_to_ton(t.fees) as fees
+from (
+  select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
+    min(x.utime) filter (where x.orig_status <> 'active' and x.end_status = 'active') as deployed_at, count(*) as transactions,
+    count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
+  from ton.transactions x group by x.account) t
+left join etl.labels l on l.address = t.account
+left join ton.address_book b on b.address = t.account
+left join ton.account_states s on s.address = t.account;
+comment on view ton.account_activity is 'What each account did, as far as its transactions are stored: when it was seen, when and by whom it was deployed and first given coins, how many transactions it had and what they cost. Give one account, or expect all transactions to be read.';
+comment on column ton.account_activity.account is 'The account that was active, raw form.';
+comment on column ton.account_activity.label is 'What to call the active account: its label in labels, else a domain that leads to it; null where neither is known.';
+comment on column ton.account_activity.category is 'What kind of account it is by its label; null where it has none.';
+comment on column ton.account_activity.interfaces is 'What kinds of contract the indexer takes the active account for; null where it was not looked up.';
+comment on column ton.account_activity.first_seen is 'Block time, UTC, of the first transaction of the account that is stored.';
+comment on column ton.account_activity.last_seen is 'Block time, UTC, of the last transaction of the account that is stored.';
+comment on column ton.account_activity.is_whole is 'True where the very first transaction of the account is stored: then first_seen, deployed_at and first_funder are those of the chain.';
+comment on column ton.account_activity.deployed_at is 'When the account became active first, UTC; null where that is not stored.';
+comment on column ton.account_activity.deployed_by is 'Who sent the message that made the account active first, raw form; null where it came from outside the chain or is not stored.';
+comment on column ton.account_activity.first_funder is 'Who sent the first coins to the account, raw form; null where that is not stored.';
+comment on column ton.account_activity.transactions is 'How many transactions the account had.';
+comment on column ton.account_activity.aborted is 'How many of the transactions of the account failed.';
+comment on column ton.account_activity.active_days is 'On how many days, UTC, the account had a transaction.';
+comment on column ton.account_activity.fees is 'What validators collected for the transactions of the account, TON.';
+
+create or replace view ton.balances as
+select b.utime, b.utime as block_time, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
+  etl.units(b.before_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance_before,
+  etl.units(b.after_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+  b.before_raw as balance_before_raw, b.after_raw as balance_raw, b.lt, b.step, b.transaction_hash
+from (
+  select t.utime, t.account, 'TON' as asset, t.before_balance as before_raw, t.after_balance as after_raw, t.lt, 0 as step, t.hash as transaction_hash
+  from ton.transactions t where t.after_balance is not null
+  union all
+  select j.utime, j.account, j.jetton_master, j.balance - j.amount, j.balance, j.lt, j.step, j.tx_hash
+  from (
+    select x.*, sum(x.amount) over (partition by x.account, x.jetton_master order by x.utime, x.lt, x.step, x.tx_hash collate "C") as balance
+    from ton.jetton_movements x where x.account is not null) j) b
+left join ton.jetton_masters m on m.address = b.asset
+left join ton.token_metadata k on k.address = b.asset;
+comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset: of TON as the chain says it, of jettons as the sum of their movements that are stored. So a balance of jettons is the owner''s only where the jetton is stored from its first mint on.';
+comment on column ton.balances.utime is 'block time, UTC, of the change of the balance.';
+comment on column ton.balances.block_time is 'The same as utime of the change, under the name that other data sets have for it.';
+comment on column ton.balances.account is 'Account whose balance changed, raw form: of jettons their owner, not the jetton wallet.';
+comment on column ton.balances.asset is 'What the balance is of: TON or the raw address of a jetton master.';
+comment on column ton.balances.symbol is 'Ticker of the asset that is held; null where no dataset has stored it.';
+comment on column ton.balances.balance_before is 'What the account held before the change, whole units; null where the decimals are not known.';
+comment on column ton.balances.balance is 'What the account held after the change, whole units; null where the decimals are not known.';
+comment on column ton.balances.balance_before_raw is 'What the account held before the change, smallest units; null where the source does not hold the state.';
+comment on column ton.balances.balance_raw is 'What the account held after the change, smallest units.';
+comment on column ton.balances.lt is 'Logical time of the transaction that changed the balance.';
+comment on column ton.balances.step is 'Order of changes that share a logical time, from 0.';
+comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
+
+create or replace view ton.daily_balances as
+select d.day, c.account, c.asset, c.symbol, c.balance, c.balance_raw, d.day = c.day as has_changed
+from (
+  select x.*, coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1,
+    greatest(x.day, (select max(n.last) from (
+      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n)::date)) as until
+  from (
+    select distinct on (b.account, b.asset, (b.utime at time zone 'UTC')::date) (b.utime at time zone 'UTC')::date as day, b.account, b.asset,
+      b.symbol, b.balance, b.balance_raw
+    from ton.balances b
+    order by b.account, b.asset, (b.utime at time zone 'UTC')::date, b.utime desc, b.lt desc, b.step desc, b.transaction_hash collate "C" desc) x) c,
+lateral (select c.day + g.place::int as day from generate_series(0, c.until - c.day) as g (place)) d;
+comment on view ton.daily_balances is 'What each account held at the end of each day, UTC: the last balance is carried on over days without a change, up to the last day that is stored. Give an account or an asset.';
+comment on column ton.daily_balances.day is 'The day at whose end the balance was held, UTC.';
+comment on column ton.daily_balances.account is 'Account that held the balance, raw form.';
+comment on column ton.daily_balances.asset is 'What was held: TON or the raw address of a jetton master.';
+comment on column ton.daily_balances.symbol is 'Ticker of the asset that was held; null where no dataset has stored it.';
+comment on column ton.daily_balances.balance is 'What the account held at the end of the day, whole units; null where the decimals are not known.';
+comment on column ton.daily_balances.balance_raw is 'What the account held at the end of the day, smallest units.';
+comment on column ton.daily_balances.has_changed is 'True on days on which the balance changed, false where it is carried on.';

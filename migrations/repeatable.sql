@@ -342,12 +342,13 @@ create or replace view ton.accounts as
 select address, b.user_friendly, b.domain, coalesce(b.interfaces, s.interfaces) as interfaces,
   t.type as token_type, t.name as token_name, t.symbol as token_symbol, t.decimals as token_decimals, t.is_scam,
   s.status, s.balance, s.last_transaction_lt, w.note,
-  coalesce(nullif(w.note, ''), b.domain, t.name, b.user_friendly) as label
+  coalesce(nullif(w.note, ''), l.label, b.domain, t.name, b.user_friendly) as label
 from ton.address_book b
 full join ton.token_metadata t using (address)
 full join ton.account_states s using (address)
-full join etl.watch w using (address);
-comment on view ton.accounts is 'The one place to join labels: everything that is known of an account by name, from the address book, the metadata of tokens, the states that were looked up and the watch list.';
+full join etl.watch w using (address)
+full join etl.labels l using (address);
+comment on view ton.accounts is 'The one place to join labels: everything that is known of an account by name, from the address book, the metadata of tokens, the states that were looked up, the watch list and labels.';
 comment on column ton.accounts.address is 'Account, raw form: join it to any address of another table.';
 comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null where nobody named it.';
 comment on column ton.accounts.domain is 'A domain that leads to the account; null where none is known.';
@@ -361,7 +362,7 @@ comment on column ton.accounts.status is 'active, uninit, frozen or nonexist whe
 comment on column ton.accounts.balance is 'Nanotons when it was looked up last; null where it never was.';
 comment on column ton.accounts.last_transaction_lt is 'Logical time up to which the looked-up state goes; null where it never was looked up.';
 comment on column ton.accounts.note is 'Why the account is watched; null where it is not.';
-comment on column ton.accounts.label is 'What to call the account: the note of the watch list, else its domain, its token''s name, its friendly form.';
+comment on column ton.accounts.label is 'What to call the account: the note of the watch list, else its label, its domain, its token''s name, its friendly form.';
 
 create or replace view etl.watched_moves as
 select distinct t.account || '@' || t.mc_block_seqno as key, t.account as address, t.mc_block_seqno as seqno, t.utime

@@ -98,6 +98,11 @@ const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./watch-command.ts')).defineWatch,
   },
   {
+    usage: 'labels',
+    about: 'names for accounts, from files of CSV; views show them',
+    load: async () => (await import('./labels-command.ts')).defineLabels,
+  },
+  {
     usage: 'datasets [options] [name]',
     about: 'what can be crawled; with a name: what it stores, column by column, and what it costs',
     load: async () => (await import('./datasets-command.ts')).defineDatasets,

@@ -151,7 +151,7 @@ const OF_DAY = /\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g;
 
 /** A query of Postgres in the words of DuckDB. `tables` have a column that names the day, and with it the folder. */
 function toDuck(query: string, tables: ReadonlySet<string>): string {
-  const text = inWords(query, WORDS);
+  const text = inWords(query, WORDS).replace(/\bleft join ton\.(\w+) /g, 'left join etl.any_$1 ');
   const read = [...text.matchAll(/\b(?:from|join) ((?:ton|etl)\.\w+) \w\b/g)].map(([, name = '']) => name);
   const isOfTables = read.every((name) => name === 'etl.open_days' || tables.has(name.replace('ton.', '')));
   return text.replace(OF_DAY, isOfTables ? '$1.day = d.day' : '$1.utime::date = d.day');
@@ -205,7 +205,11 @@ function tableView({ facts: { name, columns }, dataset }: ExportedTable): string
   return `set variable ton_${name} = etl.query_of(${literal(name)});
 create or replace view ton.${name} as
 select ${nulls.join(', ')}, null::varchar as ${EXACT}, null::date as day where false
-union all by name select * from query(coalesce(getvariable('ton_${name}'), error(${literal(lacking)})));`;
+union all by name select * from query(coalesce(getvariable('ton_${name}'), error(${literal(lacking)})));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_${name} as
+select ${nulls.join(', ')}, null::varchar as ${EXACT}, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_${name}'), getvariable('no_rows')));`;
 }
 
 function openDays(reports: readonly string[]): string {

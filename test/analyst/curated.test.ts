@@ -7,7 +7,9 @@ import { openLakeReader, viewsIn } from '../../src/lake/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { runSql } from '../../src/read/free-sql.ts';
-import { dayOf, groupBy } from '../support/books/facts.ts';
+import { actionTypes } from '../../src/records/action-types.ts';
+import { jettonMovements, ledger } from '../support/books/books-of-accounts.ts';
+import { dayOf, groupBy, phases, sum } from '../support/books/facts.ts';
 import {
   decimalsOf,
   legsOf,
@@ -206,19 +208,246 @@ describe('trades', () => {
   });
 });
 
+test('nft_events tells of each item what happened to it', async () => {
+  const transfers = [...store.truth.nftTransfers(store.span)].map((each) => ({
+    type: 'transfer',
+    sale_type: null,
+    nft_address: each.nft_address,
+    collection_address: each.nft_collection,
+    previous_owner: each.old_owner,
+    owner: each.new_owner,
+    bidder: null,
+    price: null,
+    marketplace_fee: null,
+    royalty: null,
+    comment: (each.decoded_forward_payload as { comment?: string } | null)?.comment ?? null,
+    is_aborted: each.transaction_aborted,
+    utime: each.transaction_now,
+    trace_id: each.trace_id,
+  }));
+  const events = [...store.truth.actions(store.span, actionTypes)].flatMap((action) => {
+    const kind = NFT_KINDS[action.type];
+    if (kind === undefined) return [];
+    const [type = '', sale_type = null] = kind;
+    const details = action.details as Readonly<Record<string, string | null | undefined>>;
+    const isBid = type === 'bid' || type === 'outbid';
+    const raw = isBid ? details['amount'] : (details['price'] ?? details['full_price'] ?? details['min_bid']);
+    const ton = (text: string | null | undefined) => (text == null ? null : Number(text) / 1e9);
+    const [price, payout, royalty] = [raw, details['payout_amount'], details['royalty_amount']].map(ton);
+    const fee =
+      type === 'sale' && payout != null
+        ? (price ?? 0) - payout - (royalty ?? 0)
+        : ton(details['marketplace_fee']);
+    return [
+      {
+        type,
+        sale_type,
+        nft_address: details['nft_item'] ?? details['nft_address'],
+        collection_address: details['nft_collection'],
+        previous_owner: type === 'sale' ? (details['real_old_owner'] ?? details['old_owner']) : null,
+        owner:
+          type === 'sale' ? details['new_owner'] : isBid ? null : (details['owner'] ?? details['source']),
+        bidder: isBid ? details['bidder'] : null,
+        price: type === 'cancel' ? null : price,
+        marketplace_fee: fee === null ? null : Number(fee.toFixed(9)),
+        royalty,
+        comment: details['comment'] ?? null,
+        is_aborted: action.success === false,
+        utime: action.trace_end_utime,
+        trace_id: action.trace_id,
+      },
+    ];
+  });
+  const rows = await expectRows(
+    `select type, sale_type, nft_address, collection_address, previous_owner, owner, bidder, price, marketplace_fee, royalty, comment,
+       is_aborted, extract(epoch from block_time)::int8 as utime, trace_id from nft_events`,
+    [...transfers, ...events],
+  );
+  expect(new Set(rows.map(({ type }) => type))).toEqual(
+    new Set(['transfer', 'mint', 'bid', 'outbid', 'sale']),
+  );
+  expect(rows.filter(({ comment }) => comment !== null).length).toBeGreaterThan(0);
+});
+
+/** What an action does to an item, and how the item is offered. */
+const NFT_KINDS: Readonly<Record<string, readonly (string | null)[]>> = {
+  nft_mint: ['mint'],
+  nft_put_on_sale: ['listing', 'sale'],
+  nft_put_on_auction: ['listing', 'auction'],
+  teleitem_start_auction: ['listing', 'auction'],
+  nft_update_sale: ['price change', 'sale'],
+  nft_cancel_sale: ['cancel', 'sale'],
+  nft_cancel_auction: ['cancel', 'auction'],
+  teleitem_cancel_auction: ['cancel', 'auction'],
+  auction_bid: ['bid', 'auction'],
+  auction_outbid: ['outbid', 'auction'],
+  nft_purchase: ['sale'],
+  dns_purchase: ['sale'],
+  nft_finish_auction: ['auction end', 'auction'],
+};
+
+test('account_activity tells when and by whom each account was begun, and what it did', async () => {
+  const labelled = store.truth.transactions(store.span).next().value?.account ?? '';
+  await store.ask(
+    `insert into etl.labels (address, label, category, imported_from) values ('${labelled}', 'Hot wallet', 'CEX', 'test.csv')`,
+  );
+  const named = [...store.truth.transactions(store.span)].at(-1)?.account ?? '';
+  await store.ask('delete from ton.address_book');
+  await store.ask(
+    `insert into ton.address_book (address, domain, interfaces) values ('${named}', 'own.ton', '{wallet_v5r1}')`,
+  );
+  const rows = await expectRows(
+    `select account, label, interfaces, category, extract(epoch from first_seen)::int8 as first_seen, extract(epoch from last_seen)::int8 as last_seen,
+       is_whole, extract(epoch from deployed_at)::int8 as deployed_at, deployed_by, first_funder, transactions, aborted, active_days, fees
+     from account_activity`,
+    [...groupBy(store.truth.transactions(store.span), ({ account }) => account)].map(([account, all]) => {
+      const own = all.sort((a, b) => Number(BigInt(a.lt) - BigInt(b.lt)));
+      const deployed = own.find(
+        ({ orig_status, end_status }) => orig_status !== 'active' && end_status === 'active',
+      );
+      const funded = own.find(
+        ({ in_msg }) => in_msg?.source != null && BigInt(in_msg.value ?? 0) > 0n && in_msg.bounced !== true,
+      );
+      return {
+        account,
+        label: account === labelled ? 'Hot wallet' : account === named ? 'own.ton' : null,
+        interfaces: account === named ? '{wallet_v5r1}' : null,
+        category: account === labelled ? 'CEX' : null,
+        first_seen: own[0]?.now,
+        last_seen: own.at(-1)?.now,
+        is_whole: own.some(({ prev_trans_lt }) => prev_trans_lt === '0'),
+        deployed_at: deployed?.now,
+        deployed_by: deployed?.in_msg?.source,
+        first_funder: funded?.in_msg?.source,
+        transactions: own.length,
+        aborted: own.filter((each) => phases(each).aborted).length,
+        active_days: new Set(own.map(({ now }) => dayOf(now))).size,
+        fees: Number(sum(own.map(({ total_fees }) => total_fees))) / 1e9,
+      };
+    }),
+  );
+  for (const name of ['deployed_by', 'first_funder'] as const)
+    expect([name, rows.some((row) => row[name] !== null)]).toEqual([name, true]);
+});
+
+describe('balances', () => {
+  interface Held {
+    readonly account: string;
+    readonly asset: string;
+    readonly utime: number;
+    readonly lt: string;
+    readonly step: number;
+    readonly after: bigint;
+    readonly before: bigint | null;
+  }
+
+  /** Every change of every balance, in order. */
+  function changes(): Held[] {
+    const coins = [...store.truth.transactions(store.span)].flatMap(
+      ({ account, now, lt, account_state_before: before, account_state_after: after }): Held[] =>
+        after.balance === null
+          ? []
+          : [
+              {
+                account,
+                asset: 'TON',
+                utime: now,
+                lt,
+                step: 0,
+                after: BigInt(after.balance),
+                before: before.balance === null ? null : BigInt(before.balance),
+              },
+            ],
+    );
+    const jettons = ledger(store.truth, store.span)
+      .filter(({ jetton, account }) => jetton !== '' && account !== '')
+      .map(({ account, jetton, utime, lt, step, amount, balance }) => {
+        return {
+          account,
+          asset: jetton,
+          utime,
+          lt: String(lt),
+          step,
+          after: balance,
+          before: balance - amount,
+        };
+      });
+    return [...coins, ...jettons];
+  }
+
+  test('balances has each of them before and after each change', async () => {
+    await expectRows(
+      `select account, asset, extract(epoch from block_time)::int8 as utime, lt, step, balance_before_raw::text, balance_raw::text, balance
+       from balances`,
+      changes().map(({ account, asset, utime, lt, step, after, before }) => ({
+        account,
+        asset,
+        utime,
+        lt,
+        step,
+        balance_before_raw: before,
+        balance_raw: after,
+        balance: units(asset, Number(after)),
+      })),
+    );
+  });
+
+  test('daily_balances carries them on, and its sums close: supply is what was minted but for what was burned', async () => {
+    const last = dayOf(Math.max(...changes().map(({ utime }) => utime)));
+    const expected = [...groupBy(changes(), ({ account, asset }) => `${account} ${asset}`).values()].flatMap(
+      (all) => {
+        const days = new Map(all.map((each) => [dayOf(each.utime), each]));
+        const filled: { day: string; held: Held; has_changed: boolean }[] = [];
+        for (const day of ['2026-01-31', '2026-02-01'].filter((one) => one <= last)) {
+          const held = days.get(day) ?? filled.at(-1)?.held;
+          if (held !== undefined) filled.push({ day, held, has_changed: days.has(day) });
+        }
+        return filled.map(({ day, held, has_changed }) => ({
+          day,
+          account: held.account,
+          asset: held.asset,
+          balance_raw: held.after,
+          has_changed,
+        }));
+      },
+    );
+    const rows = await expectRows(
+      'select day, account, asset, balance_raw, has_changed from daily_balances',
+      expected,
+    );
+    expect(rows.some(({ has_changed }) => has_changed === 'f')).toBe(true);
+    const movements = jettonMovements(store.truth, store.span).filter(({ account }) => account !== '');
+    const supplies = [...groupBy(movements, ({ jetton }) => jetton)].map(([asset, all]) => ({
+      asset,
+      supply: sum(
+        all.filter(({ kind }) => kind === 'minted' || kind === 'burned').map(({ amount }) => amount),
+      ),
+    }));
+    await expectRows(
+      `select asset, sum(balance_raw)::text as supply from daily_balances where day = '${last}' and asset <> 'TON' group by 1`,
+      supplies,
+    );
+  });
+});
+
 test('a lake says the same as the database: every view', async () => {
   const database = await openDatabase({ url: store.url, applicationName: 'curated' });
   const [engine, directory] = [await openEngine(), await mkdtemp(join(tmpdir(), 'toncenter-etl-curated-'))];
   try {
     const span = { from: '2026-01-31', to: '2026-02-02', only: ['all'] };
     expect((await exported(store.url, { ...span, out: directory, format: 'parquet' })).code).toBe(0);
-    const list = await store.ask(
-      `select format('(%L, %L, %s)', address, symbol, decimals) as row from etl.stable_jettons`,
-    );
-    await engine.ask(
-      `create schema etl; create table etl.stable_jettons as
-       select * from (values ${list.map(({ row }) => row).join(', ')}) v (address, symbol, decimals)`,
-    );
+    // What a person has listed in the database, as a person lists it for a lake.
+    await engine.ask('create schema etl');
+    for (const [name, columns] of [
+      ['stable_jettons', 'address, symbol, decimals'],
+      ['labels', 'address, label, category, organization'],
+    ]) {
+      const made = await store.ask(
+        `select format('create table etl.${name} as select * from (values %s) v (${columns})',
+           string_agg('(' || concat_ws(', ', ${columns?.replaceAll(/\w+/g, 'quote_nullable($&)')}) || ')', ', ')) as made from etl.${name}`,
+      );
+      await engine.ask(made[0]?.['made'] ?? '');
+    }
     const askLake = await openLakeReader(engine, directory);
     const different: string[] = [];
     for (const name of await viewNames()) {
