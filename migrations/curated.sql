@@ -25,21 +25,15 @@ comment on function etl.decimals_of(int, jsonb, int, boolean) is
 
 -- Trades.
 
-create or replace function etl.asset_of(dex text, word text) returns text
+create or replace function etl.asset_of(dex text, named text, amount text, wallet text) returns text
 language sql immutable parallel safe
 return case
-  -- The source gives no address for TON; of the first version of STON.fi it gives none for a jetton that it does not know.
-  when word is null then case when dex = 'stonfi' then null else 'TON' end
-  when etl.raw_address(word) in (
-    '0:0000000000000000000000000000000000000000000000000000000000000000',
-    '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C',
-    '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3',
-    '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E',
-    '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2') then 'TON'
-  else etl.raw_address(word)
+  when named is not null then etl.raw_address(named)
+  -- Where the server names no asset, it means TON or a jetton that it does not know: see swaps.
+  when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON'
 end;
-comment on function etl.asset_of(text, text) is
-  'The asset that an exchange''s action names: TON for TON itself and for its proxies, a jetton''s raw address, or null where it is not known.';
+comment on function etl.asset_of(text, text, text, text) is
+  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null where it is not known.';
 
 create or replace function etl.hops_of(details jsonb) returns int[]
 language sql immutable parallel safe
@@ -58,24 +52,35 @@ comment on function etl.referral_in(text) is
   'The account that a decoded body names as the referral of a trade, raw form; null where it names none.';
 
 create or replace view etl.dex_legs as
-select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardinality(a.hops) as legs, x.dex, x.router, x.counterparty,
-  a.source as trader, x.sold, x.sold_raw, x.bought, x.bought_raw
+select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardinality(a.hops) as legs, x.dex, x.router,
+  case when x.taken = 'TON' or t.address is not null then x.giver else x.taker end as counterparty, a.source as trader,
+  case when s.address is not null then 'TON' else x.sold end as sold, x.sold_raw,
+  case when b.address is not null then 'TON' else x.bought end as bought, x.bought_raw
 from (
-  select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a,
-lateral (
+  select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
+cross join lateral (
   -- Taken apart once for all who ask.
-  select h.leg, h.dex, etl.raw_address(coalesce(h.taker, h.giver)) as router,
-    etl.raw_address(case when h.taken = 'TON' then h.giver else h.taker end) as counterparty,
-    etl.asset_of(h.dex, h.asset_in) as sold, etl.to_numeric(h.amount_in) as sold_raw,
-    etl.asset_of(h.dex, h.asset_out) as bought, etl.to_numeric(h.amount_out) as bought_raw
+  select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
+    etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
+    case when h.hop is null then etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet)
+      else etl.asset_of(h.dex, h.hop->>'asset_in', h.hop->>'amount_in', null) end as sold,
+    etl.to_numeric(case when h.hop is null then h.given_amount else h.hop->>'amount_in' end) as sold_raw,
+    case when h.hop is null then etl.asset_of(h.dex, h.got, h.got_amount, h.got_wallet)
+      else etl.asset_of(h.dex, h.hop->>'asset_out', h.hop->>'amount_out', null) end as bought,
+    etl.to_numeric(case when h.hop is null then h.got_amount else h.hop->>'amount_out' end) as bought_raw
   from (
-    select p.leg, a.details->>'dex' as dex, a.details->'dex_incoming_transfer'->>'destination' as taker,
-      a.details->'dex_outgoing_transfer'->>'source' as giver, etl.asset_of(a.details->>'dex', a.details->>'asset_in') as taken,
-      case when p.hop is null then a.details->>'asset_in' else p.hop->>'asset_in' end as asset_in,
-      case when p.hop is null then a.details->'dex_incoming_transfer'->>'amount' else p.hop->>'amount_in' end as amount_in,
-      case when p.hop is null then a.details->>'asset_out' else p.hop->>'asset_out' end as asset_out,
-      case when p.hop is null then a.details->'dex_outgoing_transfer'->>'amount' else p.hop->>'amount_out' end as amount_out
-    from (select u.leg, a.details->'peer_swaps'->u.leg as hop from unnest(a.hops) as u (leg)) p) h offset 0) x;
+    select u.leg, a.details->'peer_swaps'->u.leg as hop, a.details->>'dex' as dex,
+      a.details->'dex_incoming_transfer'->>'destination' as taker, a.details->'dex_outgoing_transfer'->>'source' as giver,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as given,
+      a.details->'dex_incoming_transfer'->>'amount' as given_amount,
+      coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as got,
+      a.details->'dex_outgoing_transfer'->>'amount' as got_amount,
+      coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
+    from unnest(a.hops) as u (leg)) h offset 0) x
+left join ton.ton_proxies t on t.address = x.taken
+left join ton.ton_proxies s on s.address = x.sold
+left join ton.ton_proxies b on b.address = x.bought;
 comment on view etl.dex_legs is 'Trades on exchanges without prices: one row for each pool that a successful swap goes through.';
 comment on column etl.dex_legs.utime is 'block time, UTC, at which the trace of the swap ended.';
 comment on column etl.dex_legs.start_utime is 'Block time, UTC, of the first transaction of the swap.';
@@ -358,6 +363,48 @@ comment on column ton.labels.address is 'Account that has a label, raw form.';
 comment on column ton.labels.label is 'What to call the account that has the label.';
 comment on column ton.labels.category is 'What kind of account it is, such as CEX, in the words of the file; null where the file says none.';
 comment on column ton.labels.organization is 'Whose account it is, in the words of the file; null where the file says none.';
+
+-- Jettons.
+
+create or replace view ton.jetton_events as
+select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbol, k.symbol) as symbol, e.source, e.destination,
+  e.jetton_wallet, etl.units(e.amount_raw, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as amount, e.amount_raw,
+  e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
+from (
+  select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
+    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
+    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
+    t.transaction_lt as lt, t.trace_id, t.transaction_hash
+  from ton.jetton_transfers t
+  union all
+  select b.utime, 'burn', b.jetton_master, nullif(b.owner, ''), null, b.jetton_wallet, b.amount, null, b.query_id,
+    b.response_destination, null, coalesce(b.transaction_aborted, false), b.transaction_lt, b.trace_id, b.transaction_hash
+  from ton.jetton_burns b
+  union all
+  select n.utime, 'mint', n.jetton_master, null, n.owner, n.jetton_wallet, n.amount, null, n.query_id, null, null, false, n.lt,
+    (select max(x.trace_id) from ton.transactions x where x.hash = n.tx_hash and x.utime = n.utime), n.tx_hash
+  from ton.jetton_mints n) e
+left join ton.jetton_masters m on m.address = e.jetton_master
+left join ton.token_metadata k on k.address = e.jetton_master;
+comment on view ton.jetton_events is 'What happened to jettons: transfers, mints and burns in one, one row each, with amounts in whole units and comments. Jettons that stand for TON (ton_proxies) are here, too.';
+comment on column ton.jetton_events.utime is 'block time, UTC, of the transfer or burn; of a mint, when the master sent it: give a range of it.';
+comment on column ton.jetton_events.block_time is 'The same as utime of the jettons'' event, under the name that other data sets have for it.';
+comment on column ton.jetton_events.type is 'What happened to the jettons: transfer, mint or burn.';
+comment on column ton.jetton_events.jetton_master is 'Contract of the jetton of the event, raw form.';
+comment on column ton.jetton_events.symbol is 'Ticker of the jetton of the event; null where no dataset has stored it.';
+comment on column ton.jetton_events.source is 'Owner that sent or burned the jettons, raw form; null for mints, or where the source does not know it.';
+comment on column ton.jetton_events.destination is 'Owner that is to get the jettons, raw form; null for burns, or where nobody knows whose wallet it is.';
+comment on column ton.jetton_events.jetton_wallet is 'Jetton wallet of the owner that sent or burned the jettons, or that got what was minted, raw form.';
+comment on column ton.jetton_events.amount is 'How many jettons, whole units; null where the decimals are not known.';
+comment on column ton.jetton_events.amount_raw is 'How many jettons, in the smallest units.';
+comment on column ton.jetton_events.comment is 'Text that came with a transfer; null where there was none, or the server did not decode it.';
+comment on column ton.jetton_events.query_id is 'Number that the sender of the jettons chose; bots and apps are known by it.';
+comment on column ton.jetton_events.response_destination is 'Account that gets what is left of the coins that were sent along, raw form; null where nobody does.';
+comment on column ton.jetton_events.forward_ton_amount is 'Coins that go to the destination with the notice of a transfer, TON; null for other events.';
+comment on column ton.jetton_events.is_aborted is 'True where the transaction of the event failed; the server leaves out transfers that did.';
+comment on column ton.jetton_events.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
+comment on column ton.jetton_events.trace_id is 'Trace that the jettons'' event is part of, base64; null where the source did not know it.';
+comment on column ton.jetton_events.transaction_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
 
 -- Items.
 

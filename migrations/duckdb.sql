@@ -57,15 +57,9 @@ create or replace macro etl.as_price(price) as price;
 create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
 create or replace macro etl.decimals_of(own, content, found, is_indexed) as coalesce(own, found,
   case when is_indexed or json_type(content) = 'OBJECT' and (content->>'uri') is null then 9 end);
-create or replace macro etl.asset_of(dex, word) as case
-  when word is null then case when dex = 'stonfi' then null else 'TON' end
-  when etl.raw_address(word) in (
-    '0:0000000000000000000000000000000000000000000000000000000000000000',
-    '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C',
-    '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3',
-    '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E',
-    '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2') then 'TON'
-  else etl.raw_address(word) end;
+create or replace macro etl.asset_of(dex, named, amount, wallet) as case
+  when named is not null then etl.raw_address(named)
+  when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON' end;
 create or replace macro etl.hops_of(details) as case
   when json_type(details, '$.peer_swaps') = 'ARRAY' and json_array_length(details, '$.peer_swaps') > 0
     then range(0, json_array_length(details, '$.peer_swaps')::bigint)

@@ -151,7 +151,9 @@ const OF_DAY = /\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g;
 
 /** A query of Postgres in the words of DuckDB. `tables` have a column that names the day, and with it the folder. */
 function toDuck(query: string, tables: ReadonlySet<string>): string {
-  const text = inWords(query, WORDS).replace(/\bleft join ton\.(\w+) /g, 'left join etl.any_$1 ');
+  const text = inWords(query, WORDS).replace(/(?<=\bleft join )ton\.(\w+)/g, (whole, name: string) =>
+    tables.has(name) ? `etl.any_${name}` : whole,
+  );
   const read = [...text.matchAll(/\b(?:from|join) ((?:ton|etl)\.\w+) \w\b/g)].map(([, name = '']) => name);
   const isOfTables = read.every((name) => name === 'etl.open_days' || tables.has(name.replace('ton.', '')));
   return text.replace(OF_DAY, isOfTables ? '$1.day = d.day' : '$1.utime::date = d.day');

@@ -46,7 +46,7 @@ export function assetsOf(swap: Swap): { in: string | null; out: string | null } 
   };
 }
 
-type SwapAction = ActionJson & { readonly details: Swap };
+export type SwapAction = ActionJson & { readonly details: Swap };
 
 export function isSwap(action: ActionJson): action is SwapAction {
   return action.type === 'jetton_swap';

@@ -1,27 +1,20 @@
 import { actionTypes } from '../../../src/records/action-types.ts';
-import type { ActionJson } from '../../../src/simulator/json/action-json.ts';
 import type { JettonMasterJson } from '../../../src/simulator/network/entities/token-entities.ts';
 import type { Range } from '../../../src/range.ts';
+import { assetsOf, isSwap, PROXIES, type SwapAction } from './books-of-exchanges.ts';
 import { groupBy } from './facts.ts';
 import type { Truth } from '../simulator/truth.ts';
-
-/** Masters of jettons that exchanges use for TON, and how some of them write TON itself. */
-const TONS: ReadonlySet<string> = new Set([
-  '0:0000000000000000000000000000000000000000000000000000000000000000',
-  '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C',
-  '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3',
-  '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E',
-  '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2',
-]);
 
 /** A side of a trade: what it is of, and how much in the smallest units. */
 interface Side {
   readonly asset: string | null;
   readonly raw: number;
+  /** The same, to the last digit. */
+  readonly text: string;
 }
 
 export interface TradeLeg {
-  readonly action: ActionJson;
+  readonly action: SwapAction;
   readonly utime: number;
   readonly hour: number;
   readonly trader: string;
@@ -38,41 +31,50 @@ interface Hop {
   readonly amount_out: string | null;
 }
 
-export interface SwapDetails {
-  readonly dex: string;
-  readonly sender: string;
-  readonly asset_in: string | null;
-  readonly asset_out: string | null;
-  readonly dex_incoming_transfer: { readonly amount: string; readonly destination: string | null };
-  readonly dex_outgoing_transfer: { readonly amount: string; readonly source: string | null };
-  readonly peer_swaps: readonly Hop[];
-}
-
+/** What a hop names: TON where it names nothing, but for STON.fi v1, which names TON by a proxy. */
 function assetOf(dex: string, word: string | null): string | null {
   if (word === null) return dex === 'stonfi' ? null : 'TON';
-  return TONS.has(word) ? 'TON' : word;
+  return PROXIES.includes(word) ? 'TON' : word;
 }
+
+const sideOf = (asset: string | null, amount: string | null): Side => ({
+  asset,
+  raw: Number(amount),
+  text: amount ?? '',
+});
 
 /** Every leg of every swap that succeeded, in the order of the source. */
 export function legsOf(truth: Truth, span: Range): TradeLeg[] {
-  const swaps = [...truth.actions(span, actionTypes)].filter(
-    ({ type, success }) => type === 'jetton_swap' && success !== false,
-  );
+  const swaps = [...truth.actions(span, actionTypes)]
+    .filter(isSwap)
+    .filter(({ success }) => success !== false);
   return swaps.flatMap((action) => {
-    const details = action.details as SwapDetails;
+    const { details } = action;
     const { dex, sender: trader, dex_incoming_transfer: came, dex_outgoing_transfer: went } = details;
-    const whole = { ...details, amount_in: came.amount, amount_out: went.amount };
-    const hops: readonly Hop[] = details.peer_swaps.length > 0 ? details.peer_swaps : [whole];
+    const whole = assetsOf(details);
     const utime = action.trace_end_utime;
+    const sides =
+      (details as { peer_swaps?: readonly Hop[] }).peer_swaps?.map((hop) => ({
+        sold: sideOf(assetOf(dex, hop.asset_in), hop.amount_in),
+        bought: sideOf(assetOf(dex, hop.asset_out), hop.amount_out),
+      })) ?? [];
+    const hops =
+      sides.length > 0
+        ? sides
+        : [
+            {
+              sold: sideOf(whole.in, came.amount),
+              bought: sideOf(whole.out, went.amount),
+            },
+          ];
     return hops.map((hop, leg) => ({
+      ...hop,
       action,
       utime,
       hour: utime - (utime % 3600),
       trader,
       leg,
       legs: hops.length,
-      sold: { asset: assetOf(dex, hop.asset_in), raw: Number(hop.amount_in) },
-      bought: { asset: assetOf(dex, hop.asset_out), raw: Number(hop.amount_out) },
     }));
   });
 }
