@@ -221,6 +221,16 @@ begin
 end $$;
 
 
+-- Another list of stable jettons makes other prices.
+create or replace function etl.reopen_prices() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from etl.closed_days c where c.relation in ('hourly_trades', 'daily_trades');
+  return null;
+end $$;
+comment on function etl.reopen_prices() is 'Takes the days of prices out of etl.closed_days when etl.stable_jettons changes.';
+create or replace trigger reopen_prices after insert or update or delete on etl.stable_jettons
+for each statement execute function etl.reopen_prices();
+
 -- Prices are per whole unit.
 
 create or replace view ton.hourly_prices as
@@ -353,6 +363,41 @@ comment on column ton.dex_trades.action_id is 'The swap of the trade within its 
 comment on column ton.dex_trades.start_utime is 'Block time, UTC, of the first transaction of the trade.';
 comment on column ton.dex_trades.transaction_hash is 'Hash of the first transaction of the trade, base64.';
 comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null where there is none.';
+
+create or replace view ton.dex_pools as
+select p.day, p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
+  count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
+  sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw
+from (
+  select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
+    case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
+    case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
+    case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
+    case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
+    case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
+    case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
+    case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
+  from (
+    select t.*, t.sold_asset collate "C" < t.bought_asset collate "C" as is_first_sold from ton.dex_trades t
+    where t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
+group by p.day, p.dex, p.version, p.pool, p.asset_1, p.asset_2;
+comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Reserves and fees are not here: the source tells neither.';
+comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
+comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
+comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 where the source names none.';
+comment on column ton.dex_pools.pool is 'Account of the pool that traded, raw form: see dex_trades.pool.';
+comment on column ton.dex_pools.asset_1 is 'First asset of the pair, the raw address of a jetton master.';
+comment on column ton.dex_pools.symbol_1 is 'Ticker of the first asset; null where no dataset has stored it.';
+comment on column ton.dex_pools.asset_2 is 'Second asset of the pair: TON where the pool trades TON, else the raw address of a jetton master.';
+comment on column ton.dex_pools.symbol_2 is 'Ticker of the second asset; null where no dataset has stored it.';
+comment on column ton.dex_pools.trades is 'How many legs of swaps went through the pool on the day.';
+comment on column ton.dex_pools.traders is 'How many accounts traded with the pool on the day.';
+comment on column ton.dex_pools.volume_ton is 'What those trades with the pool were worth, TON: see dex_trades.volume_ton.';
+comment on column ton.dex_pools.volume_usd is 'What those trades with the pool were worth, USD: see dex_trades.volume_usd.';
+comment on column ton.dex_pools.gained_1 is 'How much of the first asset traders left in the pool, whole units; below zero where they took more.';
+comment on column ton.dex_pools.gained_2 is 'How much of the second asset traders left in the pool, whole units; below zero where they took more.';
+comment on column ton.dex_pools.gained_1_raw is 'What the pool gained of the first asset, smallest units.';
+comment on column ton.dex_pools.gained_2_raw is 'What the pool gained of the second asset, smallest units.';
 
 -- Names that a person has loaded.
 

@@ -42,7 +42,8 @@ const Answer = z.object({ rows: z.array(z.array(Value)).optional(), failure: z.s
 type Answer = z.infer<typeof Answer>;
 
 /** What ClickHouse has no words for: one row looked up by another, trees, functions that give tables. */
-const LACKING = /account_ledger|trace_tree|jetton_holders|message_delays|complaints|dex_volume|jetton_(mints|movements|flows)/;
+const LACKING =
+  /account_ledger|trace_tree|jetton_holders|message_delays|complaints|dex_volume|jetton_(mints|movements|flows)|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
 
 const SETTINGS = ['output_format_json_quote_decimals', 'output_format_json_quote_64bit_integers'];
 

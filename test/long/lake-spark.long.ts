@@ -61,7 +61,8 @@ const Answer = z.object({
 const Said = z.object({ made: z.array(Answer), answers: z.array(Answer) });
 
 /** They ask for what Spark has not: a view that looks up from within a look-up, trees, functions that give tables. */
-const LACKING = /account_ledger|trace_tree|jetton_holders|account_statement|jetton_units/;
+const LACKING =
+  /account_ledger|trace_tree|jetton_holders|account_statement|jetton_units|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
 
 /** Makes the views of those tables that the lake has. */
 async function viewsFor(lake: string): Promise<string[]> {

@@ -22,7 +22,7 @@ if (HOME === '') console.warn('skipped: TRINO_HOME names no unpacked trino-serve
 
 /** What Trino has no words for: functions that give tables or an address's friendly form, and views that the page lacks. */
 const LACKING =
-  /trace_tree|jetton_holders|ton_address_friendly|message_delays|fees_by_part|account_ledger|dex_volume|active_wallets/;
+  /trace_tree|jetton_holders|ton_address_friendly|message_delays|fees_by_part|account_ledger|dex_volume|active_wallets|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
 
 /** Makes the views of those tables that the lake has. */
 async function viewsFor(tables: ReadonlySet<string>): Promise<string[]> {

@@ -22,3 +22,19 @@ test('every report keeps what it says: each column of the view, of the same type
   );
   expect(rows).toEqual([]);
 });
+
+test('another list of stable jettons opens the days of prices, and no others', async () => {
+  const closed = () =>
+    store.database.rows(
+      sql`select relation from etl.closed_days order by 1`,
+      z.object({ relation: z.string() }),
+    );
+  await store.database.run(
+    sql`insert into etl.closed_days (relation, day, definition)
+        select r, '2026-01-01', '' from etl.reports_by_day() r (r)`,
+  );
+  const before = await closed();
+  await store.database.run(sql`update etl.stable_jettons set decimals = decimals`);
+  expect(await closed()).toEqual(before.filter(({ relation }) => !/^(hourly|daily)_trades$/.test(relation)));
+  expect((await closed()).length).toBe(before.length - 2);
+});

@@ -16,13 +16,14 @@ import { questions } from '../support/questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
 import { answers } from '../../tools/docs/answers.ts';
 import { answersOfMoney } from '../../tools/docs/answers-of-money.ts';
+import { answersOfTrades } from '../../tools/docs/answers-of-trades.ts';
 import { declaredRelations } from '../../tools/docs/declared-relations.ts';
 import { joinOf } from '../../tools/docs/diagram.ts';
 import { writeDocs } from '../../tools/docs/write-docs.ts';
 
 const FOLDER = join(packageRoot, 'docs', 'analyst');
 
-const all = { ...answers, ...answersOfMoney };
+const all = { ...answers, ...answersOfMoney, ...answersOfTrades };
 
 let store: CrawledStore;
 let database: Database;

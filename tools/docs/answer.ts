@@ -22,3 +22,7 @@ export function ton(nanotons: bigint): string {
 /** Ascending. */
 export const compare = (a: string | bigint | number, b: string | bigint | number): number =>
   a < b ? -1 : a > b ? 1 : 0;
+
+/** A moment as Postgres prints it in UTC. */
+export const at = (utime: number | undefined) =>
+  utime === undefined ? null : new Date(utime * 1000).toISOString().slice(0, 19).replace('T', ' ') + '+00';

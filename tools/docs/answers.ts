@@ -13,14 +13,10 @@ import {
   wayOfFailing,
 } from '../../test/support/books/facts.ts';
 import { assetsOf, isSwap } from '../../test/support/books/books-of-exchanges.ts';
-import { compare, ton, type Answer } from './answer.ts';
+import { at, compare, ton, type Answer } from './answer.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;
 const ONE = START + 3600;
-
-/** A moment as Postgres prints it in UTC. */
-const at = (utime: number | undefined) =>
-  utime === undefined ? null : new Date(utime * 1000).toISOString().slice(0, 19).replace('T', ' ') + '+00';
 
 const bool = (value: unknown) => (value === true ? 't' : 'f');
 

@@ -1,0 +1,169 @@
+import { parseAddress } from '../../src/ton/address.ts';
+import { actionTypes } from '../../src/records/action-types.ts';
+import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
+import { jettonMovements } from '../../test/support/books/books-of-accounts.ts';
+import { legsOf, rawPrice, tradedBy } from '../../test/support/books/books-of-trades.ts';
+import { dayOf, groupBy, sum } from '../../test/support/books/facts.ts';
+import { at, compare, ton, type Answer } from './answer.ts';
+
+const DAY = '2026-01-01';
+const JETTON = parseAddress('EQD1oABJeQ1jq4ogH2xYJGgKSbvHCh7xElB_T2YL7ePEibxr');
+const ACCOUNT = parseAddress('EQADAn1x46fahB6S6YY0cPAxFbjjU0UzlEgHyV7Q4qNjmkl-');
+
+const queryOf = ({ in_msg }: TransactionJson): string | undefined =>
+  (in_msg?.message_content?.decoded as { query_id?: string } | null | undefined)?.query_id;
+
+const byLt = (a: TransactionJson, b: TransactionJson) => compare(BigInt(a.lt), BigInt(b.lt));
+
+/** The network's own answer to each question that the curated views are asked, by its title. */
+export const answersOfTrades: Readonly<Record<string, Answer>> = {
+  'Who traded most?': ({ truth, span }) => {
+    const trades = legsOf(truth, span).flatMap(({ utime, trader, sold, bought }) => {
+      const side = sold.asset === 'TON' ? sold : bought.asset === 'TON' ? bought : undefined;
+      return side === undefined || dayOf(utime) !== DAY ? [] : [{ trader, nanotons: side.text }];
+    });
+    return [...groupBy(trades, ({ trader }) => trader)]
+      .map(([trader, all]) => ({
+        trader,
+        trades: all.length,
+        volume: sum(all.map(({ nanotons }) => nanotons)),
+      }))
+      .sort((a, b) => compare(b.volume, a.volume) || compare(a.trader, b.trader))
+      .slice(0, 10)
+      .map(({ volume, ...rest }) => ({ ...rest, volume_ton: ton(volume) }));
+  },
+
+  'Which bots and apps trade?': ({ truth, span, transactions }) => {
+    const byHash = new Map(transactions.map((each) => [each.hash, each]));
+    const queries = legsOf(truth, span).flatMap(({ utime, action }) => {
+      const own = (action.transactions ?? []).flatMap((hash) => byHash.get(hash) ?? []).sort(byLt);
+      const query = own.map(queryOf).find((id) => id !== undefined);
+      return query === undefined || dayOf(utime) !== DAY ? [] : [query];
+    });
+    return [...groupBy(queries, (id) => id)]
+      .map(([query_id, all]) => ({ query_id, trades: all.length }))
+      .sort((a, b) => b.trades - a.trades || compare(BigInt(a.query_id), BigInt(b.query_id)))
+      .slice(0, 5);
+  },
+
+  'What did each asset cost?': ({ truth, span }) => {
+    const masters = truth.entities().jettonMasters();
+    const contents = new Map(
+      masters.map(({ address, jetton_content }) => [
+        address,
+        jetton_content as { symbol?: string; decimals?: string },
+      ]),
+    );
+    const hours = tradedBy(legsOf(truth, span), new Map(), ({ hour }) => String(hour));
+    return [...hours]
+      .flatMap(([hour, assets]) =>
+        [...assets].flatMap(([asset, traded]) => {
+          const { symbol, decimals = '' } = contents.get(asset) ?? {};
+          if (symbol === undefined || dayOf(Number(hour)) !== DAY) return [];
+          const places = /^\d+$/.test(decimals) ? Number(decimals) : 9;
+          const price = (rawPrice(traded, undefined) ?? 0) * 10 ** places;
+          return [
+            { hour: Number(hour), symbol, price, trades: traded.trades, traders: traded.traders.size, asset },
+          ];
+        }),
+      )
+      .sort(
+        (a, b) =>
+          a.hour - b.hour || b.trades - a.trades || compare(a.symbol, b.symbol) || compare(a.asset, b.asset),
+      )
+      .slice(0, 10)
+      .map(({ hour, symbol, price, trades, traders }) => ({
+        hour: at(hour),
+        symbol,
+        price_ton: price.toFixed(6),
+        trades,
+        traders,
+      }));
+  },
+
+  'What happened to one jetton, with comments?': ({ truth, span }) =>
+    [...truth.jettonTransfers(span)]
+      .flatMap((each) => {
+        const { comment } = (each.decoded_forward_payload ?? {}) as { comment?: string };
+        return each.jetton_master === JETTON && comment !== undefined ? [{ ...each, comment }] : [];
+      })
+      .sort(
+        (a, b) =>
+          a.transaction_now - b.transaction_now ||
+          compare(BigInt(a.transaction_lt), BigInt(b.transaction_lt)) ||
+          compare(a.transaction_hash, b.transaction_hash),
+      )
+      .slice(0, 10)
+      .map(({ transaction_now, source, destination, amount, comment }) => ({
+        block_time: at(transaction_now),
+        type: 'transfer',
+        source,
+        destination,
+        amount_raw: amount,
+        comment,
+      })),
+
+  'What were items sold for?': ({ truth, span }) => {
+    const sales = [...truth.actions(span, actionTypes)]
+      .filter(
+        ({ type, success }) => (type === 'nft_purchase' || type === 'dns_purchase') && success !== false,
+      )
+      .filter(({ trace_end_utime }) => dayOf(trace_end_utime) === DAY)
+      .map(({ details }) => details as { nft_collection: string; price: string });
+    return [...groupBy(sales, ({ nft_collection }) => nft_collection)]
+      .map(([collection_address, all]) => ({
+        collection_address,
+        sales: all.length,
+        prices: all.map(({ price }) => BigInt(price)),
+      }))
+      .sort(
+        (a, b) =>
+          compare(sum(b.prices), sum(a.prices)) || compare(a.collection_address, b.collection_address),
+      )
+      .slice(0, 5)
+      .map(({ prices, ...rest }) => ({
+        ...rest,
+        ton: ton(sum(prices)),
+        highest: ton(prices.reduce((most, price) => (price > most ? price : most), 0n)),
+      }));
+  },
+
+  'Who was deployed, by whom, and who paid first?': ({ transactions }) =>
+    [...groupBy(transactions, ({ account }) => account)]
+      .flatMap(([account, all]) => {
+        const own = all.sort(byLt);
+        const deployed = own.find(
+          ({ orig_status, end_status }) => orig_status !== 'active' && end_status === 'active',
+        );
+        const funded = own.find(
+          ({ in_msg }) => in_msg?.source != null && BigInt(in_msg.value ?? 0) > 0n && in_msg.bounced !== true,
+        );
+        if (deployed === undefined || dayOf(deployed.now) !== DAY) return [];
+        const deployed_by = deployed.in_msg?.source;
+        const first_funder = funded?.in_msg?.source;
+        const deployed_at = at(deployed.now);
+        return [{ account, deployed_at, deployed_by, first_funder, transactions: own.length }];
+      })
+      .sort((a, b) => b.transactions - a.transactions || compare(a.account, b.account))
+      .slice(0, 5),
+
+  'What did one account hold at the end of each day?': ({ truth, span, transactions }) => {
+    const own = transactions.filter(({ account }) => account === ACCOUNT).sort(byLt);
+    const coins = own.map(({ now, account_state_after: { balance } }) => ({
+      day: dayOf(now),
+      asset: 'TON',
+      raw: balance,
+    }));
+    const held = new Map<string, bigint>();
+    const jettons = jettonMovements(truth, span)
+      .filter(({ account }) => account === ACCOUNT)
+      .sort((a, b) => a.utime - b.utime || compare(a.lt, b.lt) || a.step - b.step)
+      .map(({ utime, jetton, amount }) => {
+        held.set(jetton, (held.get(jetton) ?? 0n) + amount);
+        return { day: dayOf(utime), asset: jetton, raw: String(held.get(jetton)) };
+      });
+    // The network lasts for one day.
+    const last = new Map([...coins, ...jettons].map((each) => [`${each.day} ${each.asset}`, each]));
+    return [...last.values()].map(({ day, asset, raw }) => ({ day, asset, balance_raw: raw }));
+  },
+};
