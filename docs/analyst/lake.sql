@@ -52,6 +52,23 @@ create or replace macro etl.to_numeric(value) as case
   when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
 end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
+-- Whole units and prices are doubles here: no decimal of DuckDB has the digits for all.
+create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
+create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
+create or replace macro etl.as_price(price) as price;
+create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
+create or replace macro etl.decimals_of(own, content, found, is_indexed) as coalesce(own, found,
+  case when is_indexed or json_type(content) = 'OBJECT' and (content->>'uri') is null then 9 end);
+create or replace macro etl.asset_of(dex, named, amount, wallet) as case
+  when named is not null then etl.raw_address(named)
+  when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON' end;
+create or replace macro etl.hops_of(details) as case
+  when json_type(details, '$.peer_swaps') = 'ARRAY' and json_array_length(details, '$.peer_swaps') > 0
+    then range(0, json_array_length(details, '$.peer_swaps')::bigint)
+  else [0] end;
+create or replace macro etl.referral_in(decoded) as '0:' || nullif(regexp_extract(decoded,
+  '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"', 1), '');
+create or replace macro cardinality(list) as len(list);
 -- Of Postgres, with the time zone as its third word: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
   (part, moment, zone) as system.main.date_trunc(part, moment);
@@ -102,198 +119,355 @@ create or replace macro etl.query_of(name) as (
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
 
+-- What a user of the database may change there: insert and delete rows as you see fit.
+create table if not exists etl.stable_jettons as select * from (values
+  ('0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE', 'USDT', 6)) known (address, symbol, decimals);
+create table if not exists etl.labels (address varchar, label varchar, category varchar, organization varchar);
+
 set variable ton_account_states = etl.query_of('account_states');
 create or replace view ton.account_states as
 select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_account_states'), error('the lake has no part of account_states, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_states with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_account_states as
+select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_states'), getvariable('no_rows')));
 
 set variable ton_account_state_changes = etl.query_of('account_state_changes');
 create or replace view ton.account_state_changes as
 select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::TIMESTAMPTZ as "first_seen", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_account_state_changes'), error('the lake has no part of account_state_changes, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_states with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_account_state_changes as
+select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::TIMESTAMPTZ as "first_seen", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_state_changes'), getvariable('no_rows')));
 
 set variable ton_account_transactions = etl.query_of('account_transactions');
 create or replace view ton.account_transactions as
 select null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "hash", null::TIMESTAMPTZ as "utime", null::DECIMAL(38,0) as "fee", null::DECIMAL(38,0) as "storage_fee", null::DECIMAL(38,0) as "other_fee", null::VARCHAR as "data", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_account_transactions'), error('the lake has no part of account_transactions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_transactions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_account_transactions as
+select null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "hash", null::TIMESTAMPTZ as "utime", null::DECIMAL(38,0) as "fee", null::DECIMAL(38,0) as "storage_fee", null::DECIMAL(38,0) as "other_fee", null::VARCHAR as "data", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_transactions'), getvariable('no_rows')));
 
 set variable ton_account_messages = etl.query_of('account_messages');
 create or replace view ton.account_messages as
 select null::VARCHAR as "account", null::BIGINT as "lt", null::INTEGER as "position", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::BIGINT as "created_lt", null::VARCHAR as "body_hash", null::VARCHAR as "message", null::VARCHAR as "message_decode_error", null::VARCHAR as "data_type", null::VARCHAR as "body", null::VARCHAR as "init_state", null::VARCHAR as "text", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_account_messages'), error('the lake has no part of account_messages, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_transactions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_account_messages as
+select null::VARCHAR as "account", null::BIGINT as "lt", null::INTEGER as "position", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::BIGINT as "created_lt", null::VARCHAR as "body_hash", null::VARCHAR as "message", null::VARCHAR as "message_decode_error", null::VARCHAR as "data_type", null::VARCHAR as "body", null::VARCHAR as "init_state", null::VARCHAR as "text", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_messages'), getvariable('no_rows')));
 
 set variable ton_actions = etl.query_of('actions');
 create or replace view ton.actions as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::VARCHAR as "type", null::BOOLEAN as "success", null::VARCHAR as "source", null::VARCHAR as "destination", null::VARCHAR as "asset", null::DECIMAL(38,0) as "amount", null::VARCHAR as "details", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::TIMESTAMPTZ as "end_utime", null::BIGINT as "end_lt", null::BIGINT as "trace_end_lt", null::INTEGER as "trace_mc_seqno_end", null::VARCHAR as "trace_external_hash", null::VARCHAR as "trace_external_hash_norm", null::INTEGER as "account_count", null::INTEGER as "transaction_count", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_actions'), error('the lake has no part of actions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only actions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_actions as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::VARCHAR as "type", null::BOOLEAN as "success", null::VARCHAR as "source", null::VARCHAR as "destination", null::VARCHAR as "asset", null::DECIMAL(38,0) as "amount", null::VARCHAR as "details", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::TIMESTAMPTZ as "end_utime", null::BIGINT as "end_lt", null::BIGINT as "trace_end_lt", null::INTEGER as "trace_mc_seqno_end", null::VARCHAR as "trace_external_hash", null::VARCHAR as "trace_external_hash_norm", null::INTEGER as "account_count", null::INTEGER as "transaction_count", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_actions'), getvariable('no_rows')));
 
 set variable ton_action_accounts = etl.query_of('action_accounts');
 create or replace view ton.action_accounts as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "account", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_action_accounts'), error('the lake has no part of action_accounts, as its dataset was not covered, or not exported: run toncenter-etl backfill --only actions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_action_accounts as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "account", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_action_accounts'), getvariable('no_rows')));
 
 set variable ton_action_transactions = etl.query_of('action_transactions');
 create or replace view ton.action_transactions as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_action_transactions'), error('the lake has no part of action_transactions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only actions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_action_transactions as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_action_transactions'), getvariable('no_rows')));
 
 set variable ton_address_book = etl.query_of('address_book');
 create or replace view ton.address_book as
 select null::VARCHAR as "address", null::VARCHAR as "user_friendly", null::VARCHAR as "domain", null::VARCHAR as "interfaces", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_address_book'), error('the lake has no part of address_book, as its dataset was not covered, or not exported: run toncenter-etl backfill --only address_book with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_address_book as
+select null::VARCHAR as "address", null::VARCHAR as "user_friendly", null::VARCHAR as "domain", null::VARCHAR as "interfaces", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_address_book'), getvariable('no_rows')));
 
 set variable ton_blocks = etl.query_of('blocks');
 create or replace view ton.blocks as
 select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::INTEGER as "global_id", null::BIGINT as "version", null::BOOLEAN as "after_merge", null::BOOLEAN as "before_split", null::BOOLEAN as "after_split", null::BOOLEAN as "want_merge", null::BOOLEAN as "want_split", null::BOOLEAN as "key_block", null::BOOLEAN as "vert_seqno_incr", null::INTEGER as "flags", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::INTEGER as "validator_list_hash_short", null::INTEGER as "gen_catchain_seqno", null::INTEGER as "min_ref_mc_seqno", null::INTEGER as "prev_key_block_seqno", null::INTEGER as "vert_seqno", null::INTEGER as "master_ref_seqno", null::VARCHAR as "rand_seed", null::VARCHAR as "created_by", null::INTEGER as "tx_count", null::INTEGER as "masterchain_block_ref_workchain", null::VARCHAR as "masterchain_block_ref_shard", null::INTEGER as "masterchain_block_ref_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_blocks'), error('the lake has no part of blocks, as its dataset was not covered, or not exported: run toncenter-etl backfill --only blocks with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_blocks as
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::INTEGER as "global_id", null::BIGINT as "version", null::BOOLEAN as "after_merge", null::BOOLEAN as "before_split", null::BOOLEAN as "after_split", null::BOOLEAN as "want_merge", null::BOOLEAN as "want_split", null::BOOLEAN as "key_block", null::BOOLEAN as "vert_seqno_incr", null::INTEGER as "flags", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::INTEGER as "validator_list_hash_short", null::INTEGER as "gen_catchain_seqno", null::INTEGER as "min_ref_mc_seqno", null::INTEGER as "prev_key_block_seqno", null::INTEGER as "vert_seqno", null::INTEGER as "master_ref_seqno", null::VARCHAR as "rand_seed", null::VARCHAR as "created_by", null::INTEGER as "tx_count", null::INTEGER as "masterchain_block_ref_workchain", null::VARCHAR as "masterchain_block_ref_shard", null::INTEGER as "masterchain_block_ref_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_blocks'), getvariable('no_rows')));
 
 set variable ton_block_parents = etl.query_of('block_parents');
 create or replace view ton.block_parents as
 select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "position", null::INTEGER as "parent_workchain", null::VARCHAR as "parent_shard", null::INTEGER as "parent_seqno", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_block_parents'), error('the lake has no part of block_parents, as its dataset was not covered, or not exported: run toncenter-etl backfill --only blocks with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_block_parents as
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "position", null::INTEGER as "parent_workchain", null::VARCHAR as "parent_shard", null::INTEGER as "parent_seqno", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_block_parents'), getvariable('no_rows')));
 
 set variable ton_dns_records = etl.query_of('dns_records');
 create or replace view ton.dns_records as
 select null::VARCHAR as "nft_item_address", null::VARCHAR as "nft_item_owner", null::VARCHAR as "domain", null::VARCHAR as "dns_next_resolver", null::VARCHAR as "dns_wallet", null::VARCHAR as "dns_site_adnl", null::VARCHAR as "dns_storage_bag_id", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_dns_records'), error('the lake has no part of dns_records, as its dataset was not covered, or not exported: run toncenter-etl backfill --only dns_records with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_dns_records as
+select null::VARCHAR as "nft_item_address", null::VARCHAR as "nft_item_owner", null::VARCHAR as "domain", null::VARCHAR as "dns_next_resolver", null::VARCHAR as "dns_wallet", null::VARCHAR as "dns_site_adnl", null::VARCHAR as "dns_storage_bag_id", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_dns_records'), getvariable('no_rows')));
 
 set variable ton_extended_account_states = etl.query_of('extended_account_states');
 create or replace view ton.extended_account_states as
 select null::VARCHAR as "address", null::INTEGER as "mc_seqno", null::TIMESTAMPTZ as "sync_utime", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::BIGINT as "last_transaction_lt", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "kind", null::BIGINT as "wallet_id", null::INTEGER as "seqno", null::VARCHAR as "public_key", null::VARCHAR as "account_state", null::INTEGER as "revision", null::VARCHAR as "block_root_hash", null::VARCHAR as "block_file_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_extended_account_states'), error('the lake has no part of extended_account_states, as its dataset was not covered, or not exported: run toncenter-etl backfill --only extended_account_states with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_extended_account_states as
+select null::VARCHAR as "address", null::INTEGER as "mc_seqno", null::TIMESTAMPTZ as "sync_utime", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::BIGINT as "last_transaction_lt", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "kind", null::BIGINT as "wallet_id", null::INTEGER as "seqno", null::VARCHAR as "public_key", null::VARCHAR as "account_state", null::INTEGER as "revision", null::VARCHAR as "block_root_hash", null::VARCHAR as "block_file_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_extended_account_states'), getvariable('no_rows')));
 
 set variable ton_jetton_burns = etl.query_of('jetton_burns');
 create or replace view ton.jetton_burns as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "owner", null::VARCHAR as "jetton_wallet", null::VARCHAR as "jetton_master", null::DECIMAL(38,0) as "amount", null::VARCHAR as "response_destination", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_jetton_burns'), error('the lake has no part of jetton_burns, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_burns with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_jetton_burns as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "owner", null::VARCHAR as "jetton_wallet", null::VARCHAR as "jetton_master", null::DECIMAL(38,0) as "amount", null::VARCHAR as "response_destination", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_burns'), getvariable('no_rows')));
 
 set variable ton_jetton_masters = etl.query_of('jetton_masters');
 create or replace view ton.jetton_masters as
 select null::VARCHAR as "address", null::DECIMAL(38,0) as "total_supply", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "jetton_content", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_jetton_masters'), error('the lake has no part of jetton_masters, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_masters with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_jetton_masters as
+select null::VARCHAR as "address", null::DECIMAL(38,0) as "total_supply", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "jetton_content", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_masters'), getvariable('no_rows')));
 
 set variable ton_jetton_transfers = etl.query_of('jetton_transfers');
 create or replace view ton.jetton_transfers as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_jetton_transfers'), error('the lake has no part of jetton_transfers, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_transfers with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_jetton_transfers as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_transfers'), getvariable('no_rows')));
 
 set variable ton_jetton_wallets = etl.query_of('jetton_wallets');
 create or replace view ton.jetton_wallets as
 select null::VARCHAR as "address", null::DECIMAL(38,0) as "balance", null::VARCHAR as "owner", null::VARCHAR as "jetton", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::DECIMAL(38,0) as "mintless_amount", null::BIGINT as "mintless_start_from", null::BIGINT as "mintless_expire_at", null::VARCHAR as "mintless_custom_payload_api_uri", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_jetton_wallets'), error('the lake has no part of jetton_wallets, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_wallets with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_jetton_wallets as
+select null::VARCHAR as "address", null::DECIMAL(38,0) as "balance", null::VARCHAR as "owner", null::VARCHAR as "jetton", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::DECIMAL(38,0) as "mintless_amount", null::BIGINT as "mintless_start_from", null::BIGINT as "mintless_expire_at", null::VARCHAR as "mintless_custom_payload_api_uri", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_wallets'), getvariable('no_rows')));
 
 set variable ton_masterchain_heads = etl.query_of('masterchain_heads');
 create or replace view ton.masterchain_heads as
 select null::TIMESTAMPTZ as "taken_at", null::VARCHAR as "source", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::TIMESTAMPTZ as "head_utime", null::VARCHAR as "state_root_hash", null::INTEGER as "init_seqno", null::VARCHAR as "init_root_hash", null::VARCHAR as "init_file_hash", null::INTEGER as "first_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_masterchain_heads'), error('the lake has no part of masterchain_heads, as its dataset was not covered, or not exported: run toncenter-etl backfill --only masterchain_heads with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_masterchain_heads as
+select null::TIMESTAMPTZ as "taken_at", null::VARCHAR as "source", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::TIMESTAMPTZ as "head_utime", null::VARCHAR as "state_root_hash", null::INTEGER as "init_seqno", null::VARCHAR as "init_root_hash", null::VARCHAR as "init_file_hash", null::INTEGER as "first_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_masterchain_heads'), getvariable('no_rows')));
 
 set variable ton_message_locations = etl.query_of('message_locations');
 create or replace view ton.message_locations as
 select null::VARCHAR as "hash", null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "utime", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_message_locations'), error('the lake has no part of message_locations, as its dataset was not covered, or not exported: run toncenter-etl backfill --only message_locations with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_message_locations as
+select null::VARCHAR as "hash", null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "utime", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_message_locations'), getvariable('no_rows')));
 
 set variable ton_multisig_orders = etl.query_of('multisig_orders');
 create or replace view ton.multisig_orders as
 select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_multisig_orders'), error('the lake has no part of multisig_orders, as its dataset was not covered, or not exported: run toncenter-etl backfill --only multisig_orders with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_multisig_orders as
+select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_multisig_orders'), getvariable('no_rows')));
 
 set variable ton_multisig_order_actions = etl.query_of('multisig_order_actions');
 create or replace view ton.multisig_order_actions as
 select null::VARCHAR as "order_address", null::INTEGER as "position", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::INTEGER as "send_mode", null::VARCHAR as "body_raw", null::BOOLEAN as "parsed", null::VARCHAR as "parsed_body_type", null::VARCHAR as "parsed_body", null::VARCHAR as "error", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_multisig_order_actions'), error('the lake has no part of multisig_order_actions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only multisig_orders with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_multisig_order_actions as
+select null::VARCHAR as "order_address", null::INTEGER as "position", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::INTEGER as "send_mode", null::VARCHAR as "body_raw", null::BOOLEAN as "parsed", null::VARCHAR as "parsed_body_type", null::VARCHAR as "parsed_body", null::VARCHAR as "error", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_multisig_order_actions'), getvariable('no_rows')));
 
 set variable ton_multisig_wallets = etl.query_of('multisig_wallets');
 create or replace view ton.multisig_wallets as
 select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_multisig_wallets'), error('the lake has no part of multisig_wallets, as its dataset was not covered, or not exported: run toncenter-etl backfill --only multisig_wallets with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_multisig_wallets as
+select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_multisig_wallets'), getvariable('no_rows')));
 
 set variable ton_nft_collections = etl.query_of('nft_collections');
 create or replace view ton.nft_collections as
 select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_collections'), error('the lake has no part of nft_collections, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_collections with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_nft_collections as
+select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_collections'), getvariable('no_rows')));
 
 set variable ton_nft_items = etl.query_of('nft_items');
 create or replace view ton.nft_items as
 select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_items'), error('the lake has no part of nft_items, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_items with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_nft_items as
+select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_items'), getvariable('no_rows')));
 
 set variable ton_nft_sales = etl.query_of('nft_sales');
 create or replace view ton.nft_sales as
 select null::VARCHAR as "address", null::VARCHAR as "type", null::VARCHAR as "nft_address", null::VARCHAR as "nft_owner_address", null::VARCHAR as "marketplace_address", null::TIMESTAMPTZ as "created_at", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "details", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_sales'), error('the lake has no part of nft_sales, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_sales with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_nft_sales as
+select null::VARCHAR as "address", null::VARCHAR as "type", null::VARCHAR as "nft_address", null::VARCHAR as "nft_owner_address", null::VARCHAR as "marketplace_address", null::TIMESTAMPTZ as "created_at", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "details", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_sales'), getvariable('no_rows')));
 
 set variable ton_nft_transfers = etl.query_of('nft_transfers');
 create or replace view ton.nft_transfers as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_transfers'), error('the lake has no part of nft_transfers, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_transfers with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_nft_transfers as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_transfers'), getvariable('no_rows')));
 
 set variable ton_nominator_pool_events = etl.query_of('nominator_pool_events');
 create or replace view ton.nominator_pool_events as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "pool_address", null::VARCHAR as "validator_address", null::VARCHAR as "type", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "query_id", null::TIMESTAMPTZ as "cycle_start", null::BIGINT as "validator_reward_share", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nominator_pool_events'), error('the lake has no part of nominator_pool_events, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nominator_pool_events with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_nominator_pool_events as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "pool_address", null::VARCHAR as "validator_address", null::VARCHAR as "type", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "query_id", null::TIMESTAMPTZ as "cycle_start", null::BIGINT as "validator_reward_share", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nominator_pool_events'), getvariable('no_rows')));
 
 set variable ton_shard_block_proofs = etl.query_of('shard_block_proofs');
 create or replace view ton.shard_block_proofs as
 select null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "from_seqno", null::VARCHAR as "from_root_hash", null::VARCHAR as "from_file_hash", null::INTEGER as "mc_seqno", null::VARCHAR as "mc_root_hash", null::VARCHAR as "mc_file_hash", null::VARCHAR as "links", null::VARCHAR as "mc_proof", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_shard_block_proofs'), error('the lake has no part of shard_block_proofs, as its dataset was not covered, or not exported: run toncenter-etl backfill --only shard_block_proofs with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_shard_block_proofs as
+select null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "from_seqno", null::VARCHAR as "from_root_hash", null::VARCHAR as "from_file_hash", null::INTEGER as "mc_seqno", null::VARCHAR as "mc_root_hash", null::VARCHAR as "mc_file_hash", null::VARCHAR as "links", null::VARCHAR as "mc_proof", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_shard_block_proofs'), getvariable('no_rows')));
 
 set variable ton_shard_states = etl.query_of('shard_states');
 create or replace view ton.shard_states as
 select null::TIMESTAMPTZ as "utime", null::INTEGER as "mc_seqno", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_shard_states'), error('the lake has no part of shard_states, as its dataset was not covered, or not exported: run toncenter-etl backfill --only shard_states with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_shard_states as
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "mc_seqno", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_shard_states'), getvariable('no_rows')));
 
 set variable ton_token_metadata = etl.query_of('token_metadata');
 create or replace view ton.token_metadata as
 select null::VARCHAR as "address", null::BOOLEAN as "is_indexed", null::VARCHAR as "type", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "nft_index", null::BOOLEAN as "valid", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::VARCHAR as "token_info", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_token_metadata'), error('the lake has no part of token_metadata, as its dataset was not covered, or not exported: run toncenter-etl backfill --only token_metadata with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_token_metadata as
+select null::VARCHAR as "address", null::BOOLEAN as "is_indexed", null::VARCHAR as "type", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "nft_index", null::BOOLEAN as "valid", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::VARCHAR as "token_info", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_token_metadata'), getvariable('no_rows')));
 
 set variable ton_top_accounts = etl.query_of('top_accounts');
 create or replace view ton.top_accounts as
 select null::TIMESTAMPTZ as "taken_at", null::INTEGER as "rank", null::VARCHAR as "account", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_top_accounts'), error('the lake has no part of top_accounts, as its dataset was not covered, or not exported: run toncenter-etl backfill --only top_accounts with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_top_accounts as
+select null::TIMESTAMPTZ as "taken_at", null::INTEGER as "rank", null::VARCHAR as "account", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_top_accounts'), getvariable('no_rows')));
 
 set variable ton_traces = etl.query_of('traces');
 create or replace view ton.traces as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "external_hash", null::INTEGER as "mc_seqno_start", null::INTEGER as "mc_seqno_end", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::VARCHAR as "trace_state", null::BIGINT as "messages", null::BIGINT as "transactions", null::BIGINT as "pending_messages", null::VARCHAR as "classification_state", null::BOOLEAN as "is_incomplete", null::VARCHAR as "warning", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_traces'), error('the lake has no part of traces, as its dataset was not covered, or not exported: run toncenter-etl backfill --only traces with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_traces as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "external_hash", null::INTEGER as "mc_seqno_start", null::INTEGER as "mc_seqno_end", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::VARCHAR as "trace_state", null::BIGINT as "messages", null::BIGINT as "transactions", null::BIGINT as "pending_messages", null::VARCHAR as "classification_state", null::BOOLEAN as "is_incomplete", null::VARCHAR as "warning", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_traces'), getvariable('no_rows')));
 
 set variable ton_trace_nodes = etl.query_of('trace_nodes');
 create or replace view ton.trace_nodes as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "tx_hash", null::VARCHAR as "parent_tx_hash", null::VARCHAR as "in_msg_hash", null::INTEGER as "position", null::INTEGER as "children", null::BIGINT as "end_lt", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_trace_nodes'), error('the lake has no part of trace_nodes, as its dataset was not covered, or not exported: run toncenter-etl backfill --only traces with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_trace_nodes as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "tx_hash", null::VARCHAR as "parent_tx_hash", null::VARCHAR as "in_msg_hash", null::INTEGER as "position", null::INTEGER as "children", null::BIGINT as "end_lt", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_trace_nodes'), getvariable('no_rows')));
 
 set variable ton_transactions = etl.query_of('transactions');
 create or replace view ton.transactions as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "lt", null::VARCHAR as "account", null::VARCHAR as "hash", null::INTEGER as "block_workchain", null::VARCHAR as "block_shard", null::INTEGER as "block_seqno", null::INTEGER as "mc_block_seqno", null::VARCHAR as "trace_id", null::VARCHAR as "trace_external_hash", null::VARCHAR as "prev_trans_hash", null::BIGINT as "prev_trans_lt", null::VARCHAR as "orig_status", null::VARCHAR as "end_status", null::DECIMAL(38,0) as "total_fees", null::VARCHAR as "total_fees_extra_currencies", null::VARCHAR as "in_msg_hash", null::TIMESTAMPTZ as "in_msg_utime", null::INTEGER as "out_msg_count", null::VARCHAR as "description_type", null::BOOLEAN as "aborted", null::BOOLEAN as "destroyed", null::BOOLEAN as "credit_first", null::BOOLEAN as "is_tock", null::BOOLEAN as "installed", null::DECIMAL(38,0) as "storage_fees_collected", null::DECIMAL(38,0) as "storage_fees_due", null::VARCHAR as "storage_status_change", null::DECIMAL(38,0) as "credit_due_fees_collected", null::DECIMAL(38,0) as "credit", null::VARCHAR as "credit_extra_currencies", null::BOOLEAN as "compute_skipped", null::VARCHAR as "compute_reason", null::BOOLEAN as "compute_success", null::BOOLEAN as "compute_msg_state_used", null::BOOLEAN as "compute_account_activated", null::DECIMAL(38,0) as "compute_gas_fees", null::BIGINT as "compute_gas_used", null::BIGINT as "compute_gas_limit", null::BIGINT as "compute_gas_credit", null::INTEGER as "compute_mode", null::INTEGER as "compute_exit_code", null::INTEGER as "compute_exit_arg", null::BIGINT as "compute_vm_steps", null::VARCHAR as "compute_vm_init_state_hash", null::VARCHAR as "compute_vm_final_state_hash", null::BOOLEAN as "action_success", null::BOOLEAN as "action_valid", null::BOOLEAN as "action_no_funds", null::VARCHAR as "action_status_change", null::DECIMAL(38,0) as "action_total_fwd_fees", null::DECIMAL(38,0) as "action_total_action_fees", null::INTEGER as "action_result_code", null::INTEGER as "action_result_arg", null::INTEGER as "action_tot_actions", null::INTEGER as "action_spec_actions", null::INTEGER as "action_skipped_actions", null::INTEGER as "action_msgs_created", null::VARCHAR as "action_list_hash", null::BIGINT as "action_tot_msg_size_cells", null::BIGINT as "action_tot_msg_size_bits", null::VARCHAR as "bounce_type", null::BIGINT as "bounce_msg_size_cells", null::BIGINT as "bounce_msg_size_bits", null::DECIMAL(38,0) as "bounce_req_fwd_fees", null::DECIMAL(38,0) as "bounce_msg_fees", null::DECIMAL(38,0) as "bounce_fwd_fees", null::INTEGER as "split_cur_shard_pfx_len", null::INTEGER as "split_acc_split_depth", null::VARCHAR as "split_this_addr", null::VARCHAR as "split_sibling_addr", null::VARCHAR as "before_hash", null::DECIMAL(38,0) as "before_balance", null::VARCHAR as "before_extra_currencies", null::VARCHAR as "before_account_status", null::VARCHAR as "before_frozen_hash", null::VARCHAR as "before_data_hash", null::VARCHAR as "before_code_hash", null::VARCHAR as "after_hash", null::DECIMAL(38,0) as "after_balance", null::VARCHAR as "after_extra_currencies", null::VARCHAR as "after_account_status", null::VARCHAR as "after_frozen_hash", null::VARCHAR as "after_data_hash", null::VARCHAR as "after_code_hash", null::BOOLEAN as "emulated", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_transactions'), error('the lake has no part of transactions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only transactions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_transactions as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "lt", null::VARCHAR as "account", null::VARCHAR as "hash", null::INTEGER as "block_workchain", null::VARCHAR as "block_shard", null::INTEGER as "block_seqno", null::INTEGER as "mc_block_seqno", null::VARCHAR as "trace_id", null::VARCHAR as "trace_external_hash", null::VARCHAR as "prev_trans_hash", null::BIGINT as "prev_trans_lt", null::VARCHAR as "orig_status", null::VARCHAR as "end_status", null::DECIMAL(38,0) as "total_fees", null::VARCHAR as "total_fees_extra_currencies", null::VARCHAR as "in_msg_hash", null::TIMESTAMPTZ as "in_msg_utime", null::INTEGER as "out_msg_count", null::VARCHAR as "description_type", null::BOOLEAN as "aborted", null::BOOLEAN as "destroyed", null::BOOLEAN as "credit_first", null::BOOLEAN as "is_tock", null::BOOLEAN as "installed", null::DECIMAL(38,0) as "storage_fees_collected", null::DECIMAL(38,0) as "storage_fees_due", null::VARCHAR as "storage_status_change", null::DECIMAL(38,0) as "credit_due_fees_collected", null::DECIMAL(38,0) as "credit", null::VARCHAR as "credit_extra_currencies", null::BOOLEAN as "compute_skipped", null::VARCHAR as "compute_reason", null::BOOLEAN as "compute_success", null::BOOLEAN as "compute_msg_state_used", null::BOOLEAN as "compute_account_activated", null::DECIMAL(38,0) as "compute_gas_fees", null::BIGINT as "compute_gas_used", null::BIGINT as "compute_gas_limit", null::BIGINT as "compute_gas_credit", null::INTEGER as "compute_mode", null::INTEGER as "compute_exit_code", null::INTEGER as "compute_exit_arg", null::BIGINT as "compute_vm_steps", null::VARCHAR as "compute_vm_init_state_hash", null::VARCHAR as "compute_vm_final_state_hash", null::BOOLEAN as "action_success", null::BOOLEAN as "action_valid", null::BOOLEAN as "action_no_funds", null::VARCHAR as "action_status_change", null::DECIMAL(38,0) as "action_total_fwd_fees", null::DECIMAL(38,0) as "action_total_action_fees", null::INTEGER as "action_result_code", null::INTEGER as "action_result_arg", null::INTEGER as "action_tot_actions", null::INTEGER as "action_spec_actions", null::INTEGER as "action_skipped_actions", null::INTEGER as "action_msgs_created", null::VARCHAR as "action_list_hash", null::BIGINT as "action_tot_msg_size_cells", null::BIGINT as "action_tot_msg_size_bits", null::VARCHAR as "bounce_type", null::BIGINT as "bounce_msg_size_cells", null::BIGINT as "bounce_msg_size_bits", null::DECIMAL(38,0) as "bounce_req_fwd_fees", null::DECIMAL(38,0) as "bounce_msg_fees", null::DECIMAL(38,0) as "bounce_fwd_fees", null::INTEGER as "split_cur_shard_pfx_len", null::INTEGER as "split_acc_split_depth", null::VARCHAR as "split_this_addr", null::VARCHAR as "split_sibling_addr", null::VARCHAR as "before_hash", null::DECIMAL(38,0) as "before_balance", null::VARCHAR as "before_extra_currencies", null::VARCHAR as "before_account_status", null::VARCHAR as "before_frozen_hash", null::VARCHAR as "before_data_hash", null::VARCHAR as "before_code_hash", null::VARCHAR as "after_hash", null::DECIMAL(38,0) as "after_balance", null::VARCHAR as "after_extra_currencies", null::VARCHAR as "after_account_status", null::VARCHAR as "after_frozen_hash", null::VARCHAR as "after_data_hash", null::VARCHAR as "after_code_hash", null::BOOLEAN as "emulated", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_transactions'), getvariable('no_rows')));
 
 set variable ton_messages = etl.query_of('messages');
 create or replace view ton.messages as
 select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_messages'), error('the lake has no part of messages, as its dataset was not covered, or not exported: run toncenter-etl backfill --only transactions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_messages as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_messages'), getvariable('no_rows')));
 
 set variable ton_validator_complaints = etl.query_of('validator_complaints');
 create or replace view ton.validator_complaints as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::TIMESTAMPTZ as "cycle_start", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::VARCHAR as "stake_holder_address", null::VARCHAR as "description_boc", null::BIGINT as "severity", null::VARCHAR as "reward_address", null::DECIMAL(38,0) as "paid", null::DECIMAL(38,0) as "suggested_fine", null::BIGINT as "suggested_fine_part", null::VARCHAR as "vset_id", null::DECIMAL(38,0) as "weight_remaining", null::DOUBLE as "approved_percent", null::BOOLEAN as "is_passed", null::INTEGER as "vote_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_validator_complaints'), error('the lake has no part of validator_complaints, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_complaints with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_validator_complaints as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::TIMESTAMPTZ as "cycle_start", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::VARCHAR as "stake_holder_address", null::VARCHAR as "description_boc", null::BIGINT as "severity", null::VARCHAR as "reward_address", null::DECIMAL(38,0) as "paid", null::DECIMAL(38,0) as "suggested_fine", null::BIGINT as "suggested_fine_part", null::VARCHAR as "vset_id", null::DECIMAL(38,0) as "weight_remaining", null::DOUBLE as "approved_percent", null::BOOLEAN as "is_passed", null::INTEGER as "vote_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_complaints'), getvariable('no_rows')));
 
 set variable ton_complaint_votes = etl.query_of('complaint_votes');
 create or replace view ton.complaint_votes as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_complaint_votes'), error('the lake has no part of complaint_votes, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_complaints with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_complaint_votes as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_complaint_votes'), getvariable('no_rows')));
 
 set variable ton_validator_events = etl.query_of('validator_events');
 create or replace view ton.validator_events as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "type", null::VARCHAR as "stake_holder_address", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::BIGINT as "election_id", null::DECIMAL(38,0) as "query_id", null::DECIMAL(38,0) as "amount", null::BIGINT as "reason", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_validator_events'), error('the lake has no part of validator_events, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_events with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_validator_events as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "type", null::VARCHAR as "stake_holder_address", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::BIGINT as "election_id", null::DECIMAL(38,0) as "query_id", null::DECIMAL(38,0) as "amount", null::BIGINT as "reason", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_events'), getvariable('no_rows')));
 
 set variable ton_vesting_contracts = etl.query_of('vesting_contracts');
 create or replace view ton.vesting_contracts as
 select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as "total_duration", null::BIGINT as "unlock_period", null::BIGINT as "cliff_duration", null::VARCHAR as "sender_address", null::VARCHAR as "owner_address", null::DECIMAL(38,0) as "total_amount", null::VARCHAR as "whitelist", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_vesting_contracts'), error('the lake has no part of vesting_contracts, as its dataset was not covered, or not exported: run toncenter-etl backfill --only vesting_contracts with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_vesting_contracts as
+select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as "total_duration", null::BIGINT as "unlock_period", null::BIGINT as "cliff_duration", null::VARCHAR as "sender_address", null::VARCHAR as "owner_address", null::DECIMAL(38,0) as "total_amount", null::VARCHAR as "whitelist", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_vesting_contracts'), getvariable('no_rows')));
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume')) r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades')) r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
@@ -309,6 +483,8 @@ lateral (select count(*) as traces from ton.traces x where x.day = d.day) c,
 lateral (select count(*) as blocks from ton.blocks x where x.day = d.day) b
 where d.relation = 'daily_activity';
 
+create or replace view ton.daily_activity as select *, false as certified from etl.open_daily_activity;
+
 create or replace view etl.open_hourly_activity as
 select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
 from etl.open_days d,
@@ -318,6 +494,8 @@ lateral (
   from ton.transactions x where x.day = d.day group by 1) t
 where d.relation = 'hourly_activity';
 
+create or replace view ton.hourly_activity as select *, false as certified from etl.open_hourly_activity;
+
 create or replace view etl.open_active_wallets as
 select d.day, m.wallets, m.messages
 from etl.open_days d,
@@ -326,6 +504,8 @@ lateral (
   from ton.messages x
   where x.day = d.day and x.source is null and x.destination is not null having count(*) > 0) m
 where d.relation = 'active_wallets';
+
+create or replace view ton.active_wallets as select *, false as certified from etl.open_active_wallets;
 
 create or replace view etl.open_fees_by_part as
 select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
@@ -339,6 +519,8 @@ lateral (
   select coalesce(sum(x.fwd_fee + x.ihr_fee), 0) as forward
   from ton.messages x where x.day = d.day and x.out_msg_tx_hash is not null) m
 where d.relation = 'fees_by_part';
+
+create or replace view ton.fees_by_part as select *, false as certified from etl.open_fees_by_part;
 
 create or replace view etl.open_failed_transactions as
 select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
@@ -355,6 +537,8 @@ lateral (
     from ton.transactions t where t.day = d.day and t.aborted) x
   group by x.phase, x.reason, x.code) f
 where d.relation = 'failed_transactions';
+
+create or replace view ton.failed_transactions as select *, false as certified from etl.open_failed_transactions;
 
 create or replace view ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
@@ -383,6 +567,8 @@ lateral (
   group by 1, 2, 3, 4) x
 where d.relation = 'message_delays';
 
+create or replace view ton.message_delays as select *, false as certified from etl.open_message_delays;
+
 create or replace view ton.ton_proxies as
 select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
 union all
@@ -409,11 +595,11 @@ union all
 select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
   etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
 from ton.messages m
-left join ton.jetton_wallets w on w.address = m.destination
+left join etl.any_jetton_wallets w on w.address = m.destination
 where m.opcode = '0x178d4519' and w.jetton is null
   and case when w.jetton is null then (
       select max(coalesce(r.opcode, '')) from ton.transactions s
-      left join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+      left join etl.any_messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
       where s.utime = m.utime and s.hash = m.out_msg_tx_hash) <> '0x0f8a7ea5'
     and (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end;
@@ -472,6 +658,8 @@ lateral (
   group by m.jetton_master) j
 where d.relation = 'jetton_flows';
 
+create or replace view ton.jetton_flows as select *, false as certified from etl.open_jetton_flows;
+
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
   case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
@@ -513,6 +701,8 @@ lateral (
   where x.utime::date = d.day and x.success is not false
   group by 1, 2, 3) s
 where d.relation = 'dex_volume';
+
+create or replace view ton.dex_volume as select *, false as certified from etl.open_dex_volume;
 
 create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,
@@ -578,21 +768,291 @@ from (
   from ton.nominator_pool_events x) e
 group by e.pool_address, e.validator_address, e.cycle_start;
 
-create or replace view ton.daily_activity as select *, false as certified from etl.open_daily_activity;
+create or replace view etl.dex_legs as
+select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardinality(a.hops) as legs, x.dex, x.router,
+  case when x.taken = 'TON' or t.address is not null then x.giver else x.taker end as counterparty, a.source as trader,
+  case when s.address is not null then 'TON' else x.sold end as sold, x.sold_raw,
+  case when b.address is not null then 'TON' else x.bought end as bought, x.bought_raw
+from (
+  select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
+cross join lateral (
+  -- Taken apart once for all who ask.
+  select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
+    etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
+    case when h.hop is null then etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet)
+      else etl.asset_of(h.dex, h.hop->>'asset_in', h.hop->>'amount_in', null) end as sold,
+    etl.to_numeric(case when h.hop is null then h.given_amount else h.hop->>'amount_in' end) as sold_raw,
+    case when h.hop is null then etl.asset_of(h.dex, h.got, h.got_amount, h.got_wallet)
+      else etl.asset_of(h.dex, h.hop->>'asset_out', h.hop->>'amount_out', null) end as bought,
+    etl.to_numeric(case when h.hop is null then h.got_amount else h.hop->>'amount_out' end) as bought_raw
+  from (
+    select u.leg, a.details->'peer_swaps'->u.leg as hop, a.details->>'dex' as dex,
+      a.details->'dex_incoming_transfer'->>'destination' as taker, a.details->'dex_outgoing_transfer'->>'source' as giver,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as given,
+      a.details->'dex_incoming_transfer'->>'amount' as given_amount,
+      coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as got,
+      a.details->'dex_outgoing_transfer'->>'amount' as got_amount,
+      coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
+    from unnest(a.hops) as u (leg)) h) x
+left join ton.ton_proxies t on t.address = x.taken
+left join ton.ton_proxies s on s.address = x.sold
+left join ton.ton_proxies b on b.address = x.bought;
 
-create or replace view ton.hourly_activity as select *, false as certified from etl.open_hourly_activity;
+create or replace view etl.action_messages as
+select a.utime, a.trace_id, a.action_id, t.utime as transaction_utime, t.lt, m.source, m.destination, m.created_lt, m.opcode, m.content_decoded,
+  f.decoded_forward_payload as forwarded
+from ton.action_transactions a
+join ton.transactions t on t.hash = a.tx_hash
+join ton.messages m on m.utime = t.in_msg_utime and m.hash = t.in_msg_hash
+left join etl.any_jetton_transfers f on f.utime = t.utime and f.transaction_lt = t.lt and f.transaction_hash = t.hash;
 
-create or replace view ton.active_wallets as select *, false as certified from etl.open_active_wallets;
+create or replace view etl.asset_trades as
+select l.utime, l.trader, x.asset, x.amount, x.ton, x.usd
+from etl.dex_legs l
+left join etl.stable_jettons s on s.address = l.sold
+left join etl.stable_jettons b on b.address = l.bought,
+lateral (
+  select l.sold as asset, l.sold_raw as amount, case when l.bought = 'TON' then l.bought_raw end as ton,
+    etl.units(l.bought_raw, b.decimals) as usd
+  where l.sold is not null and (l.bought = 'TON' and l.sold <> 'TON' or b.address is not null)
+  union all
+  select l.bought, l.bought_raw, case when l.sold = 'TON' then l.sold_raw end, etl.units(l.sold_raw, s.decimals)
+  where l.bought is not null and (l.sold = 'TON' and l.bought <> 'TON' or s.address is not null)) x
+where l.sold_raw > 0 and l.bought_raw > 0;
 
-create or replace view ton.fees_by_part as select *, false as certified from etl.open_fees_by_part;
+create or replace view etl.open_hourly_trades as
+select d.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd
+from etl.open_days d,
+lateral (
+  select g.hour, g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
+    coalesce(sum(g.ton_usd) over (partition by g.hour) / sum(g.ton_sold) over (partition by g.hour),
+      sum(g.ton_usd) over () / sum(g.ton_sold) over ()) as ton_usd
+  from (
+    select date_trunc('hour', x.utime, 'UTC') as hour, x.asset, count(*) as trades, count(distinct x.trader) as traders, sum(x.ton) as ton,
+      sum(x.amount) filter (where x.ton is not null) as ton_amount, sum(x.usd) as usd,
+      sum(x.amount) filter (where x.usd is not null) as usd_amount, sum(x.usd) filter (where x.asset = 'TON') as ton_usd,
+      ton.nano_to_ton(sum(x.amount) filter (where x.asset = 'TON' and x.usd is not null)) as ton_sold
+    from etl.asset_trades x where x.utime::date = d.day group by 1, 2) g) t
+where d.relation = 'hourly_trades';
 
-create or replace view ton.failed_transactions as select *, false as certified from etl.open_failed_transactions;
+create or replace view ton.hourly_trades as select *, false as certified from etl.open_hourly_trades;
 
-create or replace view ton.message_delays as select *, false as certified from etl.open_message_delays;
+create or replace view etl.open_daily_trades as
+select d.day, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd
+from etl.open_days d,
+lateral (
+  select g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
+    sum(g.ton_usd) over () / sum(g.ton_sold) over () as ton_usd
+  from (
+    select x.asset, count(*) as trades, count(distinct x.trader) as traders, sum(x.ton) as ton,
+      sum(x.amount) filter (where x.ton is not null) as ton_amount, sum(x.usd) as usd,
+      sum(x.amount) filter (where x.usd is not null) as usd_amount, sum(x.usd) filter (where x.asset = 'TON') as ton_usd,
+      ton.nano_to_ton(sum(x.amount) filter (where x.asset = 'TON' and x.usd is not null)) as ton_sold
+    from etl.asset_trades x where x.utime::date = d.day group by 1) g) t
+where d.relation = 'daily_trades';
 
-create or replace view ton.jetton_flows as select *, false as certified from etl.open_jetton_flows;
+create or replace view ton.daily_trades as select *, false as certified from etl.open_daily_trades;
 
-create or replace view ton.dex_volume as select *, false as certified from etl.open_dex_volume;
+create or replace view ton.hourly_prices as
+select p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
+  etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
+  p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
+  p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
+from (
+  select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
+    case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
+    etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
+  from (
+    select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
+        else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
+      case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
+    from ton.hourly_trades h
+    left join etl.any_jetton_masters m on m.address = h.asset
+    left join etl.any_token_metadata k on k.address = h.asset
+    left join etl.stable_jettons s on s.address = h.asset) r) p;
+
+create or replace view ton.daily_prices as
+select p.day, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
+  etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
+  p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
+  p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
+from (
+  select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
+    case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
+    etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
+  from (
+    select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
+        else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
+      case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
+    from ton.daily_trades h
+    left join etl.any_jetton_masters m on m.address = h.asset
+    left join etl.any_token_metadata k on k.address = h.asset
+    left join etl.stable_jettons s on s.address = h.asset) r) p;
+
+create or replace view ton.dex_trades as
+select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
+  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
+  coalesce((
+    select array_agg(p.destination order by p.created_lt) from etl.action_messages p
+    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime
+      and p.opcode in ('0x25938561', '0x6664de2a', '0x61ee542d', '0x72aca8aa', '0xa7fb58f8', '0xc0ffee20'))[x.leg + 1],
+    case when x.legs = 1 then x.counterparty end) as pool,
+  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
+  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
+  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
+  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
+  x.bought_raw as bought_amount_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
+  (select max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(p.forwarded::text))) from etl.action_messages p
+    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) as referral,
+  etl.to_numeric((select array_agg((p.content_decoded->>'query_id') order by p.lt) from etl.action_messages p
+    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime
+      and (p.content_decoded->>'query_id') is not null)[1]) as query_id,
+  x.trace_id, x.action_id, x.start_utime,
+  (select max(t.hash) from ton.action_transactions p join ton.transactions t on t.hash = p.tx_hash and t.lt = x.start_lt and t.utime = x.start_utime
+    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id) as transaction_hash,
+  (select n.label from etl.labels n where n.address = x.trader) as trader_label
+from ton.days d,
+lateral (
+  with prices as materialized (
+    select p.hour, p.asset, p.ton_usd, (coalesce(p.ton, 0) + coalesce(1000000000 * p.usd / p.ton_usd, 0))
+      / nullif(coalesce(p.ton_amount, 0) + case when p.ton_usd is null then 0 else coalesce(p.usd_amount, 0) end, 0) as price
+    from ton.hourly_trades p where p.day = d.day)
+  select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(sp.ton_usd, bp.ton_usd) as ton_usd,
+    ton.nano_to_ton(coalesce(case when l.sold = 'TON' then l.sold_raw when l.bought = 'TON' then l.bought_raw end,
+      etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(sp.ton_usd, bp.ton_usd)),
+      etl.rounded(coalesce(l.sold_raw * sp.price, l.bought_raw * bp.price)))) as volume_ton
+  from etl.dex_legs l
+  left join prices sp on sp.asset = l.sold and sp.hour = date_trunc('hour', l.utime, 'UTC')
+  left join prices bp on bp.asset = l.bought and bp.hour = date_trunc('hour', l.utime, 'UTC')
+  left join etl.stable_jettons ss on ss.address = l.sold
+  left join etl.stable_jettons bs on bs.address = l.bought
+  where l.utime::date = d.day) x
+left join etl.any_jetton_masters sm on sm.address = x.sold
+left join etl.any_token_metadata sk on sk.address = x.sold
+left join etl.any_jetton_masters bm on bm.address = x.bought
+left join etl.any_token_metadata bk on bk.address = x.bought;
+
+create or replace view ton.dex_pools as
+select p.day, p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
+  count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
+  sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw
+from (
+  select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
+    case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
+    case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
+    case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
+    case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
+    case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
+    case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
+    case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
+  from (
+    select t.*, t.sold_asset < t.bought_asset as is_first_sold from ton.dex_trades t
+    where t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
+group by p.day, p.dex, p.version, p.pool, p.asset_1, p.asset_2;
+
+create or replace view ton.labels as
+select l.address, l.label, l.category, l.organization from etl.labels l;
+
+create or replace view ton.jetton_events as
+select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbol, k.symbol) as symbol, e.source, e.destination,
+  e.jetton_wallet, etl.units(e.amount_raw, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as amount, e.amount_raw,
+  e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
+from (
+  select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
+    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
+    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
+    t.transaction_lt as lt, t.trace_id, t.transaction_hash
+  from ton.jetton_transfers t
+  union all
+  select b.utime, 'burn', b.jetton_master, nullif(b.owner, ''), null, b.jetton_wallet, b.amount, null, b.query_id,
+    b.response_destination, null, coalesce(b.transaction_aborted, false), b.transaction_lt, b.trace_id, b.transaction_hash
+  from ton.jetton_burns b
+  union all
+  select n.utime, 'mint', n.jetton_master, null, n.owner, n.jetton_wallet, n.amount, null, n.query_id, null, null, false, n.lt,
+    (select max(x.trace_id) from ton.transactions x where x.hash = n.tx_hash and x.utime = n.utime), n.tx_hash
+  from ton.jetton_mints n) e
+left join etl.any_jetton_masters m on m.address = e.jetton_master
+left join etl.any_token_metadata k on k.address = e.jetton_master;
+
+create or replace view ton.nft_events as
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
+  ton.nano_to_ton(e.price_raw) as price, e.price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
+  e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
+  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
+from (
+  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
+    t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::decimal(38,0) as price_raw, null::text as sale_address,
+    null::text as marketplace, null::text as marketplace_address, null::decimal(38,0) as fee, null::decimal(38,0) as royalty, null::text as royalty_address,
+    t.decoded_forward_payload->>'comment' as comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
+    t.trace_id, null::text as action_id, t.transaction_hash
+  from ton.nft_transfers t
+  union all
+  select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+    case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
+    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
+    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') end,
+    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount end,
+    etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
+    a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
+    coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
+      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(etl.to_numeric(a.details->>'royalty_amount'), 0) end),
+    etl.to_numeric(a.details->>'royalty_amount'), etl.raw_address(a.details->>'royalty_address'),
+    coalesce(a.details->>'comment', a.details->>'payout_comment'), etl.to_numeric(a.details->>'query_id'), a.success is false, a.end_lt,
+    a.trace_id, a.action_id, null
+  from ton.actions a
+  join (values
+    ('nft_mint', 'mint', null), ('nft_put_on_sale', 'listing', 'sale'), ('nft_put_on_auction', 'listing', 'auction'),
+    ('teleitem_start_auction', 'listing', 'auction'), ('nft_update_sale', 'price change', 'sale'), ('nft_cancel_sale', 'cancel', 'sale'),
+    ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
+    ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
+    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type) e;
+
+create or replace view ton.account_activity as
+select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
+  t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
+  (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+    where x.account = t.account and x.orig_status <> 'active' and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
+  (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true order by x.utime, x.lt limit 1) as first_funder,
+  t.transactions, t.aborted, t.active_days, ton.nano_to_ton(t.fees) as fees
+from (
+  select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
+    min(x.utime) filter (where x.orig_status <> 'active' and x.end_status = 'active') as deployed_at, count(*) as transactions,
+    count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
+  from ton.transactions x group by x.account) t
+left join etl.labels l on l.address = t.account
+left join etl.any_address_book b on b.address = t.account
+left join etl.any_account_states s on s.address = t.account;
+
+create or replace view ton.balances as
+select b.utime, b.utime as block_time, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
+  etl.units(b.before_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance_before,
+  etl.units(b.after_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+  b.before_raw as balance_before_raw, b.after_raw as balance_raw, b.lt, b.step, b.transaction_hash
+from (
+  select t.utime, t.account, 'TON' as asset, t.before_balance as before_raw, t.after_balance as after_raw, t.lt, 0 as step, t.hash as transaction_hash
+  from ton.transactions t where t.after_balance is not null
+  union all
+  select j.utime, j.account, j.jetton_master, j.balance - j.amount, j.balance, j.lt, j.step, j.tx_hash
+  from (
+    select x.*, sum(x.amount) over (partition by x.account, x.jetton_master order by x.utime, x.lt, x.step, x.tx_hash) as balance
+    from ton.jetton_movements x where x.account is not null) j) b
+left join etl.any_jetton_masters m on m.address = b.asset
+left join etl.any_token_metadata k on k.address = b.asset;
+
+create or replace view ton.daily_balances as
+select d.day, c.account, c.asset, c.symbol, c.balance, c.balance_raw, d.day = c.day as has_changed
+from (
+  select x.*, coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1,
+    greatest(x.day, (select max(n.last) from (
+      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n)::date)) as until
+  from (
+    select distinct on (b.account, b.asset, (b.utime at time zone 'UTC')::date) (b.utime at time zone 'UTC')::date as day, b.account, b.asset,
+      b.symbol, b.balance, b.balance_raw
+    from ton.balances b
+    order by b.account, b.asset, (b.utime at time zone 'UTC')::date, b.utime desc, b.lt desc, b.step desc, b.transaction_hash desc) x) c,
+lateral (select c.day + g.place::int as day from generate_series(0, c.until - c.day) as g (place)) d;
 
 -- What reads tables: after the views.
 

@@ -2,7 +2,7 @@ import { parseAddress } from '../../src/ton/address.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { jettonMovements } from '../../test/support/books/books-of-accounts.ts';
-import { legsOf, rawPrice, tradedBy } from '../../test/support/books/books-of-trades.ts';
+import { decimalsOf, legsOf, rawPrice, tradedBy } from '../../test/support/books/books-of-trades.ts';
 import { dayOf, groupBy, sum } from '../../test/support/books/facts.ts';
 import { at, compare, ton, type Answer } from './answer.ts';
 
@@ -46,39 +46,22 @@ export const answersOfTrades: Readonly<Record<string, Answer>> = {
       .slice(0, 5);
   },
 
-  'What did each asset cost?': ({ truth, span }) => {
-    const masters = truth.entities().jettonMasters();
-    const contents = new Map(
-      masters.map(({ address, jetton_content }) => [
-        address,
-        jetton_content as { symbol?: string; decimals?: string },
-      ]),
-    );
+  'What did a jetton cost in each hour?': ({ truth, span }) => {
+    const places = decimalsOf(truth.entities().jettonMasters()).get(JETTON) ?? 0;
     const hours = tradedBy(legsOf(truth, span), new Map(), ({ hour }) => String(hour));
-    return [...hours]
-      .flatMap(([hour, assets]) =>
-        [...assets].flatMap(([asset, traded]) => {
-          const { symbol, decimals = '' } = contents.get(asset) ?? {};
-          if (symbol === undefined || dayOf(Number(hour)) !== DAY) return [];
-          const places = /^\d+$/.test(decimals) ? Number(decimals) : 9;
-          const price = (rawPrice(traded, undefined) ?? 0) * 10 ** places;
-          return [
-            { hour: Number(hour), symbol, price, trades: traded.trades, traders: traded.traders.size, asset },
-          ];
-        }),
-      )
-      .sort(
-        (a, b) =>
-          a.hour - b.hour || b.trades - a.trades || compare(a.symbol, b.symbol) || compare(a.asset, b.asset),
-      )
-      .slice(0, 10)
-      .map(({ hour, symbol, price, trades, traders }) => ({
-        hour: at(hour),
-        symbol,
-        price_ton: price.toFixed(6),
-        trades,
-        traders,
-      }));
+    return [...hours].flatMap(([hour, assets]) => {
+      const traded = assets.get(JETTON);
+      if (traded === undefined || dayOf(Number(hour)) !== DAY) return [];
+      return [
+        {
+          hour: at(Number(hour)),
+          price_ton: ((rawPrice(traded, undefined) ?? 0) * 10 ** places).toFixed(6),
+          volume_ton: traded.ton.toFixed(9),
+          trades: traded.trades,
+          traders: traded.traders.size,
+        },
+      ];
+    });
   },
 
   'What happened to one jetton, with comments?': ({ truth, span }) =>
