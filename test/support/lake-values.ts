@@ -7,3 +7,14 @@ export function plainValue(said: string | number | boolean | null): string | nul
   if (/^-?\d+$/.test(value) && Math.abs(Number(value)) < 2 ** 53) return String(Number(value));
   return /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.0+)?(\+00| UTC)?$/.exec(value)?.[1] ?? value;
 }
+
+export type Value = string | number | bigint | boolean | null | undefined;
+
+/** A number to some digits, where halves are rounded up, a list in brackets, all else as Postgres prints it. */
+export function roundedValue(value: Value, digits = 9): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return value ? 't' : 'f';
+  const text = String(value);
+  if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return (Number(text) * (1 + 1e-12)).toPrecision(digits);
+  return text.replace(/^\{([\d,]*)\}$/, '[$1]');
+}

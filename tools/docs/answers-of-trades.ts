@@ -11,7 +11,7 @@ const JETTON = parseAddress('EQD1oABJeQ1jq4ogH2xYJGgKSbvHCh7xElB_T2YL7ePEibxr');
 const ACCOUNT = parseAddress('EQADAn1x46fahB6S6YY0cPAxFbjjU0UzlEgHyV7Q4qNjmkl-');
 
 const queryOf = ({ in_msg }: TransactionJson): string | undefined =>
-  (in_msg?.message_content?.decoded as { query_id?: string } | null | undefined)?.query_id;
+  (in_msg?.message_content.decoded as { query_id?: string } | null | undefined)?.query_id;
 
 const byLt = (a: TransactionJson, b: TransactionJson) => compare(BigInt(a.lt), BigInt(b.lt));
 
@@ -36,7 +36,7 @@ export const answersOfTrades: Readonly<Record<string, Answer>> = {
   'Which bots and apps trade?': ({ truth, span, transactions }) => {
     const byHash = new Map(transactions.map((each) => [each.hash, each]));
     const queries = legsOf(truth, span).flatMap(({ utime, action }) => {
-      const own = (action.transactions ?? []).flatMap((hash) => byHash.get(hash) ?? []).sort(byLt);
+      const own = action.transactions.flatMap((hash) => byHash.get(hash) ?? []).sort(byLt);
       const query = own.map(queryOf).find((id) => id !== undefined);
       return query === undefined || dayOf(utime) !== DAY ? [] : [query];
     });
