@@ -3,8 +3,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { openEngine, type Engine } from '../lake/engine.ts';
-import { storeLabels, type Label } from '../ledger/stored-labels.ts';
-import { literal } from '../tables/literal.ts';
+import { storeLabels, type Label } from '../ledger/stored-watch-list.ts';
 import { parseAddress } from '../ton/address.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';
@@ -62,7 +61,7 @@ const ROWS = 50_000;
 
 /** The rows of a file of CSV, some at a time. What names no account, or has no label, is noted as refused. */
 async function* readLabels(engine: Engine, path: string, refused: Refused): AsyncGenerator<Label[]> {
-  const csv = `read_csv(${literal(path)}, header = true, all_varchar = true)`;
+  const csv = `read_csv('${path.replaceAll("'", "''")}', header = true, all_varchar = true)`;
   await engine.ask(`create temp table given as select * from ${csv}`).catch((cause: unknown) => {
     throw new UsageError(`${path} is no CSV with a header`, { cause });
   });

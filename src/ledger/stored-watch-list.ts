@@ -1,8 +1,9 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Session } from '../postgres/database.ts';
+import { csvLine } from '../csv.ts';
+import type { Database, Session } from '../postgres/database.ts';
 import { bare, insertInto, setExcluded } from '../postgres/sql.ts';
-import { watch } from '../tables/etl/watch-list.ts';
+import { labels, watch } from '../tables/etl/watch-list.ts';
 
 const Watched = z.object({ address: z.string(), note: z.string(), addedAt: z.coerce.number() });
 
@@ -27,4 +28,47 @@ export async function readWatched(session: Session): Promise<Watched[]> {
         order by ${watch.added_at}, ${watch.address}`,
     Watched,
   );
+}
+
+/** A name for an account (raw form), as a file has it. */
+export interface Label {
+  readonly address: string;
+  readonly label: string;
+  readonly category: string | null;
+  readonly organization: string | null;
+}
+
+/** Whole lines at once, so that few pieces are sent. */
+function* linesOf(rows: readonly Label[]): Generator<string> {
+  const LINES = 10_000;
+  for (let from = 0; from < rows.length; from += LINES)
+    yield rows
+      .slice(from, from + LINES)
+      .map(({ address, label, category, organization }) => csvLine([address, label, category, organization]))
+      .join('');
+}
+
+/**
+ * Stores labels in place of those that an earlier import of the same file brought. An account that another file named gets
+ * the new label; of two rows for one account the later one counts. Returns how many accounts have one now.
+ */
+export function storeLabels(
+  database: Database,
+  file: string,
+  batches: AsyncIterable<readonly Label[]>,
+): Promise<number> {
+  const { address, label, category, organization, imported_from } = labels;
+  const columns = bare(address, label, category, organization);
+  return database.transaction(async (session) => {
+    await session.run(sql`delete from ${labels} where ${imported_from} = ${file}`);
+    await session.run(
+      sql`create temp table given_labels (place bigint generated always as identity, address text, label text, category text, organization text) on commit drop`,
+    );
+    for await (const batch of batches)
+      await session.copyIn(sql`copy given_labels (${columns}) from stdin (format csv)`, linesOf(batch));
+    return session.run(sql`
+      insert into ${labels} (${columns}, ${bare(imported_from)})
+      select distinct on (address) ${columns}, ${file}::text from given_labels order by address, place desc
+      on conflict (${bare(address)}) do update set ${setExcluded(label, category, organization, imported_from)}, imported_at = now()`);
+  });
 }

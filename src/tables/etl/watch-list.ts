@@ -21,3 +21,28 @@ describe(watch, {
     added_at: 'When the account was put on the watch list, on the clock of the database.',
   },
 });
+
+export const labels = etl.table('labels', {
+  address: address().primaryKey(),
+  label: text().notNull(),
+  category: text(),
+  organization: text(),
+  imported_from: text().notNull(),
+  imported_at: moment().notNull().defaultNow(),
+});
+
+describe(labels, {
+  comment: 'Names of accounts that a person has loaded: `labels import` fills it from files of CSV.',
+  key: ['address'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+  columns: {
+    address: 'Account that has the label, raw form (workchain:HEX), whatever form the file had.',
+    label: 'What to call the account.',
+    category:
+      'What kind of account it is, in the words of the file, such as CEX; null where the file says none.',
+    organization: 'Whose account it is, in the words of the file; null where the file says none.',
+    imported_from: 'Name of the file that the label came from, without its folder.',
+    imported_at: 'When the label was loaded, on the clock of the database.',
+  },
+});
