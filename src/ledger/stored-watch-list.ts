@@ -4,6 +4,7 @@ import { csvLine } from '../csv.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { bare, insertInto, setExcluded } from '../postgres/sql.ts';
 import { labels, watch } from '../tables/etl/watch-list.ts';
+import { writeTransaction } from './write-transaction.ts';
 
 const Watched = z.object({ address: z.string(), note: z.string(), addedAt: z.coerce.number() });
 
@@ -59,7 +60,7 @@ export function storeLabels(
 ): Promise<number> {
   const { address, label, category, organization, imported_from } = labels;
   const columns = bare(address, label, category, organization);
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await session.run(sql`delete from ${labels} where ${imported_from} = ${file}`);
     await session.run(
       sql`create temp table given_labels (place bigint generated always as identity, address text, label text, category text, organization text) on commit drop`,

@@ -203,14 +203,14 @@ describe('trades', () => {
     await expectRows(
       `select day, sum(volume_ton) as ton, count(*) as legs from dex_trades
        where sold_asset = 'TON' and bought_asset <> 'TON' or bought_asset = 'TON' and sold_asset <> 'TON' group by 1`,
-      (await store.ask(
+      await store.ask(
         `select day, sum(volume_ton) as ton, sum(trades) as legs from (
            select day, nano_to_ton(ton) as volume_ton, trades from daily_trades where usd is null
            union all
            select day, nano_to_ton(t.ton), (select count(*) from dex_trades x
              where x.day = t.day and (t.asset, 'TON') in ((x.sold_asset, x.bought_asset), (x.bought_asset, x.sold_asset)))
            from daily_trades t where usd is not null and ton is not null) t group by 1`,
-      )),
+      ),
     );
   });
 });
