@@ -1119,6 +1119,78 @@ CREATE TABLE "ton"."validator_complaints" (
 	CONSTRAINT "validator_complaints_utime_election_id_complaint_hash_pk" PRIMARY KEY("utime","election_id","complaint_hash")
 ) PARTITION BY RANGE ("utime");
 --> statement-breakpoint
+CREATE TABLE "ton"."cycle_validators" (
+	"utime" timestamp with time zone NOT NULL,
+	"cycle_start" bigint NOT NULL,
+	"position" integer NOT NULL,
+	"validator_index" integer,
+	"validator_pubkey" text,
+	"adnl_addr" text,
+	"weight" numeric,
+	"stake_holder_address" text,
+	"stake" numeric,
+	"max_factor" bigint,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "cycle_validators_utime_cycle_start_position_pk" PRIMARY KEY("utime","cycle_start","position")
+) PARTITION BY RANGE ("utime");
+--> statement-breakpoint
+CREATE TABLE "ton"."validator_cycles" (
+	"utime" timestamp with time zone NOT NULL,
+	"cycle_start" bigint NOT NULL,
+	"election_id" bigint,
+	"cycle_end" timestamp with time zone,
+	"total" bigint,
+	"main" bigint,
+	"total_weight" numeric,
+	"total_stake" numeric,
+	"validators_elected_for" bigint,
+	"elections_start_before" bigint,
+	"elections_end_before" bigint,
+	"stake_held_for" bigint,
+	"max_validators" bigint,
+	"max_main_validators" bigint,
+	"min_validators" bigint,
+	"min_stake" numeric,
+	"max_stake" numeric,
+	"min_stake_limit" numeric,
+	"max_stake_limit" numeric,
+	"min_total_stake" numeric,
+	"max_stake_factor" bigint,
+	"validator_count" integer,
+	"extra" jsonb,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "validator_cycles_utime_cycle_start_pk" PRIMARY KEY("utime","cycle_start")
+) PARTITION BY RANGE ("utime");
+--> statement-breakpoint
+CREATE TABLE "ton"."election_participants" (
+	"utime" timestamp with time zone NOT NULL,
+	"election_id" bigint NOT NULL,
+	"position" integer NOT NULL,
+	"validator_pubkey" text,
+	"validator_index" integer,
+	"stake" numeric,
+	"max_factor" bigint,
+	"stake_holder_address" text,
+	"adnl_addr" text,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "election_participants_utime_election_id_position_pk" PRIMARY KEY("utime","election_id","position")
+) PARTITION BY RANGE ("utime");
+--> statement-breakpoint
+CREATE TABLE "ton"."validator_elections" (
+	"utime" timestamp with time zone NOT NULL,
+	"election_id" bigint NOT NULL,
+	"elect_close" timestamp with time zone,
+	"min_stake" numeric,
+	"total_stake" numeric,
+	"total_participants" bigint,
+	"failed" boolean,
+	"finished" boolean,
+	"participant_count" integer,
+	"extra" jsonb,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "validator_elections_utime_election_id_pk" PRIMARY KEY("utime","election_id")
+) PARTITION BY RANGE ("utime");
+--> statement-breakpoint
 CREATE TABLE "ton"."validator_events" (
 	"utime" timestamp with time zone NOT NULL,
 	"tx_lt" bigint NOT NULL,

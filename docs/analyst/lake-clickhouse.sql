@@ -59,7 +59,11 @@ create or replace view ton.blocks as select * from deltaLakeLocal('/data/lake/bl
 
 create or replace view ton.complaint_votes as select * from deltaLakeLocal('/data/lake/complaint_votes');
 
+create or replace view ton.cycle_validators as select * from deltaLakeLocal('/data/lake/cycle_validators');
+
 create or replace view ton.dns_records as select * from deltaLakeLocal('/data/lake/dns_records') where day = (select max(day) from deltaLakeLocal('/data/lake/dns_records'));
+
+create or replace view ton.election_participants as select * from deltaLakeLocal('/data/lake/election_participants');
 
 create or replace view ton.extended_account_states as select * from deltaLakeLocal('/data/lake/extended_account_states') where day = (select max(day) from deltaLakeLocal('/data/lake/extended_account_states'));
 
@@ -108,6 +112,10 @@ create or replace view ton.traces as select * from deltaLakeLocal('/data/lake/tr
 create or replace view ton.transactions as select * from deltaLakeLocal('/data/lake/transactions');
 
 create or replace view ton.validator_complaints as select * from deltaLakeLocal('/data/lake/validator_complaints');
+
+create or replace view ton.validator_cycles as select * from deltaLakeLocal('/data/lake/validator_cycles');
+
+create or replace view ton.validator_elections as select * from deltaLakeLocal('/data/lake/validator_elections');
 
 create or replace view ton.validator_events as select * from deltaLakeLocal('/data/lake/validator_events');
 

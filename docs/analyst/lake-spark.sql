@@ -67,7 +67,11 @@ create or replace view ton.blocks as select * from delta.`${lake}/blocks`;
 
 create or replace view ton.complaint_votes as select * from delta.`${lake}/complaint_votes`;
 
+create or replace view ton.cycle_validators as select * from delta.`${lake}/cycle_validators`;
+
 create or replace view ton.dns_records as select * from delta.`${lake}/dns_records` where day = (select max(day) from delta.`${lake}/dns_records`);
+
+create or replace view ton.election_participants as select * from delta.`${lake}/election_participants`;
 
 create or replace view ton.extended_account_states as select * from delta.`${lake}/extended_account_states` where day = (select max(day) from delta.`${lake}/extended_account_states`);
 
@@ -116,6 +120,10 @@ create or replace view ton.traces as select * from delta.`${lake}/traces`;
 create or replace view ton.transactions as select * from delta.`${lake}/transactions`;
 
 create or replace view ton.validator_complaints as select * from delta.`${lake}/validator_complaints`;
+
+create or replace view ton.validator_cycles as select * from delta.`${lake}/validator_cycles`;
+
+create or replace view ton.validator_elections as select * from delta.`${lake}/validator_elections`;
 
 create or replace view ton.validator_events as select * from delta.`${lake}/validator_events`;
 

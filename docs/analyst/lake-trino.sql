@@ -47,9 +47,17 @@ call delta.system.register_table(schema_name => 'lake', table_name => 'complaint
 
 create or replace view delta.ton.complaint_votes as select * from delta.lake.complaint_votes;
 
+call delta.system.register_table(schema_name => 'lake', table_name => 'cycle_validators', table_location => 'local:///lake/cycle_validators');
+
+create or replace view delta.ton.cycle_validators as select * from delta.lake.cycle_validators;
+
 call delta.system.register_table(schema_name => 'lake', table_name => 'dns_records', table_location => 'local:///lake/dns_records');
 
 create or replace view delta.ton.dns_records as select * from delta.lake.dns_records where day = (select max(day) from delta.lake.dns_records);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'election_participants', table_location => 'local:///lake/election_participants');
+
+create or replace view delta.ton.election_participants as select * from delta.lake.election_participants;
 
 call delta.system.register_table(schema_name => 'lake', table_name => 'extended_account_states', table_location => 'local:///lake/extended_account_states');
 
@@ -146,6 +154,14 @@ create or replace view delta.ton.transactions as select * from delta.lake.transa
 call delta.system.register_table(schema_name => 'lake', table_name => 'validator_complaints', table_location => 'local:///lake/validator_complaints');
 
 create or replace view delta.ton.validator_complaints as select * from delta.lake.validator_complaints;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'validator_cycles', table_location => 'local:///lake/validator_cycles');
+
+create or replace view delta.ton.validator_cycles as select * from delta.lake.validator_cycles;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'validator_elections', table_location => 'local:///lake/validator_elections');
+
+create or replace view delta.ton.validator_elections as select * from delta.lake.validator_elections;
 
 call delta.system.register_table(schema_name => 'lake', table_name => 'validator_events', table_location => 'local:///lake/validator_events');
 

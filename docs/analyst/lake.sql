@@ -1,4 +1,4 @@
-set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events', 'shard_states', 'traces', 'trace_nodes', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_events'];
+set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events', 'shard_states', 'traces', 'trace_nodes', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_cycles', 'cycle_validators', 'validator_elections', 'election_participants', 'validator_events'];
 
 -- What analysts call over a lake: the functions of analyst.sql in the words of DuckDB. Its views follow after this file.
 set TimeZone = 'UTC';
@@ -447,6 +447,42 @@ union all by name select * from query(coalesce(getvariable('ton_complaint_votes'
 create or replace view etl.any_complaint_votes as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_complaint_votes'), getvariable('no_rows')));
+
+set variable ton_validator_cycles = etl.query_of('validator_cycles');
+create or replace view ton.validator_cycles as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "cycle_start", null::BIGINT as "election_id", null::TIMESTAMPTZ as "cycle_end", null::BIGINT as "total", null::BIGINT as "main", null::DECIMAL(38,0) as "total_weight", null::DECIMAL(38,0) as "total_stake", null::BIGINT as "validators_elected_for", null::BIGINT as "elections_start_before", null::BIGINT as "elections_end_before", null::BIGINT as "stake_held_for", null::BIGINT as "max_validators", null::BIGINT as "max_main_validators", null::BIGINT as "min_validators", null::DECIMAL(38,0) as "min_stake", null::DECIMAL(38,0) as "max_stake", null::DECIMAL(38,0) as "min_stake_limit", null::DECIMAL(38,0) as "max_stake_limit", null::DECIMAL(38,0) as "min_total_stake", null::BIGINT as "max_stake_factor", null::INTEGER as "validator_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_cycles'), error('the lake has no part of validator_cycles, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_cycles with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_validator_cycles as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "cycle_start", null::BIGINT as "election_id", null::TIMESTAMPTZ as "cycle_end", null::BIGINT as "total", null::BIGINT as "main", null::DECIMAL(38,0) as "total_weight", null::DECIMAL(38,0) as "total_stake", null::BIGINT as "validators_elected_for", null::BIGINT as "elections_start_before", null::BIGINT as "elections_end_before", null::BIGINT as "stake_held_for", null::BIGINT as "max_validators", null::BIGINT as "max_main_validators", null::BIGINT as "min_validators", null::DECIMAL(38,0) as "min_stake", null::DECIMAL(38,0) as "max_stake", null::DECIMAL(38,0) as "min_stake_limit", null::DECIMAL(38,0) as "max_stake_limit", null::DECIMAL(38,0) as "min_total_stake", null::BIGINT as "max_stake_factor", null::INTEGER as "validator_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_cycles'), getvariable('no_rows')));
+
+set variable ton_cycle_validators = etl.query_of('cycle_validators');
+create or replace view ton.cycle_validators as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "cycle_start", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::VARCHAR as "stake_holder_address", null::DECIMAL(38,0) as "stake", null::BIGINT as "max_factor", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_cycle_validators'), error('the lake has no part of cycle_validators, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_cycles with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_cycle_validators as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "cycle_start", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::VARCHAR as "stake_holder_address", null::DECIMAL(38,0) as "stake", null::BIGINT as "max_factor", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_cycle_validators'), getvariable('no_rows')));
+
+set variable ton_validator_elections = etl.query_of('validator_elections');
+create or replace view ton.validator_elections as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::TIMESTAMPTZ as "elect_close", null::DECIMAL(38,0) as "min_stake", null::DECIMAL(38,0) as "total_stake", null::BIGINT as "total_participants", null::BOOLEAN as "failed", null::BOOLEAN as "finished", null::INTEGER as "participant_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_elections'), error('the lake has no part of validator_elections, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_elections with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_validator_elections as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::TIMESTAMPTZ as "elect_close", null::DECIMAL(38,0) as "min_stake", null::DECIMAL(38,0) as "total_stake", null::BIGINT as "total_participants", null::BOOLEAN as "failed", null::BOOLEAN as "finished", null::INTEGER as "participant_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_elections'), getvariable('no_rows')));
+
+set variable ton_election_participants = etl.query_of('election_participants');
+create or replace view ton.election_participants as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::INTEGER as "position", null::VARCHAR as "validator_pubkey", null::INTEGER as "validator_index", null::DECIMAL(38,0) as "stake", null::BIGINT as "max_factor", null::VARCHAR as "stake_holder_address", null::VARCHAR as "adnl_addr", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_election_participants'), error('the lake has no part of election_participants, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_elections with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_election_participants as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::INTEGER as "position", null::VARCHAR as "validator_pubkey", null::INTEGER as "validator_index", null::DECIMAL(38,0) as "stake", null::BIGINT as "max_factor", null::VARCHAR as "stake_holder_address", null::VARCHAR as "adnl_addr", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_election_participants'), getvariable('no_rows')));
 
 set variable ton_validator_events = etl.query_of('validator_events');
 create or replace view ton.validator_events as
@@ -1168,5 +1204,9 @@ set variable ton_transactions = nullif(getvariable('ton_transactions'), getvaria
 set variable ton_messages = nullif(getvariable('ton_messages'), getvariable('no_rows'));
 set variable ton_validator_complaints = nullif(getvariable('ton_validator_complaints'), getvariable('no_rows'));
 set variable ton_complaint_votes = nullif(getvariable('ton_complaint_votes'), getvariable('no_rows'));
+set variable ton_validator_cycles = nullif(getvariable('ton_validator_cycles'), getvariable('no_rows'));
+set variable ton_cycle_validators = nullif(getvariable('ton_cycle_validators'), getvariable('no_rows'));
+set variable ton_validator_elections = nullif(getvariable('ton_validator_elections'), getvariable('no_rows'));
+set variable ton_election_participants = nullif(getvariable('ton_election_participants'), getvariable('no_rows'));
 set variable ton_validator_events = nullif(getvariable('ton_validator_events'), getvariable('no_rows'));
 set variable ton_vesting_contracts = nullif(getvariable('ton_vesting_contracts'), getvariable('no_rows'));

@@ -30,6 +30,8 @@ export { shard_states } from '../tables/ton/shard-states.ts';
 export { top_accounts } from '../tables/ton/top-accounts.ts';
 export { traces, trace_nodes } from '../tables/ton/traces.ts';
 export { transactions } from '../tables/ton/transactions.ts';
+export { validator_cycles, cycle_validators } from '../tables/ton/validator-cycles.ts';
+export { validator_elections, election_participants } from '../tables/ton/validator-elections.ts';
 export { validator_complaints, complaint_votes } from '../tables/ton/validator-complaints.ts';
 export { validator_events } from '../tables/ton/validator-events.ts';
 export { vesting_contracts } from '../tables/ton/vesting-contracts.ts';

@@ -10,12 +10,16 @@ import { nominatorPoolEvent } from '../../jobs/nominator_pool_events.ts';
 import { trace } from '../../src/records/trace.ts';
 import { transaction } from '../../src/records/transaction.ts';
 import { validatorComplaint } from '../../jobs/validator_complaints.ts';
+import { validatorCycle } from '../../jobs/validator_cycles.ts';
+import { validatorElection } from '../../jobs/validator_elections.ts';
 import { validatorEvent } from '../../jobs/validator_events.ts';
 import { openapiSchemas, referenceOf, type Described } from '../support/openapi.ts';
 import { sampleBlock, sampleMessage, sampleTransaction } from '../support/samples/sample-records.ts';
 import {
   sampleAction,
   sampleComplaint,
+  sampleCycle,
+  sampleElection,
   sampleDocumentedTrace,
   sampleJettonBurn,
   sampleJettonTransfer,
@@ -65,6 +69,9 @@ function treeOf(documented: Record<string, unknown>, sent: Record<string, unknow
   return { ...(documented['trace'] as object), ...(sent['trace'] as object) };
 }
 
+const [accused = {}] = sampleCycle()['validators'] as Record<string, unknown>[];
+const cycle = sampleCycle({ validators: [{ ...accused, complaints: [sampleComplaint()] }] });
+
 const cases: [string, Record<string, unknown>, ZodType][] = [
   ['Block', sampleBlock(), block],
   ['Message', sampleMessage(), message],
@@ -76,6 +83,8 @@ const cases: [string, Record<string, unknown>, ZodType][] = [
   ['NFTTransfer', sampleNftTransfer(), nftTransfer],
   ['ValidatorEvent', sampleValidatorEvent(), validatorEvent],
   ['ValidatorComplaint', sampleComplaint(), validatorComplaint],
+  ['ValidatorElection', sampleElection(), validatorElection],
+  ['ValidatorCycle', cycle, validatorCycle],
   ['NominatorPoolValidatorEvent', samplePoolEvent(), nominatorPoolEvent],
 ];
 

@@ -63,10 +63,12 @@ describe.each(rebuiltStreams)('rows of $name in Postgres', ({ job, tables, sampl
     expect(await store.write(job, records)).toBe(0);
     const [own, parts] = Object.values(tables);
     for (const record of records) {
-      const key =
-        'complaint_hash' in record ? 'complaint_hash' : 'tx_hash' in record ? 'tx_hash' : 'transaction_hash';
-      const [row] = await store.read(own!, `${key} = $1`, [record[key]]);
-      const others = parts === undefined ? [] : await store.read(parts, `${key} = $1`, [record[key]]);
+      const key = ['complaint_hash', 'tx_hash', 'transaction_hash'].find((name) => name in record);
+      // Elections and cycles are named by their time alone.
+      const where = key === undefined ? 'utime = to_timestamp($1)' : `${key} = $1`;
+      const value = record[key ?? ('cycle_start' in record ? 'cycle_start' : 'election_id')];
+      const [row] = await store.read(own!, where, [value]);
+      const others = parts === undefined ? [] : await store.read(parts, where, [value]);
       expect(comparable(endpoint, rebuild(row!, others))).toEqual(comparable(endpoint, record));
     }
   });

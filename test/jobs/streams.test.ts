@@ -85,7 +85,7 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
   });
 
   it('reads the position of a record that its schema refuses', () => {
-    const record = { ...stream.sample(stream.place), newborn: 1, [stream.amount]: 5 };
+    const record = { ...stream.sample(stream.place), newborn: 1, [stream.amount]: 'none' };
     const reading = stream.job.read([record]);
     expect(reading.rejected).toHaveLength(1);
     expect(reading.positions).toEqual([stream.position]);

@@ -19,3 +19,12 @@ test('a table that several datasets fill says for which one it is', async () => 
   }
   expect(shared).toContain('transactions');
 });
+
+test('every row of a stream is named by more than its block time: seals and parts of a lake sort by the rest', async () => {
+  const jobs = await loadJobs();
+  const keys = jobs.flatMap(({ job }) =>
+    Object.entries(job.tables).map(([name, table]) => [name, factsOf(table).key] as const),
+  );
+  expect(keys.length).toBeGreaterThan(20);
+  expect(keys.filter(([, key]) => key[0] !== 'utime' || key.length < 2)).toEqual([]);
+});

@@ -14,6 +14,8 @@ import { nft_transfers } from '../../src/tables/ton/nft-transfers.ts';
 import { nominator_pool_events } from '../../src/tables/ton/nominator-pool-events.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
+import { cycle_validators, validator_cycles } from '../../src/tables/ton/validator-cycles.ts';
+import { election_participants, validator_elections } from '../../src/tables/ton/validator-elections.ts';
 import { complaint_votes, validator_complaints } from '../../src/tables/ton/validator-complaints.ts';
 import { validator_events } from '../../src/tables/ton/validator-events.ts';
 
@@ -165,6 +167,20 @@ export const complaintVoteRelations = relations(complaint_votes, ({ one }) => ({
       validator_complaints.election_id,
       validator_complaints.complaint_hash,
     ],
+  }),
+}));
+
+export const electionParticipantRelations = relations(election_participants, ({ one }) => ({
+  election: one(validator_elections, {
+    fields: [election_participants.utime, election_participants.election_id],
+    references: [validator_elections.utime, validator_elections.election_id],
+  }),
+}));
+
+export const cycleValidatorRelations = relations(cycle_validators, ({ one }) => ({
+  cycle: one(validator_cycles, {
+    fields: [cycle_validators.utime, cycle_validators.cycle_start],
+    references: [validator_cycles.utime, validator_cycles.cycle_start],
   }),
 }));
 

@@ -36,6 +36,8 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   }
 }
 
+const Participants = z.array(z.looseObject({ stake: z.string() }));
+
 const PoolPage = z.looseObject({ events: z.array(z.looseObject({ pool_address: z.string() })) });
 
 /** Reads what one stream wants, to the end. */
@@ -188,6 +190,49 @@ describe('from build 1.3', () => {
     expect(
       await ids(sql`select complaint_hash as id from ton.complaint_votes where ${between(range)}`),
     ).toEqual(votes.sort());
+  });
+
+  test('every election is stored with who took part, and every cycle with its validators', async () => {
+    const names = ['validator_elections', 'validator_cycles'];
+    const range = readable(await crawl(names, elections));
+    const ask = async (path: string, member: string) => {
+      const response = await fetch(`${network.simulator.url}/api/v3/validators/${path}=true&limit=100`);
+      const body = z.record(z.string(), z.unknown()).parse(await response.json());
+      return z.array(z.looseObject({})).parse(body[member]);
+    };
+    const isWithin = (time: unknown) => range.from <= Number(time) && Number(time) < range.to;
+    const held = (await ask('elections?return_participants', 'elections')).filter((one) =>
+      isWithin(one['election_id']),
+    );
+    expect(held.length).toBeGreaterThan(2);
+    expect(
+      await ids(sql`select e.election_id || ' ' || e.total_stake || ' ' || p.position || ' ' || p.stake as id
+        from ton.validator_elections e join ton.election_participants p using (utime, election_id)`),
+    ).toEqual(
+      held
+        .flatMap(({ election_id, total_stake, participants }) =>
+          Participants.parse(participants).map(({ stake }, at) =>
+            [election_id, total_stake, at, stake].join(' '),
+          ),
+        )
+        .sort(),
+    );
+    const cycles = (await ask('cycles?return_validators', 'cycles')).filter((one) =>
+      isWithin(one['cycle_start']),
+    );
+    expect(cycles.length).toBeGreaterThan(2);
+    expect(
+      await ids(sql`select extract(epoch from c.utime)::int8 || ' ' || c.total_weight || ' ' || v.position || ' ' || v.stake as id
+        from ton.validator_cycles c join ton.cycle_validators v using (utime)`),
+    ).toEqual(
+      cycles
+        .flatMap(({ cycle_start, total_weight, validators }) =>
+          Participants.parse(validators).map(({ stake }, at) =>
+            [cycle_start, total_weight, at, stake].join(' '),
+          ),
+        )
+        .sort(),
+    );
   });
 
   test('pools of the watch list, and everybody who staked, are read one by one, each its own', async () => {

@@ -152,12 +152,10 @@ export function rebuildValidatorEvent(row: TextRow): Json {
 
 /** A complaint of GET /api/v3/validators/complaints, from its row and its votes in any order. */
 export function rebuildComplaint(row: TextRow, votes: readonly TextRow[]): Json {
-  const rebuilt = [...votes]
-    .sort((a, b) => Number(a['position']) - Number(b['position']))
-    .map((vote) => ({
-      ...numbers(vote, 'validator_index'),
-      ...texts(vote, 'validator_pubkey adnl_addr weight'),
-    }));
+  const rebuilt = byPosition(votes).map((vote) => ({
+    ...numbers(vote, 'validator_index'),
+    ...texts(vote, 'validator_pubkey adnl_addr weight'),
+  }));
   const record = {
     ...texts(row, 'complaint_hash validator_pubkey adnl_addr stake_holder_address description_boc'),
     ...texts(row, 'reward_address paid suggested_fine vset_id weight_remaining'),
@@ -166,6 +164,48 @@ export function rebuildComplaint(row: TextRow, votes: readonly TextRow[]): Json 
     cycle_start: secondsOrNull(row['cycle_start']),
     created_at: Number(seconds(row['utime'])),
     voted_validators: row['vote_count'] == null ? null : rebuilt,
+  };
+  return withExtra(record, row);
+}
+
+const byPosition = (rows: readonly TextRow[]) =>
+  [...rows].sort((a, b) => Number(a['position']) - Number(b['position']));
+
+/** An election of GET /api/v3/validators/elections, from its row and its participants in any order. */
+export function rebuildElection(row: TextRow, participants: readonly TextRow[]): Json {
+  const rebuilt = byPosition(participants).map((one) => ({
+    ...numbers(one, 'validator_index max_factor'),
+    ...texts(one, 'validator_pubkey stake stake_holder_address adnl_addr'),
+  }));
+  const record = {
+    ...numbers(row, 'election_id total_participants'),
+    ...texts(row, 'min_stake total_stake'),
+    ...flags(row, 'failed finished'),
+    elect_close: secondsOrNull(row['elect_close']),
+    participants: row['participant_count'] == null ? null : rebuilt,
+  };
+  return withExtra(record, row);
+}
+
+/** A cycle of GET /api/v3/validators/cycles without complaints, from its row and its validators in any order. */
+export function rebuildCycle(row: TextRow, validators: readonly TextRow[]): Json {
+  const rebuilt = byPosition(validators).map((one) => ({
+    ...numbers(one, 'validator_index max_factor'),
+    ...texts(one, 'validator_pubkey adnl_addr weight stake_holder_address stake'),
+  }));
+  const record = {
+    ...numbers(row, 'election_id total main validators_elected_for elections_start_before stake_held_for'),
+    ...numbers(
+      row,
+      'elections_end_before max_validators max_main_validators min_validators max_stake_factor',
+    ),
+    ...texts(
+      row,
+      'total_weight total_stake min_stake max_stake min_stake_limit max_stake_limit min_total_stake',
+    ),
+    cycle_start: Number(seconds(row['utime'])),
+    cycle_end: secondsOrNull(row['cycle_end']),
+    validators: row['validator_count'] == null ? null : rebuilt,
   };
   return withExtra(record, row);
 }

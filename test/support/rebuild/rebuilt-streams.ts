@@ -3,6 +3,8 @@ import jettonBurns from '../../../jobs/jetton_burns.ts';
 import jettonTransfers from '../../../jobs/jetton_transfers.ts';
 import nftTransfers from '../../../jobs/nft_transfers.ts';
 import nominatorPoolEvents from '../../../jobs/nominator_pool_events.ts';
+import validatorCycles from '../../../jobs/validator_cycles.ts';
+import validatorElections from '../../../jobs/validator_elections.ts';
 import validatorComplaints from '../../../jobs/validator_complaints.ts';
 import validatorEvents from '../../../jobs/validator_events.ts';
 import { jetton_burns } from '../../../src/tables/ton/jetton-burns.ts';
@@ -10,11 +12,15 @@ import { jetton_transfers } from '../../../src/tables/ton/jetton-transfers.ts';
 import { nft_transfers } from '../../../src/tables/ton/nft-transfers.ts';
 import { nominator_pool_events } from '../../../src/tables/ton/nominator-pool-events.ts';
 import { complaint_votes, validator_complaints } from '../../../src/tables/ton/validator-complaints.ts';
+import { cycle_validators, validator_cycles } from '../../../src/tables/ton/validator-cycles.ts';
+import { election_participants, validator_elections } from '../../../src/tables/ton/validator-elections.ts';
 import { validator_events } from '../../../src/tables/ton/validator-events.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import type { Position } from '../../../src/dataset/paginators/paginator.ts';
 import {
   rebuildComplaint,
+  rebuildCycle,
+  rebuildElection,
   rebuildJettonBurn,
   rebuildJettonTransfer,
   rebuildNftTransfer,
@@ -23,6 +29,8 @@ import {
 } from './rebuild-streams.ts';
 import {
   sampleComplaint,
+  sampleCycle,
+  sampleElection,
   sampleJettonBurn,
   sampleJettonTransfer,
   sampleNftTransfer,
@@ -126,5 +134,29 @@ export const rebuiltStreams: readonly RebuiltStream[] = [
     required: ['election_id', 'complaint_hash', 'created_at'],
     place: { election_id: 5, complaint_hash: 'h', created_at: 1_760_000_009 },
     position: { utime: 1_760_000_009, lt: '0', id: '5/h' },
+  },
+  {
+    name: 'validator_elections',
+    endpoint: 'validators/elections',
+    job: validatorElections,
+    tables: { validator_elections, election_participants },
+    amount: 'total_stake',
+    sample: sampleElection,
+    rebuild: rebuildElection,
+    required: ['election_id'],
+    place: { election_id: 1_760_000_009 },
+    position: { utime: 1_760_000_009, lt: '0', id: '1760000009' },
+  },
+  {
+    name: 'validator_cycles',
+    endpoint: 'validators/cycles',
+    job: validatorCycles,
+    tables: { validator_cycles, cycle_validators },
+    amount: 'total_stake',
+    sample: (changes) => sampleCycle(changes),
+    rebuild: rebuildCycle,
+    required: ['cycle_start'],
+    place: { cycle_start: 1_760_000_009 },
+    position: { utime: 1_760_000_009, lt: '0', id: '1760000009' },
   },
 ];

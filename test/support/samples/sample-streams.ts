@@ -218,6 +218,54 @@ export function sampleComplaint(changes: Json = {}): Json {
   };
 }
 
+export function sampleElection(changes: Json = {}): Json {
+  const participant = (): Json => ({
+    validator_pubkey: pubkey(),
+    validator_index: int(),
+    stake: digits(),
+    max_factor: int(),
+    stake_holder_address: address(),
+    adnl_addr: pubkey(),
+  });
+  return {
+    election_id: START + int(),
+    elect_close: START + int(),
+    min_stake: digits(),
+    total_stake: digits(),
+    total_participants: int(),
+    failed: false,
+    finished: true,
+    participants: [participant(), participant()],
+    ...changes,
+  };
+}
+
+/** Without the complaints about its validators, which are records of another dataset. */
+export function sampleCycle(changes: Json = {}): Json {
+  const validator = (): Json => ({
+    validator_index: int(),
+    validator_pubkey: pubkey(),
+    adnl_addr: pubkey(),
+    weight: digits(),
+    stake_holder_address: address(),
+    stake: digits(),
+    max_factor: int(),
+  });
+  const counts =
+    'election_id total main validators_elected_for elections_start_before elections_end_before stake_held_for ' +
+    'max_validators max_main_validators min_validators max_stake_factor';
+  const amounts =
+    'total_weight total_stake min_stake max_stake min_stake_limit max_stake_limit min_total_stake';
+  return {
+    ...Object.fromEntries(counts.split(' ').map((name) => [name, int()])),
+    ...Object.fromEntries(amounts.split(' ').map((name) => [name, digits()])),
+    cycle_start: START + int(),
+    cycle_end: START + int(),
+    validators: [validator(), validator()],
+    ...changes,
+  };
+}
+
 export function samplePoolEvent(changes: Json = {}): Json {
   return {
     tx_hash: hash(),

@@ -1,0 +1,89 @@
+import * as z from 'zod';
+import type { Extra } from '../src/dataset/declaration/record.ts';
+import { column, elsewhere } from '../src/dataset/declaration/place.ts';
+import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { window } from '../src/dataset/paginators/window.ts';
+import { optionalAddress, optionalKey } from '../src/records/members/form.ts';
+import {
+  count,
+  digits,
+  freeForm,
+  int,
+  requiredSeconds,
+  seconds,
+  timeOf,
+} from '../src/records/members/scalar.ts';
+import { cycle_validators, validator_cycles } from '../src/tables/ton/validator-cycles.ts';
+
+const validator = z.strictObject({
+  validator_index: int,
+  validator_pubkey: optionalKey,
+  adnl_addr: optionalKey,
+  weight: digits,
+  stake_holder_address: optionalAddress,
+  stake: digits,
+  max_factor: count,
+  // Rows of validator_complaints.
+  complaints: elsewhere(freeForm),
+});
+
+/** One element of `cycles` of GET /api/v3/validators/cycles: a set of validators, the limits that it was chosen by, and its weights. */
+export const validatorCycle = z.strictObject({
+  election_id: count,
+  cycle_start: column('utime', requiredSeconds),
+  cycle_end: seconds,
+  total: count,
+  main: count,
+  total_weight: digits,
+  total_stake: digits,
+  validators_elected_for: count,
+  elections_start_before: count,
+  elections_end_before: count,
+  stake_held_for: count,
+  max_validators: count,
+  max_main_validators: count,
+  min_validators: count,
+  min_stake: digits,
+  max_stake: digits,
+  min_stake_limit: digits,
+  max_stake_limit: digits,
+  min_total_stake: digits,
+  max_stake_factor: count,
+  validators: elsewhere(z.array(validator).nullish()),
+});
+
+const cycles = sheetOf(validator_cycles, validatorCycle);
+const validators = sheetOf(cycle_validators, validator);
+
+export default defineJob({
+  title: 'Cycles of validation: each set of validators with weights, stakes and limits',
+  path: '/api/v3/validators/cycles',
+  params: { return_validators: true, x_no_address_book: true },
+  list: 'cycles',
+  index: { columns: 'validator_cycles (cycle_start), one or two a day', of: 'none' },
+  // With validators, a page holds at most 100.
+  paginator: window({ maxSize: 100 }),
+  record: validatorCycle,
+  position: { utime: 'cycle_start', id: ['cycle_start'] },
+  tables: { validator_cycles, cycle_validators },
+  rows: cycleRows,
+  // Served from a copy of the database that lags by minutes.
+  delaySeconds: 900,
+  everySeconds: 1800,
+  // The server names the election and the stakes of a cycle some time after its start.
+  replacesRows: true,
+  maturitySeconds: 100_000,
+  checks: { 'second-reading': true },
+  grade: CROSS_CHECKED,
+});
+
+/** Puts the rows of one cycle: its own, and one for each validator. */
+function cycleRows(record: z.output<typeof validatorCycle>, extra: Extra, put: Put): void {
+  const { validators: all } = record;
+  const cycle_start = Number(record.cycle_start);
+  put(cycles, record, { cycle_start, validator_count: all?.length }, extra);
+  for (const [position, one] of (all ?? []).entries())
+    put(validators, one, { utime: timeOf(cycle_start), cycle_start, position });
+}

@@ -1,0 +1,65 @@
+import * as z from 'zod';
+import type { Extra } from '../src/dataset/declaration/record.ts';
+import { column, elsewhere } from '../src/dataset/declaration/place.ts';
+import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { window } from '../src/dataset/paginators/window.ts';
+import { optionalAddress, optionalKey } from '../src/records/members/form.ts';
+import { count, digits, flag, int, requiredSeconds, seconds, timeOf } from '../src/records/members/scalar.ts';
+import { election_participants, validator_elections } from '../src/tables/ton/validator-elections.ts';
+
+const participant = z.strictObject({
+  validator_pubkey: optionalKey,
+  validator_index: int,
+  stake: digits,
+  max_factor: count,
+  stake_holder_address: optionalAddress,
+  adnl_addr: optionalKey,
+});
+
+/** One element of `elections` of GET /api/v3/validators/elections: who asked the elector to become a validator, and with what. */
+export const validatorElection = z.strictObject({
+  election_id: column('utime', requiredSeconds),
+  elect_close: seconds,
+  min_stake: digits,
+  total_stake: digits,
+  total_participants: count,
+  failed: flag,
+  finished: flag,
+  participants: elsewhere(z.array(participant).nullish()),
+});
+
+const elections = sheetOf(validator_elections, validatorElection);
+const participants = sheetOf(election_participants, participant);
+
+export default defineJob({
+  title: 'Elections of validators, with everyone who took part and its stake',
+  path: '/api/v3/validators/elections',
+  params: { return_participants: true, x_no_address_book: true },
+  list: 'elections',
+  index: { columns: 'validator_elections (election_id), a few a day', of: 'none' },
+  // With participants, a page holds at most 100.
+  paginator: window({ maxSize: 100 }),
+  record: validatorElection,
+  position: { utime: 'election_id', id: ['election_id'] },
+  tables: { validator_elections, election_participants },
+  rows: electionRows,
+  // Served from a copy of the database that lags by minutes.
+  delaySeconds: 900,
+  everySeconds: 1800,
+  // The elector forgets an election after its round of 65536 s and 32768 s more. Nothing changes after that.
+  replacesRows: true,
+  maturitySeconds: 100_000,
+  checks: { 'second-reading': true },
+  grade: CROSS_CHECKED,
+});
+
+/** Puts the rows of one election: its own, and one for each participant. */
+function electionRows(record: z.output<typeof validatorElection>, extra: Extra, put: Put): void {
+  const { participants: all } = record;
+  const election_id = Number(record.election_id);
+  put(elections, record, { election_id, participant_count: all?.length }, extra);
+  for (const [position, one] of (all ?? []).entries())
+    put(participants, one, { utime: timeOf(election_id), election_id, position });
+}
