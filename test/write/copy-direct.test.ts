@@ -38,7 +38,7 @@ test('rows are copied straight behind the second in which the page before ended,
 async function digests(store: Awaited<ReturnType<typeof openTestStore>>): Promise<unknown[]> {
   const of = (table: string) =>
     `select '${table}' as name, count(*)::int as rows, md5(string_agg((to_jsonb(t) - 'loaded_at')::text, '' order by (to_jsonb(t) - 'loaded_at')::text)) as digest from ton.${table} t where utime < to_timestamp(${START + 300})`;
-  return select(store, ['transactions', 'messages', 'traces', 'trace_edges'].map(of).join(' union all '));
+  return select(store, ['transactions', 'messages', 'traces', 'trace_nodes'].map(of).join(' union all '));
 }
 
 const HALVES = [
