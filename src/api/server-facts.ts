@@ -75,9 +75,11 @@ export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logge
     learn(path, error) {
       if (error instanceof NoEndpointError) {
         const endpoint = known(path);
+        // Said once, until it has answered again.
+        const level = endpoint.error === undefined ? 'warn' : 'debug';
         endpoint.error = error;
         endpoint.until = clock.monotonic() + endpoint.pauseMs;
-        logger.warn(
+        logger[level](
           { path, reason: error.message, pauseMs: endpoint.pauseMs },
           'the server has no such endpoint: it is asked for again after a pause',
         );

@@ -185,7 +185,11 @@ function printCollectionsRead(
   for (const name of refused) say(`missing   ${name}: the API refused it, or a part of it; status says why`);
   for (const [dataset, path] of absent) say(absentLine(dataset, path));
   // What was stopped may lack any of them.
-  const named = refused.length > 0 ? refused : collections.map(({ name }) => name);
+  const lacking = new Set([
+    ...refused,
+    ...unfit.filter(({ isMuch }) => isMuch).map(({ dataset }) => dataset),
+  ]);
+  const named = lacking.size > 0 ? [...lacking] : collections.map(({ name }) => name);
   const names = (isWhole ? named.filter((name) => !absent.has(name)) : named).join(', ');
   printVerdict(
     say,

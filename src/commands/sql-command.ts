@@ -1,3 +1,4 @@
+import { isBucket } from '../settings/config.ts';
 import { resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Command } from 'commander';
@@ -149,7 +150,7 @@ async function sqlOfLake(place: string, given: string | undefined, flags: SqlFla
     import('../lake/open-lake-reader.ts'),
   ]);
   return withLake(place, async ({ engine, store }) => {
-    const ask = await openLakeReader(engine, place.startsWith('s3:') ? place : resolve(place));
+    const ask = await openLakeReader(engine, isBucket(place) ? place : resolve(place));
     const run = openRunner(async (statement, shape, signal) => {
       showResult(await ask(statement, signal), wanted.format, shape);
     });

@@ -8,7 +8,7 @@ import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import type { Engine } from './engine.ts';
 import { absent } from './lake.ts';
 import { failAt, openClient } from './s3-store.ts';
-import { proxyOfProcess } from '../settings/config.ts';
+import { isBucket, proxyOfProcess } from '../settings/config.ts';
 import { packageRoot } from '../package.ts';
 import { columnType, EXACT } from './column-type.ts';
 
@@ -26,13 +26,13 @@ export async function openLakeReader(
   engine: Engine,
   place: string,
 ): Promise<(statement: string, signal?: AbortSignal) => Promise<TextResult>> {
-  const isBucket = place.startsWith('s3:');
-  if (isBucket) {
+  const isRemote = isBucket(place);
+  if (isRemote) {
     const bucket = await bucketSql(place).catch((cause: unknown) => failAt(place, cause));
     await engine.ask(bucket).catch(refuseBucket);
   }
   // DuckDB compares names of files without symbolic links.
-  const real = isBucket ? place : await realpath(place).catch(() => absent(place));
+  const real = isRemote ? place : await realpath(place).catch(() => absent(place));
   // As addresses of files are put together from it, without a slash at its end.
   const lake = literal(real.replace(/(?<=.)\/+$/, ''));
   await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch((cause: unknown) => {

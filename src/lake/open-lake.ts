@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { isBucket } from '../settings/config.ts';
 import { openEngine } from './engine.ts';
 import { tablesIn } from './delta-log.ts';
 import { absent, type Lake } from './lake.ts';
@@ -7,10 +8,10 @@ import { s3Store } from './s3-store.ts';
 
 /** Opens the lake at a place, a directory or `s3://bucket/prefix`, lets somebody work with it, and closes it however that ends. */
 export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
+  const isRemote = isBucket(place);
   const engine = await openEngine();
   try {
-    const isBucket = place.startsWith('s3:');
-    const store = isBucket
+    const store = isRemote
       ? await s3Store(place, (name) => engine.scratch(name))
       : directoryStore(resolve(place));
     return await work({ store, engine });

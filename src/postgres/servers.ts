@@ -6,7 +6,12 @@ import type { ConnectionOptions } from 'node:tls';
 import type pg from 'pg';
 import pgpass from 'pgpass';
 import { UsageError } from '../errors.ts';
-import { examineParameters, parsePostgres, type PostgresParameters } from '../settings/postgres-url.ts';
+import {
+  examineParameters,
+  parsePostgres,
+  sslmodeOf,
+  type PostgresParameters,
+} from '../settings/postgres-url.ts';
 import { homeDirectory } from '../settings/read-values.ts';
 
 type Tls = ConnectionOptions | false;
@@ -141,7 +146,7 @@ function passwordOf(
 
 /** The kinds of TLS that are tried, one after another, as `sslmode` means it to libpq. */
 function tlsOf(parameters: PostgresParameters, { host, name }: ServerAddress): readonly Tls[] {
-  const mode = parameters.get('sslmode') ?? modeOfSsl(parameters.get('ssl'));
+  const mode = sslmodeOf(parameters);
   if (host.startsWith('/') || mode === 'disable') return [false];
   const files = {
     ...fileOf(parameters, 'sslcert', 'cert'),
@@ -156,7 +161,7 @@ function tlsOf(parameters: PostgresParameters, { host, name }: ServerAddress): r
     }),
     ...(name !== undefined && { servername: name }),
   };
-  const ca = rootCertificate(parameters, mode.startsWith('verify-'));
+  const ca = rootCertificate(parameters, ['require', 'verify-ca', 'verify-full'].includes(mode));
   const unproved: Tls = { ...files, rejectUnauthorized: false };
   const proved: Tls = { ...files, ...(ca !== undefined && { ca }) };
   const ofAnyName: Tls = { ...proved, checkServerIdentity: () => undefined };
@@ -173,12 +178,6 @@ function tlsOf(parameters: PostgresParameters, { host, name }: ServerAddress): r
   throw new UsageError(`sslmode "${mode}" is not disable, allow, prefer, require, verify-ca or verify-full`);
 }
 
-/** `ssl=true` and `ssl=false` are forms of other drivers. */
-function modeOfSsl(ssl: string | undefined): string {
-  if (ssl === undefined) return 'prefer';
-  return ['true', '1'].includes(ssl.toLowerCase()) ? 'require' : 'disable';
-}
-
 const TLS_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 
 function versionOf(parameters: PostgresParameters, name: string): (typeof TLS_VERSIONS)[number] {
@@ -187,7 +186,7 @@ function versionOf(parameters: PostgresParameters, name: string): (typeof TLS_VE
   return version;
 }
 
-/** Undefined: those that Node trusts. */
+/** Undefined: those that Node trusts. As in libpq, a certificate at home makes `require` prove the server, too. */
 function rootCertificate(parameters: PostgresParameters, looksAtHome: boolean): string | undefined {
   if (parameters.get('sslrootcert') === 'system') return undefined;
   const { ca } = fileOf(parameters, 'sslrootcert', 'ca');

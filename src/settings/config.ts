@@ -64,7 +64,12 @@ const Environment = z.object({
     .string()
     .refine((text) => text === 'off' || isAddress(text), { error: 'is neither host:port nor off' })
     .default('127.0.0.1:9465'),
-  ETL_LAKE: z.string().min(1, { error: 'names no place' }).optional(),
+  ETL_LAKE: z
+    .string()
+    .superRefine((place, context) => {
+      attempt(context, () => isBucket(place));
+    })
+    .optional(),
   ETL_RETENTION: words
     .transform((all, context) => attempt(context, () => parseRetention(all)))
     .default({ seconds: new Map(), isInLake: false }),
@@ -339,6 +344,20 @@ function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
   }
 }
 
+/**
+ * True for a bucket, false for a directory.
+ * @throws UsageError for an address of another kind, which would become the name of a directory
+ */
+export function isBucket(place: string): boolean {
+  if (place.trim() === '') throw new UsageError('the place of the lake is empty');
+  if (place.startsWith('s3://')) return true;
+  if (/^\w[\w+.-]+:\/\/|^s3:/i.test(place))
+    throw new UsageError(
+      `"${withoutLogin(place)}" is no place for a lake: name a directory, or s3://bucket/prefix`,
+    );
+  return false;
+}
+
 /** Bytes of a size such as `5GB`, `500MB` or a plain number of bytes. */
 function parseBytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)b?$/i.exec(text.trim());
@@ -360,6 +379,8 @@ interface Retention {
  */
 function parseRetention(all: readonly string[]): Retention {
   const kept = all.filter((word) => word !== 'lake').map(parseKept);
+  const twice = kept.find(([name], index) => kept.findIndex(([other]) => other === name) !== index);
+  if (twice !== undefined) throw new UsageError(`${twice[0]} is named twice`);
   return { seconds: new Map(kept), isInLake: all.includes('lake') };
 }
 
@@ -368,5 +389,7 @@ function parseKept(text: string): [string, number] {
   const [dataset, duration, ...rest] = text.split(':');
   if (dataset === undefined || duration === undefined || rest.length > 0)
     throw new UsageError('write it like transactions:90d,blocks:90d');
-  return [dataset, parseDuration(duration)];
+  const seconds = parseDuration(duration);
+  if (seconds > 0) return [dataset, seconds];
+  throw new UsageError(`${dataset} would be dropped as soon as it is stored: its time must be above 0`);
 }

@@ -33,6 +33,9 @@ const VARIABLES = {
   PGGSSENCMODE: 'gssencmode',
   PGCONNECT_TIMEOUT: 'connect_timeout',
   PGTARGETSESSIONATTRS: 'target_session_attrs',
+  PGSSLCOMPRESSION: 'sslcompression',
+  PGSSLSNI: 'sslsni',
+  PGLOADBALANCEHOSTS: 'load_balance_hosts',
   PGOPTIONS: 'options',
 } as const;
 
@@ -41,9 +44,15 @@ const NAMES_A_SERVER = ['PGHOST', 'PGHOSTADDR', 'PGDATABASE', 'PGSERVICE'] as co
 
 /** What this program does with each parameter that it obeys; `refuse` says of a value why it cannot be obeyed. */
 const OBEYED: ReadonlyMap<string, { readonly refuse?: (value: string) => string | undefined }> = new Map([
-  ...['host', 'hostaddr', 'port', 'dbname', 'user', 'password', 'options', 'service', 'sslmode'].map(plain),
-  ...['sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslcrl', 'sslnegotiation'].map(plain),
-  ...['ssl_min_protocol_version', 'ssl_max_protocol_version', 'target_session_attrs'].map(plain),
+  ...['host', 'hostaddr', 'dbname', 'user', 'password', 'options', 'service', 'sslmode'].map(plain),
+  ...['sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslcrl'].map(plain),
+  ...['ssl_min_protocol_version', 'ssl_max_protocol_version'].map(plain),
+  ['port', { refuse: (value) => (value.split(',').every(isPort) ? undefined : 'a port is 1 to 65535') }],
+  ['sslnegotiation', { refuse: unlessExactly('postgres', 'direct') }],
+  [
+    'target_session_attrs',
+    { refuse: unlessExactly('any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby') },
+  ],
   ['ssl', { refuse: unlessOneOf('true', 'false', '1', '0') }],
   [
     'connect_timeout',
@@ -86,6 +95,15 @@ function plain(name: string): [string, { readonly refuse?: (value: string) => st
 
 function unlessOneOf(...values: readonly string[]): (value: string) => string | undefined {
   return (value) => (values.includes(value.toLowerCase()) ? undefined : cannotBeKept());
+}
+
+function unlessExactly(...values: readonly string[]): (value: string) => string | undefined {
+  return (value) => (values.includes(value) ? undefined : `it is none of ${values.join(', ')}`);
+}
+
+/** Empty is the default one. */
+function isPort(text: string): boolean {
+  return text === '' || (/^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535);
 }
 
 function cannotBeKept(): string {
@@ -134,6 +152,8 @@ function isSet(value: string | undefined): boolean {
  * @throws UsageError for a value that cannot be obeyed, and for an unknown name that may be about security
  */
 export function examineParameters(parameters: PostgresParameters): string[] {
+  requireStrongMode(parameters);
+  requireOneForEachHost(parameters);
   return [...parameters].flatMap(([name, value]) => {
     const obeyed = OBEYED.get(name);
     const reason = obeyed?.refuse?.(value);
@@ -146,6 +166,41 @@ export function examineParameters(parameters: PostgresParameters): string[] {
       throw new UsageError(`has the unknown connection parameter ${name}${hint}`);
     return [`there is no connection parameter ${name}${hint}`];
   });
+}
+
+/** The sslmodes that need no certificate, and those that may end without TLS. */
+const UNPROVED = ['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca'];
+const MAYBE_PLAIN = ['disable', 'allow', 'prefer'];
+
+/** The sslmode that is given, or the default beside the other parameters. */
+export function sslmodeOf(parameters: PostgresParameters): string {
+  const ssl = parameters.get('ssl')?.toLowerCase();
+  const byDefault = parameters.get('sslrootcert') === 'system' ? 'verify-full' : 'prefer';
+  const mode = ssl === undefined ? byDefault : ['true', '1'].includes(ssl) ? 'require' : 'disable';
+  return parameters.get('sslmode') ?? mode;
+}
+
+/** @throws UsageError if a parameter promises more protection than the sslmode keeps */
+function requireStrongMode(parameters: PostgresParameters): void {
+  const mode = sslmodeOf(parameters);
+  const isDirect = parameters.get('sslnegotiation') === 'direct';
+  if (parameters.get('sslrootcert') === 'system' && UNPROVED.includes(mode))
+    throw new UsageError(`has sslrootcert=system, which needs sslmode=verify-full, and sslmode is ${mode}`);
+  if (isDirect && MAYBE_PLAIN.includes(mode))
+    throw new UsageError(
+      `has sslnegotiation=direct, which needs sslmode=require or stronger, and sslmode is ${mode}`,
+    );
+}
+
+/** @throws UsageError if hosts, addresses and ports are not as many */
+function requireOneForEachHost(parameters: PostgresParameters): void {
+  const partsOf = (name: string) => parameters.get(name)?.split(',').length;
+  const [hosts, addresses, ports] = [partsOf('host'), partsOf('hostaddr'), partsOf('port')];
+  const all = addresses ?? hosts ?? 1;
+  if (hosts !== undefined && hosts !== all)
+    throw new UsageError(`has ${hosts} hosts, and hostaddr has ${all} addresses`);
+  if (ports !== undefined && ports !== 1 && ports !== all)
+    throw new UsageError(`has ${ports} ports for ${all} hosts`);
 }
 
 /** The parameters of a service in `PGSERVICEFILE`, `~/.pg_service.conf` or `PGSYSCONFDIR/pg_service.conf`, in this order. */
@@ -220,6 +275,8 @@ function parseUrl(text: string): PostgresParameters {
 }
 
 function decode(text: string): string {
+  // Postgres ends a text at NUL: what stands behind it would be lost.
+  if (text.includes('%00')) throw new UsageError('has a %00, which no text of Postgres holds');
   try {
     return decodeURIComponent(text);
   } catch {

@@ -127,12 +127,20 @@ function keepEntry(values: Record<string, string>, entry: RegExpExecArray): stri
       unquoted.includes('#'),
       `${name} has a # that some programs take for a comment: put the value in single quotes`,
     ],
+    [
+      quote !== "'" && /\$[\w{(]/.test(value),
+      `${name} has a $ by which some programs put a variable in, and this one does not: put what is meant in single quotes`,
+    ],
   ];
   return OBEYED.test(name) ? checks.filter(([isFault]) => isFault).map(([, fault]) => fault) : [];
 }
 
 /** Settings whose values may span lines. */
 const LISTS: ReadonlySet<string> = new Set(['ETL_DATASETS', 'ETL_RETENTION', 'ETL_SCHEDULE']);
+
+/** Settings whose values are paths. */
+const PATHS =
+  /^(?:ETL_(?:LAKE|DATA_DIR)|PG(?:PASSFILE|SERVICEFILE|SYSCONFDIR|SSL(?:ROOTCERT|CERT|KEY|CRL)))$/;
 
 /** Values that a person probably meant otherwise, wherever they were set. */
 function faultsOfValue(name: string, value: string, isFromFile: boolean): string[] {
@@ -142,8 +150,13 @@ function faultsOfValue(name: string, value: string, isFromFile: boolean): string
     ...(isQuoted && name !== 'PGPASSWORD'
       ? [`the value of ${name} begins and ends with a quote: remove the quotes.${where}`]
       : []),
-    ...(/[\p{Cc}\uFEFF]/u.test(LISTS.has(name) ? value.replaceAll(/[\t\n]/g, ' ') : value)
-      ? [`the value of ${name} has a control character, such as a line end: remove it`]
+    ...(/[\p{Cc}\p{Cf}]/u.test(LISTS.has(name) ? value.replaceAll(/[\t\n]/g, ' ') : value)
+      ? [
+          `the value of ${name} has a control character, such as a line end, or one that is invisible: remove it`,
+        ]
+      : []),
+    ...(PATHS.test(name) && /^~|^\$\w|^%\w+%/.test(value)
+      ? [`${name} begins with what only a shell replaces: write the whole path`]
       : []),
   ];
 }

@@ -221,7 +221,16 @@ test('an endpoint that the server lacks is said once, and asked for again after 
     expect(await failureOf(client.get(blocks))).toMatchObject({ code: 'no_endpoint' });
   }
   expect(api.seen).toHaveLength(2);
-  expect(api.log.filter(({ level }) => level === 40)).toHaveLength(2);
+  const said = () => api.log.filter(({ level }) => level === 40);
+  expect(said()).toHaveLength(1);
+  // It comes, and is gone again: that is worth another word.
+  now = 20_000_000;
+  api.answer(json({ blocks: [] }), json({ error: 'Cannot GET blocks' }, 500));
+  await client.get(blocks);
+  await failureOf(client.get(blocks));
+  now += 700_000;
+  await failureOf(client.get(blocks));
+  expect(said().filter(({ msg }) => String(msg).includes('no such endpoint'))).toHaveLength(1);
 });
 
 describe('an endpoint that has answered', () => {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import type { ApiRequest } from '../../src/simulator/http/api.ts';
+import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
 import { formatAddress } from '../../src/ton/address.ts';
 import { select } from '../support/collections.ts';
@@ -10,10 +12,15 @@ const START = Date.UTC(2026, 4, 1) / 1000;
 let cli: Cli;
 let store: TestStore;
 let simulator: Simulator;
+/** The path whose responses are changed. */
+let spoiled = '';
+let spoil = (body: string) => body;
 
 beforeAll(async () => {
   [cli, store] = [await openCli(), await openTestStore()];
-  simulator = await startSimulator({ start: START, duration: 7 * 3600, load: 0.5, accounts: 200 });
+  const after = ({ path }: ApiRequest, response: HttpResponse) =>
+    path === spoiled ? { ...response, body: spoil(response.body.toString()) } : response;
+  simulator = await startSimulator({ start: START, duration: 7 * 3600, load: 0.5, accounts: 200, after });
 });
 afterAll(async () => {
   await Promise.all([cli.close(), simulator.close()]);
@@ -22,7 +29,7 @@ afterAll(async () => {
 
 function run(...args: string[]): Promise<CliResult> {
   const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500' };
-  return cli.ask(args, settings);
+  return cli.ask(args, { ...settings, ETL_ATTEMPTS: spoiled === '' ? '6' : '1' });
 }
 
 test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {
@@ -70,4 +77,20 @@ test('lists and look-ups need no range; status and datasets tell of them; others
 
   const capped = await run('backfill', '--only', 'nft_items', '--max-requests', '1');
   expect(capped.code).toBe(3);
+});
+
+test.each([
+  ['does not fit', (body: string) => body.replaceAll(/"address":"0:/g, '"address":"x:')],
+  ['names an error beside an empty list', () => '{"error":"timeout","nft_collections":[]}'],
+  ['is another list', () => '{"jetton_masters":[]}'],
+])('of several lists the last line names only the one of which the response %s', async (_, change) => {
+  spoiled = '/api/v3/nft/collections';
+  spoil = change;
+  const { code, stdout } = await run(
+    'backfill',
+    '--only',
+    'jetton_masters,nft_collections,jetton_wallets',
+  ).finally(() => (spoiled = ''));
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^incomplete: nft_collections, \d+ requests/m);
 });

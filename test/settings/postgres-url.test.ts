@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import { connectionOf } from '../../src/postgres/servers.ts';
 import { parsePostgres, readDatabase, withLogin } from '../../src/settings/postgres-url.ts';
@@ -87,6 +87,18 @@ describe('each parameter is obeyed, refused or named', () => {
     'connect_timeout=soon',
     'client_encoding=latin1',
     'load_balance_hosts=random',
+    'sslrootcert=system&sslmode=require',
+    'sslrootcert=system&sslmode=verify-ca',
+    'sslrootcert=system&ssl=true',
+    'sslnegotiation=direct',
+    'sslnegotiation=direct&sslmode=prefer',
+    'sslnegotiation=drect&sslmode=require',
+    'target_session_attrs=read_write',
+    'target_session_attrs=Primary',
+    'port=0',
+    'port=70000',
+    'port=x',
+    'hostaddr=192.0.2.1,192.0.2.2',
   ])('%s is refused', (pair) => {
     const [name = ''] = pair.split('=');
     expect(() => readDatabase(`postgres://u:SECRET@h/d?${pair}`, {})).toThrow(new RegExp(`\\b${name}\\b`));
@@ -113,8 +125,40 @@ describe('each parameter is obeyed, refused or named', () => {
     ['PGREQUIREAUTH', 'scram-sha-256'],
     ['PGGSSENCMODE', 'require'],
     ['PGREQUIRESSL', '1'],
+    ['PGSSLSNI', '0'],
+    ['PGLOADBALANCEHOSTS', 'random'],
+    ['PGTARGETSESSIONATTRS', 'rw'],
   ])('the variable %s is no exception', (name, value) => {
     expect(() => readDatabase('postgres://h/d', { [name]: value })).toThrow(UsageError);
+  });
+
+  test('certificates of the system are all that counts where they are asked for', () => {
+    const { servers } = connectionOf('postgres://u@h/d?sslrootcert=system');
+    expect(servers.map(({ ssl }) => ssl)).toEqual([{}]);
+  });
+
+  test.each(['require', 'verify-ca'])('a certificate at home is what sslmode=%s asks for', async (mode) => {
+    const home = await mkdtemp(join(tmpdir(), 'toncenter-etl-'));
+    onTestFinished(() => rm(home, { recursive: true }));
+    vi.stubEnv('HOME', home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await mkdir(join(home, '.postgresql'));
+    await writeFile(join(home, '.postgresql', 'root.crt'), 'CERTIFICATE');
+    const { servers } = connectionOf(`postgres://u@h/d?sslmode=${mode}`);
+    expect(servers).toMatchObject([{ ssl: { ca: 'CERTIFICATE' } }]);
+    expect(servers).not.toMatchObject([{ ssl: { rejectUnauthorized: false } }]);
+  });
+
+  test.each([
+    ['host=a,b,c port=1,2', '2 ports for 3 hosts'],
+    ['host=a,b hostaddr=192.0.2.1', '2 hosts, and hostaddr has 1'],
+    ['hostaddr=192.0.2.1 port=1,2,3', '3 ports for 1 hosts'],
+  ])('as many as there are hosts: %s', (text, sentence) => {
+    expect(() => readDatabase(text, {})).toThrow(sentence);
+  });
+
+  test('NUL would end a password early', () => {
+    expect(() => readDatabase('postgres://u:SECRET%00x@h/d', {})).toThrow(/^(?!.*SECRET).*%00/);
   });
 
   test('an address is connected to, under the name that its certificate must have', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { readConfig } from '../../src/settings/config.ts';
+import { isBucket, readConfig } from '../../src/settings/config.ts';
 import { readValues } from '../../src/settings/read-values.ts';
 
 async function directoryWith(content?: string | Buffer): Promise<string> {
@@ -68,6 +68,14 @@ describe('a value that a person probably meant otherwise is named, and never rep
     ['\u00A0ETL_LAKE=SECRET', /line 1 is not NAME=value/],
     ['TONCENTER_API_KEY=\u201CSECRET\u201D', /the value of TONCENTER_API_KEY begins and ends with a quote/],
     ['TONCENTER_API_KEY=SECRET\u0001', /the value of TONCENTER_API_KEY has a control character/],
+    ['TONCENTER_API_KEY=SECRET\u200B', /the value of TONCENTER_API_KEY has a control character.* invisible/],
+    ['ETL_LAKE=/SECRET\u00AD', /invisible/],
+    ['PGPASSWORD=a$SECRET', /line 1: PGPASSWORD has a \$/],
+    ['DATABASE_URL="postgres://u:${SECRET}@h/d"', /line 1: DATABASE_URL has a \$/],
+    ['TONCENTER_API_KEY=$(cat SECRET)', /line 1: TONCENTER_API_KEY has a \$/],
+    ['ETL_LAKE=~/SECRET', /ETL_LAKE begins with what only a shell replaces/],
+    ["ETL_DATA_DIR='$HOME/SECRET'", /ETL_DATA_DIR begins with what only a shell replaces/],
+    ['PGSSLROOTCERT=~root/SECRET', /PGSSLROOTCERT begins with what only a shell replaces/],
   ])('%j', async (text, sentence) => {
     const { faults } = readValues({}, await directoryWith(text));
     expect(faults).toEqual([expect.stringMatching(sentence)]);
@@ -79,10 +87,23 @@ describe('a value that a person probably meant otherwise is named, and never rep
     ['TONCENTER_API_KEY', "'SECRET'"],
     ['ETL_DATA_DIR', '`/SECRET`'],
     ['TONCENTER_API_KEY', 'SECRET\r'],
+    ['ETL_LAKE', '~/SECRET'],
+    ['ETL_DATA_DIR', '%USERPROFILE%/SECRET'],
+    ['PGPASSWORD', 'SECRET\u2060'],
   ])('%s=%j of the environment', (name, value) => {
     const { faults } = readValues({ [name]: value }, '/dev/null');
     expect(faults).toHaveLength(1);
     expect(faults.join()).not.toContain('SECRET');
+  });
+
+  test('a $ in single quotes, of the environment, or that stands for nothing is meant as it stands', async () => {
+    const text = "PGPASSWORD='a$b'\nPGUSER=c$\nTONCENTER_API_KEY=5$ \n";
+    const { faults, values } = readValues(
+      { DATABASE_URL: 'postgres://u:a$b@h/d' },
+      await directoryWith(text),
+    );
+    expect(faults).toEqual([]);
+    expect(values).toMatchObject({ PGPASSWORD: 'a$b', PGUSER: 'c$', TONCENTER_API_KEY: '5$' });
   });
 
   test('lines and values of other programs are none of its business', async () => {
@@ -115,4 +136,22 @@ test.each([
   const directory = await directoryWith(`${line}\n`);
   const faultOfDataset = (name: string) => (name === 'transaction' ? 'there is no such dataset' : undefined);
   expect(() => readConfig({}, directory, { faultOfDataset })).toThrow(/^ETL_\w+: there is no such dataset$/);
+});
+
+test.each([
+  ['ETL_LAKE=gs://bucket/prefix', /"gs:\/\/bucket\/prefix" is no place for a lake/],
+  ['ETL_LAKE=file:///data/lake', /no place for a lake/],
+  ['ETL_LAKE=https://u:SECRET@host/lake', /no place for a lake/],
+  ['ETL_LAKE=S3://bucket', /no place for a lake/],
+  ['ETL_LAKE=s3:bucket', /no place for a lake/],
+  ['ETL_RETENTION=transactions:1d,transactions:90d', /transactions is named twice/],
+  ['ETL_RETENTION=transactions:0d', /transactions would be dropped as soon as it is stored/],
+])('what would be kept elsewhere, or not at all, is named: %s', async (line, sentence) => {
+  const directory = await directoryWith(`${line}\n`);
+  expect(() => readConfig({}, directory)).toThrow(sentence);
+  expect(() => readConfig({}, directory)).not.toThrow(/SECRET/);
+});
+
+test.each(['', ' ', '\t'])('an empty place of a lake is not the working directory: %j', (place) => {
+  expect(() => isBucket(place)).toThrow(UsageError);
 });

@@ -1,7 +1,8 @@
+import * as z from 'zod';
 import { isSafeNumber, LosslessNumber } from 'lossless-json';
 import { countNames, doubledIn, noteDoubled, surveyJson } from '../../dataset/declaration/doubled.ts';
 import { BadResponseError, RequestTooLargeError } from '../../errors.ts';
-import { excerpt, summary } from './reason.ts';
+import { excerpt, reasonOf, summary } from './reason.ts';
 
 /**
  * A number token of more than 15 digits or with an exponent of three: beyond 2^53 or a double's reach. Numbers stand behind a key, a bracket or a
@@ -35,14 +36,23 @@ export function parseJson(text: string, bytes?: Uint8Array): unknown {
   return parsed;
 }
 
+/** A body of v3 that names an error, whatever stands beside it. v2's envelope always has a member for errors, and `ok`. */
+const failed = z.looseObject({
+  error: z.union([z.string().min(1), z.looseObject({})]),
+  ok: z.undefined().optional(),
+  jsonrpc: z.undefined().optional(),
+});
+
 /**
  * Parses a whole body.
- * @throws BadResponseError also for one of whose members one comes twice: of a list that does, one would be lost
+ * @throws BadResponseError also for one of whose members one comes twice: of a list that does, one would be lost; and for one
+ * that names an error: a list beside it may lack rows
  */
 export function parseBody(text: string, bytes?: Uint8Array): unknown {
   const body = parseJson(text, bytes);
   const [twice] = doubledIn(body) ?? [];
   if (twice !== undefined) throw new BadResponseError(`${twice} comes twice in the body`);
+  if (failed.safeParse(body).success) throw new BadResponseError(`an error (${reasonOf(text).text})`);
   return body;
 }
 

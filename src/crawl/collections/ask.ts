@@ -13,7 +13,7 @@ export interface Answered {
 
 export type WalkResponse = Exchange<Answered>;
 
-interface AskOptions {
+export interface AskOptions {
   /** False makes the response a bad one, which is asked for again. */
   readonly isWhole?: (records: readonly unknown[]) => boolean;
   /** Left out: the response has its place in memory until it is read. */

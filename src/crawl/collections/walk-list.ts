@@ -1,11 +1,18 @@
 import * as z from 'zod';
+import { hashOf } from '../../dataset/declaration/record.ts';
 import { Lacking } from '../../dataset/paginators/lacking.ts';
 import type { OffsetCursor, OffsetStep } from '../../dataset/paginators/offset.ts';
 import type { ListWalk } from '../../dataset/walk.ts';
-import { mayConcernPage, ApiTimeoutError, NotServedError, type EtlError } from '../../errors.ts';
+import {
+  mayConcernPage,
+  ApiTimeoutError,
+  NotJoinedError,
+  NotServedError,
+  type EtlError,
+} from '../../errors.ts';
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import { createPageSize, type PageSize } from '../page-size.ts';
-import { ask } from './ask.ts';
+import { ask, type AskOptions } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
 import { isOver, nowOf, type WalkContext } from './walk-context.ts';
@@ -31,6 +38,14 @@ interface Standing {
   /** Rows that were not served since the last page came. */
   readonly inRow: number;
   readonly failure: NotServedError | undefined;
+  /** The page that was read last. */
+  readonly before?: PageSeen | undefined;
+}
+
+interface PageSeen {
+  /** Hash of its first record; undefined if it has none. */
+  readonly first: string | undefined;
+  readonly offset: number;
 }
 
 /**
@@ -63,12 +78,9 @@ async function askAgain(
     const { lacking } = cursor;
     try {
       const found = { ...cursor, lacking: lacking.filter((one) => one.at !== at) };
-      await readRows(
-        walkContext,
-        { limit: 1, offset: at },
-        () => ({ cursor: found, done: false }),
-        ATTEMPTS_IN_DOUBT,
-      );
+      await readRows(walkContext, { limit: 1, offset: at }, () => ({ cursor: found, done: false }), {
+        attemptsInDoubt: ATTEMPTS_IN_DOUBT,
+      });
       cursor = found;
     } catch (error) {
       if (!mayConcernPage(error)) throw error;
@@ -92,14 +104,24 @@ async function readRows(
   walkContext: WalkContext<ListWalk>,
   request: { readonly limit: number; readonly offset: number },
   stepBehind: (limit: number, records: number) => OffsetStep,
-  attemptsInDoubt: number | undefined,
-): Promise<OffsetStep> {
+  {
+    attemptsInDoubt,
+    before,
+  }: Pick<AskOptions, 'attemptsInDoubt'> & { readonly before?: PageSeen | undefined },
+): Promise<[OffsetStep, PageSeen]> {
   const response = await ask(walkContext, request, { attemptsInDoubt });
+  const [record] = response.value.records;
+  const seen = { first: record === undefined ? undefined : hashOf(record), offset: request.offset };
+  // Without this, a server that ignores the offset would be asked for ever.
+  if (before?.first !== undefined && before.first === seen.first && before.offset < seen.offset)
+    throw new NotJoinedError(
+      `the pages of ${walkContext.dataset.name} at offsets ${before.offset} and ${seen.offset} begin with the same row: the server ignores the offset`,
+    );
   const limit = response.request.limit ?? request.limit;
   const step = stepBehind(limit, response.value.records.length);
   const reading = readResponseRecords(walkContext, response, '', request.offset);
   await writeResponse(walkContext, { response, reading, cursor: step.cursor });
-  return step;
+  return [step, seen];
 }
 
 /** Reads a page, no further than to the next row that is known not to be served. */
@@ -114,16 +136,17 @@ async function readOn(
   const next = cursor.lacking.find((one) => one.at >= cursor.at)?.at ?? Infinity;
   // It was asked for when the walk began, or its pause is not over.
   if (next === cursor.at) return { ...at, cursor: { ...cursor, at: next + 1 } };
-  const attempts = until === Infinity ? undefined : ATTEMPTS_IN_DOUBT;
+  const attemptsInDoubt = until === Infinity ? undefined : ATTEMPTS_IN_DOUBT;
   const half = Math.max(1, Math.floor((until - cursor.at) / 2));
   const request = paginator.request(cursor, Math.min(size.current(), next - cursor.at, half));
   const stepBehind = (limit: number, records: number) =>
     paginator.next(cursor, limit, records, nowOf(walkContext));
   try {
-    const step = await readRows(walkContext, request, stepBehind, attempts);
+    const asking = { attemptsInDoubt, before: at.before };
+    const [step, before] = await readRows(walkContext, request, stepBehind, asking);
     size.arrived();
     const left = step.cursor.at >= until ? Infinity : until;
-    return { ...at, cursor: step.done ? undefined : step.cursor, until: left, inRow: 0 };
+    return { ...at, cursor: step.done ? undefined : step.cursor, until: left, inRow: 0, before };
   } catch (error) {
     if (!mayConcernPage(error)) throw error;
     if (error instanceof ApiTimeoutError && size.timedOut(request.limit)) return at;

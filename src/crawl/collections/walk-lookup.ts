@@ -119,17 +119,17 @@ interface Served {
 /** After so many subjects in a row that are not served alone, or requests of any size, it is the endpoint that has the trouble. */
 const MOST_UNSERVED = 3;
 const MOST_FAILURES = 40;
-/** Servers and gateways answer 404 for any path that they do not have: so many in a row, and no answer, say nothing of subjects. */
+/** Servers and gateways answer 404, or nothing, for what they do not have: so many in a row, and no answer, say nothing of subjects. */
 const MOST_MISSING = 8;
 
-/** True where nothing but 404 has come, for too many subjects to believe it. */
+/** True where nothing is known, of too many subjects to believe it. */
 function lacksAll({ answers, missing }: Served): boolean {
   return answers === 0 && missing.length >= MOST_MISSING;
 }
 
 /**
  * Subjects that are not there are unknown, once the endpoint has answered for another one, or if they are few.
- * @throws NotServedError where nothing but 404 has come for too many: others are asked for next time
+ * @throws NotServedError where nothing else has come for too many: others are asked for next time
  */
 async function tellMissing(
   { walk, dataset, keep }: WalkContext<LookupWalk>,
@@ -141,7 +141,7 @@ async function tellMissing(
   if (lacksAll(served)) {
     await keep(cursor, { unserved: { walk: walk.name, subjects: missing } });
     throw new NotServedError(
-      `${dataset.name}: the server answers 404 for each of ${missing.length} subjects`,
+      `${dataset.name}: the server knows none of the ${missing.length} subjects that it was asked for`,
       {
         hint: 'It may lack the endpoint, or a gateway may answer in its stead: none of them is taken for unknown. `toncenter-etl doctor` asks each route.',
       },
@@ -270,7 +270,8 @@ async function askFor(
   const attemptsInDoubt = !isDoubted ? undefined : due.length > 1 ? 1 : ATTEMPTS_IN_DOUBT;
   try {
     const response = await ask(walkContext, paramsOf(walkContext.walk, due), { flight, attemptsInDoubt });
-    return isCut(response, due) ? 'too large' : response;
+    if (isCut(response, due)) return 'too large';
+    return knowsNone(walkContext, response, due) ? 'none' : response;
   } catch (error) {
     // An URL that is too long for one alone is too long for any.
     const isOne = due.length === 1 && !(error instanceof RequestTooLargeError);
@@ -278,6 +279,16 @@ async function askFor(
     if (error instanceof NotFoundError && due.length === 1) return 'none';
     throw error;
   }
+}
+
+/** True where nothing comes for many accounts that indexed transactions name: the source knows these. */
+function knowsNone(
+  walkContext: WalkContext<LookupWalk>,
+  { value }: WalkResponse,
+  due: readonly Subject[],
+): boolean {
+  const areKnown = walkContext.walk.subjects.onlyIfSeen === true && asksForSeen(walkContext);
+  return areKnown && due.length >= MOST_MISSING && value.records.length === 0;
 }
 
 /** True where the server gives fewer rows than there are subjects: those beyond would seem to be unknown. */

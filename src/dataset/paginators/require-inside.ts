@@ -6,6 +6,8 @@ import type { Position } from './paginator.ts';
 export function requireInside({ utime, id }: Position, asked: Range): void {
   if (isInside(utime, asked)) return;
   throw new BadResponseError(
-    `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
+    utime === 0
+      ? `the time of row ${id} cannot be read, nor that of any other row of its page`
+      : `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
   );
 }

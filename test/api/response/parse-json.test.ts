@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isSafeNumber, LosslessNumber, parse as parseLossless } from 'lossless-json';
 import { expect, test, vi } from 'vitest';
-import { parseJson } from '../../../src/api/response/parse-json.ts';
+import { parseBody, parseJson } from '../../../src/api/response/parse-json.ts';
 import { BadResponseError } from '../../../src/errors.ts';
 import { slowness } from '../../support/slowness.ts';
 import { runs } from '../../support/thorough.ts';
@@ -198,4 +198,25 @@ test.each([
       expect(parseJson(text, Buffer.from(text))).not.toEqual(JSON.parse(text));
     }
   }
+});
+
+test.each([
+  '{"error":"timeout","actions":[]}',
+  '{"actions":[],"error":"context deadline exceeded"}',
+  '{"actions":null,"code":500,"error":{"message":"x"}}',
+  '{"\\u0065rror":"x","actions":[{"a":1}]}',
+  '{"error":{"code":13},"blocks":[]}',
+])('a body that names an error is none, whatever stands beside it: %s', (text) => {
+  expect(() => parseBody(text)).toThrow(/an error \(/);
+});
+
+test.each([
+  '{"actions":[]}',
+  '{"actions":[],"error":null}',
+  '{"actions":[],"error":""}',
+  '{"actions":[{"error":"of a record"}]}',
+  '{"ok":false,"error":"of the envelope","code":500}',
+  '{"jsonrpc":"2.0","error":{"code":-3},"id":1}',
+])('a body that names none is read, and so is the envelope of v2: %s', (text) => {
+  expect(parseBody(text)).toEqual(JSON.parse(text));
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { errorResponse, htmlResponse, type HttpResponse } from '../../../src/simulator/http/response.ts';
 import type { Faults } from '../../../src/simulator/faults.ts';
-import { readOnce, select } from '../../support/collections.ts';
+import { readOnce, readStreamsOf, select } from '../../support/collections.ts';
 import { useNetwork } from '../../support/network.ts';
 import { some } from '../../support/thorough.ts';
 
@@ -240,6 +240,60 @@ describe('404 for each of many subjects', () => {
     expect(await read('extended_account_states')).toEqual([]);
     const unknown = await texts(`select subject as id from etl.lookups where not found order by 1`);
     expect(unknown).toEqual(addresses.filter((one) => one !== known));
+  });
+});
+
+describe('nothing for each of many accounts that stored transactions name', () => {
+  const empty: [string, string, string, (body: string) => string][] = [
+    ['an empty list', 'account_states', '/api/v3/accountStates', () => '{"accounts":[]}'],
+    ['null', 'account_states', '/api/v3/accountStates', () => '{"accounts":null}'],
+    ['an empty map', 'address_book', '/api/v3/addressBook', () => '{}'],
+  ];
+
+  test.each(empty)('says of none that it is unknown: %s (%s)', async (_, name, path, answer) => {
+    let isBroken = true;
+    const { url, truth } = await network.serve({
+      after: (request, response) =>
+        isBroken && request.path === path
+          ? { ...response, body: answer(response.body.toString()) }
+          : response,
+    });
+    const range = { from: START, to: START + 200 };
+    await readStreamsOf(network.store, url, range, ['transactions']);
+    const choices = { accounts: 'seen' as const, bocs: false };
+    const look = () => readOnce(network.store, url, [name], { range, choices });
+    expect(await look()).toEqual([name]);
+    expect(await texts(`select subject as id from etl.lookups where found is not null`)).toEqual([]);
+    expect(await failureOf(name)).toMatch(/knows none of the \d+ subjects/);
+    isBroken = false;
+    expect(await look()).toEqual([]);
+    const seen = new Set([...truth.transactions(range)].map(({ account }) => account));
+    expect((await texts(`select address as id from ton.${name}`)).length).toBeGreaterThanOrEqual(seen.size);
+  });
+});
+
+describe('a list whose server', () => {
+  test.each([
+    ['ignores the offset', (search: URLSearchParams) => search.set('offset', '0')],
+    ['takes another name for the offset', (search: URLSearchParams) => search.delete('offset')],
+    [
+      'believes the offset to be small',
+      (search: URLSearchParams) => search.set('offset', String(Number(search.get('offset')) % 20)),
+    ],
+  ])('%s ends with an error, as its pages repeat', async (_, change) => {
+    const path = '/api/v3/nft/items';
+    const { url } = await network.serve({
+      duration: 600,
+      accounts: 2000,
+      load: 2,
+      before: (request) => {
+        if (request.path === path) change(request.search);
+        return undefined;
+      },
+    });
+    expect(await readOnce(network.store, url, ['nft_items'])).toEqual(['nft_items']);
+    expect(requestsTo(path)).toBeLessThan(20);
+    expect(await failureOf('nft_items')).toMatch(/begin with the same row: the server ignores the offset/);
   });
 });
 

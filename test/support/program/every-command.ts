@@ -67,7 +67,10 @@ export async function runEveryCommand(
       ETL_RETENTION: `blocks:${Math.ceil((Date.now() / 1000 - START) / DAY) + 400}d`,
     });
     const more = { ETL_DATASETS: datasets, ETL_LISTEN: 'off', ETL_SINCE: FROM, ETL_WATERMARK_DELAY: '0s' };
-    const daemon = cli.start(['sync'], { ...settings, ...more, ETL_LAKE: join(scratch, 'lake') });
+    const loud = { ...settings, ...more, ETL_LAKE: join(scratch, 'lake'), LOG_LEVEL: 'info' };
+    const daemon = cli.start(['sync'], loud);
+    // Before that, a signal ends it as any process; blocks of later seconds may be stored already.
+    await daemon.sees(/daemon started/);
     // It has gone on where the backfill ended.
     const newest = `select max(utime) > to_timestamp(${START + 400}::float8) as reached from blocks`;
     await expect

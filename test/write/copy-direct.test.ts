@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { linesOfRows } from '../../src/write/lines.ts';
+import { divide } from '../../src/write/copy-direct.ts';
+import { giveMemory, takeMemory } from '../../src/spare-memory.ts';
+import { formatTime } from '../../src/range.ts';
+import { messages } from '../../src/tables/ton/messages.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
+import { readStreamsOf, select } from '../support/collections.ts';
+import { openTestStore } from '../support/database/database.ts';
+import { useNetwork } from '../support/network.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const SPAN = { from: START, to: START + 100 };
+const network = useNetwork({ start: START, duration: 400, seed: 3, load: 8, accounts: 300 });
+
+const lineAt = (table: object, second: number) =>
+  linesOfRows(table, [{ utime: formatTime(START + second), hash: `${second}` }]);
+const isDirect = (table: object, second: number, newAfter = START + 10) =>
+  divide([lineAt(table, second)], newAfter, { span: SPAN }).direct.length === 1;
+
+test('rows are copied straight behind the second in which the page before ended, messages not near the end of the lease', () => {
+  expect([9, 10, 11, 69, 70, 99].map((second) => isDirect(messages, second))).toEqual([
+    false,
+    false,
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect([10, 11, 70, 99].map((second) => isDirect(transactions, second))).toEqual([false, true, true, true]);
+  expect(divide([lineAt(messages, 20)], undefined, { span: SPAN }).direct).toEqual([]);
+  // Of a lease that is shorter than a message may be on its way, none are.
+  const short = divide([lineAt(messages, 5)], START, { span: { from: START, to: START + 25 } });
+  expect([short.direct.length, short.others.map(({ count }) => count)]).toEqual([0, [1]]);
+});
+
+/** What a crawl leaves of these tables. */
+async function digests(store: Awaited<ReturnType<typeof openTestStore>>): Promise<unknown[]> {
+  const of = (table: string) =>
+    `select '${table}' as name, count(*)::int as rows, md5(string_agg((to_jsonb(t) - 'loaded_at')::text, '' order by (to_jsonb(t) - 'loaded_at')::text)) as digest from ton.${table} t where utime < to_timestamp(${START + 300})`;
+  return select(store, ['transactions', 'messages', 'traces', 'trace_nodes'].map(of).join(' union all '));
+}
+
+const HALVES = [
+  { from: START, to: START + 150 },
+  { from: START + 150, to: START + 300 },
+];
+
+test('workers that bring the same messages at once, straight and by way of staging tables, store each once', async () => {
+  const { url } = await network.serve();
+  const alone = await openTestStore();
+  const whole = { from: START, to: START + 300 };
+  await readStreamsOf(alone, url, whole, ['transactions']);
+  await readStreamsOf(alone, url, whole, ['traces']);
+  await Promise.all([
+    ...HALVES.map((half) => readStreamsOf(network.store, url, half, ['transactions'])),
+    ...HALVES.toReversed().map((half) => readStreamsOf(network.store, url, half, ['traces'])),
+  ]);
+  const [expected, stored] = [await digests(alone), await digests(network.store)];
+  await alone.close();
+  expect(stored).toEqual(expected);
+});
+
+test('nobody uses the memory of a page again before its rows are written', async () => {
+  const { url } = await network.serve();
+  const quiet = await openTestStore();
+  await readStreamsOf(quiet, url, HALVES[0]!, ['transactions', 'traces']);
+  // Takes and spoils whatever is free, at every turn of the thread.
+  let [isOver, turns] = [false, 0];
+  const spoil = () => {
+    const taken = [16, 17, 18, 19, 20, 21].map((bits) => takeMemory(2 ** bits));
+    for (const memory of taken) new Uint8Array(memory).fill(0xff);
+    taken.forEach(giveMemory);
+    turns += 1;
+    if (!isOver) setImmediate(spoil);
+  };
+  spoil();
+  await readStreamsOf(network.store, url, HALVES[0]!, ['transactions', 'traces']);
+  isOver = true;
+  const [expected, stored] = [await digests(quiet), await digests(network.store)];
+  await quiet.close();
+  expect(turns).toBeGreaterThan(50);
+  expect(stored).toEqual(expected);
+});
