@@ -4,6 +4,7 @@ import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { coverage } from '../tables/etl/coverage.ts';
+import { ton_proxies } from '../tables/etl/ton-proxies.ts';
 import { partitions } from '../tables/etl/pages.ts';
 
 const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });
@@ -69,7 +70,7 @@ function isKeyed(table: PgTable): boolean {
 
 const Added = z.object({ table: z.string(), kind: z.string(), name: z.string() });
 
-/** The program has two triggers, which change no row that it writes. Others, rules and policies may drop or change rows. */
+/** The program has three triggers, which change no row that it writes. Others, rules and policies may drop or change rows. */
 async function addedRules(session: Session): Promise<string[]> {
   const rows = await session.rows(
     sql`
@@ -77,7 +78,8 @@ async function addedRules(session: Session): Promise<string[]> {
       from (
         select tgrelid as relation, 'trigger' as kind, tgname as name from pg_trigger
         where not tgisinternal and tgparentid = 0 and tgenabled <> 'D'
-          and not (tgrelid = ${nameOf(coverage)}::regclass and tgname in ('reopen_days', 'reopen_days_of_streams'))
+          and not (tgrelid in (${nameOf(coverage)}::regclass, ${nameOf(ton_proxies)}::regclass)
+            and tgname in ('reopen_days', 'reopen_days_of_streams'))
         union all select ev_class, 'rule', rulename from pg_rewrite where rulename <> '_RETURN'
         union all select polrelid, 'policy', polname from pg_policy) a
         join pg_class c on c.oid = a.relation join pg_namespace n on n.oid = c.relnamespace
