@@ -5,12 +5,12 @@ import type { RowsOf } from '../src/dataset/rows.ts';
 import { extraOutside, type Extra } from '../src/dataset/declaration/record.ts';
 import { multisig_wallets } from '../src/tables/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
-import { digits, int, requiredInt64 } from '../src/records/members/scalar.ts';
+import { int, requiredInt64, wideDigits } from '../src/records/members/scalar.ts';
 
 /** One element of `multisigs` of GET /api/v3/multisig/wallets. */
 export const multisigWallet = z.strictObject({
   address: account,
-  next_order_seqno: digits,
+  next_order_seqno: wideDigits,
   threshold: int,
   signers: addresses,
   proposers: addresses,

@@ -4,22 +4,35 @@
 -- Addresses and hashes in every form that people have. The functions fold to a constant while a query is planned, so
 -- that `where account = ton_address('EQ…')` uses the index as a literal would.
 
--- CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection; a byte at a time.
-create or replace function etl.crc16(bytes bytea) returns int
+drop function if exists etl.crc16(bytea);
+-- CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection. It is linear: each of its bits says whether the number of ones
+-- among some bits of the text is odd, which are these.
+create or replace function etl.crc16(digits text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
-  crc int := 0;
-  x int;
+  bits constant bit(272) := ('x' || digits)::bit(272);
 begin
-  for place in 0 .. length(bytes) - 1 loop
-    x := ((crc >> 8) # get_byte(bytes, place)) & 255;
-    x := x # (x >> 4);
-    crc := ((crc << 8) # (x << 12) # (x << 5) # x) & 65535;
-  end loop;
-  return crc;
+  return lpad(to_hex(
+    (bit_count(bits & X'A9A13A6190FF642865822CC6D61B6CCBFF8845253E82C0AB96A7C2CD82058E2C0C88') & 1) * 32768 +
+    (bit_count(bits & X'54D09D30C87FB21432C116636B0DB665FFC422929F416055CB53E166C102C7160644') & 1) * 16384 +
+    (bit_count(bits & X'AA684E98643FD90A19608B31B586DB32FFE211494FA0B02AE5A9F0B36081638B0322') & 1) * 8192 +
+    (bit_count(bits & X'D534274C321FEC850CB04598DAC36D997FF108A4A7D0581572D4F859B040B1C58191') & 1) * 4096 +
+    (bit_count(bits & X'C33B29C789F0926AE3DA0E0ABB7ADA074070C1776D6AECA12FCDBEE15A25D6CECC40') & 1) * 2048 +
+    (bit_count(bits & X'619D94E3C4F8493571ED07055DBD6D03A03860BBB6B5765097E6DF70AD12EB676620') & 1) * 1024 +
+    (bit_count(bits & X'B0CECA71E27C249AB8F68382AEDEB681D01C305DDB5ABB284BF36FB8568975B3B310') & 1) * 512 +
+    (bit_count(bits & X'D8676538F13E124D5C7B41C1576F5B40E80E182EEDAD5D9425F9B7DC2B44BAD9D988') & 1) * 256 +
+    (bit_count(bits & X'EC33B29C789F0926AE3DA0E0ABB7ADA074070C1776D6AECA12FCDBEE15A25D6CECC4') & 1) * 128 +
+    (bit_count(bits & X'7619D94E3C4F8493571ED07055DBD6D03A03860BBB6B5765097E6DF70AD12EB67662') & 1) * 64 +
+    (bit_count(bits & X'3B0CECA71E27C249AB8F68382AEDEB681D01C305DDB5ABB284BF36FB8568975B3B31') & 1) * 32 +
+    (bit_count(bits & X'34274C321FEC850CB04598DAC36D997FF108A4A7D0581572D4F859B040B1C5819110') & 1) * 16 +
+    (bit_count(bits & X'9A13A6190FF642865822CC6D61B6CCBFF8845253E82C0AB96A7C2CD82058E2C0C888') & 1) * 8 +
+    (bit_count(bits & X'4D09D30C87FB21432C116636B0DB665FFC422929F416055CB53E166C102C71606444') & 1) * 4 +
+    (bit_count(bits & X'A684E98643FD90A19608B31B586DB32FFE211494FA0B02AE5A9F0B36081638B03222') & 1) * 2 +
+    (bit_count(bits & X'534274C321FEC850CB04598DAC36D997FF108A4A7D0581572D4F859B040B1C581911') & 1) * 1
+  ), 4, '0');
 end $$;
-comment on function etl.crc16(bytea) is
-  'Checksum of friendly addresses: CRC-16/XMODEM of these bytes, 0 to 65535.';
+comment on function etl.crc16(text) is
+  'Checksum of a friendly address, four hex digits: CRC-16/XMODEM of its first 34 bytes, which are given as 68 hex digits.';
 
 create or replace function ton.ton_address(form text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -27,7 +40,7 @@ declare
   word constant text := btrim(form, E' \t\r\n\f\x0b');
   forms constant text := 'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
   workchain bigint := 0;
-  bytes bytea;
+  digits text;
 begin
   if word ~ '^-?[0-9]{1,10}:[0-9a-fA-F]{64}$' then
     workchain := split_part(word, ':', 1)::bigint;
@@ -45,18 +58,18 @@ begin
       using errcode = 'invalid_text_representation', hint = forms;
   end if;
   -- Kind, workchain, 32 bytes of hash, CRC-16 of them all: 36 bytes in base64 of either alphabet.
-  bytes := decode(translate(word, '-_', '+/'), 'base64');
-  if etl.crc16(substring(bytes from 1 for 34)) <> get_byte(bytes, 34) * 256 + get_byte(bytes, 35) then
+  digits := encode(decode(translate(word, '-_', '+/'), 'base64'), 'hex');
+  if etl.crc16(left(digits, 68)) <> right(digits, 4) then
     raise exception '"%" is not an address: its checksum is wrong: a character is missing or mistyped', word
       using errcode = 'invalid_text_representation', hint = forms;
   end if;
-  if get_byte(bytes, 0) & 127 not in (17, 81) then
-    raise exception '"%" is not an address: its first byte, 0x%, is of no known kind', word, to_hex(get_byte(bytes, 0))
+  workchain := ('x' || left(digits, 2))::bit(8)::int;
+  if workchain & 127 not in (17, 81) then
+    raise exception '"%" is not an address: its first byte, 0x%, is of no known kind', word, to_hex(workchain)
       using errcode = 'invalid_text_representation', hint = forms;
   end if;
-  workchain := get_byte(bytes, 1);
-  return case when workchain > 127 then workchain - 256 else workchain end
-    || ':' || upper(encode(substring(bytes from 3 for 32), 'hex'));
+  workchain := ('x' || substr(digits, 3, 2))::bit(8)::int;
+  return case when workchain > 127 then workchain - 256 else workchain end || ':' || upper(substr(digits, 5, 64));
 end $$;
 comment on function ton.ton_address(text) is
   'An address as the tables hold it, workchain:HEX in upper case, from any form: raw, 64 hex digits (basechain), or friendly (EQ…, UQ…, kQ…, 0Q…) in base64 or base64url, whose checksum is verified. Raises an error for anything else.';
@@ -64,19 +77,17 @@ comment on function ton.ton_address(text) is
 create or replace function ton.ton_address_friendly(address text, bounceable boolean default true, testnet boolean default false)
 returns text language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
-  raw constant text := ton.ton_address(address);
-  workchain constant int := split_part(raw, ':', 1)::int;
-  bytes bytea;
+  raw constant text := case when length(address) = 66 and address ~ '^0:[0-9A-F]+$' then address else ton.ton_address(address) end;
+  workchain constant int := case when raw like '0:%' then 0 else split_part(raw, ':', 1)::int end;
+  digits text;
 begin
   if workchain not between -128 and 127 then
     raise exception '"%" has no friendly form: its workchain does not fit into a byte', raw
       using errcode = 'numeric_value_out_of_range';
   end if;
-  bytes := decode(
-    lpad(to_hex(case when bounceable then 17 else 81 end | case when testnet then 128 else 0 end), 2, '0')
-    || lpad(to_hex(workchain & 255), 2, '0') || split_part(raw, ':', 2), 'hex');
-  bytes := bytes || decode(lpad(to_hex(etl.crc16(bytes)), 4, '0'), 'hex');
-  return translate(encode(bytes, 'base64'), '+/', '-_');
+  digits := lpad(to_hex((case when bounceable then 17 else 81 end | case when testnet then 128 else 0 end) * 256 | (workchain & 255)), 4, '0')
+    || right(raw, 64);
+  return translate(encode(decode(digits || etl.crc16(digits), 'hex'), 'base64'), '+/', '-_');
 end $$;
 comment on function ton.ton_address_friendly(text, boolean, boolean) is
   'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…), marked for test networks only (kQ…, 0Q…) where testnet is true.';
@@ -99,8 +110,11 @@ end $$;
 comment on function ton.ton_hash(text) is
   'A 256-bit hash as the tables hold it, base64 with padding, from hex (0x may stand before it), base64 or base64url. Raises an error for anything else; a hash has no checksum of its own, only its length and last digit can be wrong.';
 
+-- Not strict, so that it becomes a part of the statement that calls it. A count such as {42} makes an expression slow.
 create or replace function ton.hash_hex(hash text) returns text
-language sql immutable strict parallel safe begin atomic select encode(decode(ton.ton_hash(hash), 'base64'), 'hex'); end;
+language sql immutable parallel safe begin atomic
+  select encode(decode(case when length(hash) = 44 and hash ~ '^[A-Za-z0-9+/]+[AEIMQUYcgkosw048]=$' then hash else ton.ton_hash(hash) end, 'base64'), 'hex');
+end;
 comment on function ton.hash_hex(text) is
   'A hash of any form as explorers show it: 64 lower-case hex digits.';
 

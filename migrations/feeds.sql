@@ -222,3 +222,15 @@ create or replace trigger reopen_days after update on etl.coverage
 for each row when (old.covered <> new.covered or old.verified <> new.verified) execute function etl.reopen_days();
 create or replace trigger reopen_days_of_streams after insert or delete on etl.coverage
 for each row execute function etl.reopen_days();
+
+-- What is TON was another thing when the days were summed up.
+create or replace function etl.reopen_days_of_assets() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from etl.closed_days c using ton.days d where d.day = c.day and c.relation in ('dex_volume', 'jetton_flows');
+  return null;
+end $$;
+comment on function etl.reopen_days_of_assets() is
+  'Takes the days of reports that tell TON from jettons out of etl.closed_days, as far as their rows are still there.';
+create or replace trigger reopen_days after insert or update or delete on etl.ton_proxies
+for each statement execute function etl.reopen_days_of_assets();

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { coverage } from '../tables/etl/coverage.ts';
-import { stableJettons } from '../tables/etl/known-jettons.ts';
+import { stableJettons, ton_proxies } from '../tables/etl/known-jettons.ts';
 import { partitions } from '../tables/etl/pages.ts';
 
 const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });
@@ -78,7 +78,8 @@ async function addedRules(session: Session): Promise<string[]> {
       from (
         select tgrelid as relation, 'trigger' as kind, tgname as name from pg_trigger
         where not tgisinternal and tgparentid = 0 and tgenabled <> 'D'
-          and not (tgrelid = ${nameOf(coverage)}::regclass and tgname in ('reopen_days', 'reopen_days_of_streams'))
+          and not (tgrelid in (${nameOf(coverage)}::regclass, ${nameOf(ton_proxies)}::regclass)
+            and tgname in ('reopen_days', 'reopen_days_of_streams'))
           and not (tgrelid = ${nameOf(stableJettons)}::regclass and tgname = 'reopen_prices')
         union all select ev_class, 'rule', rulename from pg_rewrite where rulename <> '_RETURN'
         union all select polrelid, 'policy', polname from pg_policy) a

@@ -49,7 +49,7 @@ const transactionSheet = givenSheet(action_transactions);
 const ADDRESSES = ['source', 'destination', 'asset'] as const;
 
 /** Integers only: what a numeric column takes, and an amount can be. */
-const WHOLE = /^-?\d{1,1000}$/;
+const WHOLE = /^-?\d{1,38}$/;
 
 /**
  * Puts the rows of an action: its own, and one for each of its accounts and transactions. `extra` are the members that

@@ -1,6 +1,6 @@
 import { account, addresses, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
-import { digits, flag, freeForm, int, requiredInt64, text } from './members/scalar.ts';
+import { digits, flag, freeForm, int, requiredInt64, text, wideDigits } from './members/scalar.ts';
 
 const orderAction = z.strictObject({
   destination: optionalAddress,
@@ -17,10 +17,10 @@ const orderAction = z.strictObject({
 export const multisigOrder = z.strictObject({
   address: account,
   multisig_address: account,
-  order_seqno: digits,
+  order_seqno: wideDigits,
   threshold: int,
   sent_for_execution: flag,
-  approvals_mask: digits,
+  approvals_mask: wideDigits,
   approvals_num: int,
   // Of up to 64 bits: some orders never expire.
   expiration_date: digits,

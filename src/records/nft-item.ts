@@ -4,7 +4,7 @@ import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declar
 import type { RowsOf } from '../dataset/rows.ts';
 import type { nft_collections } from '../tables/ton/nft-collections.ts';
 import type { nft_items } from '../tables/ton/nft-items.ts';
-import { digits, flag, freeForm, requiredInt64 } from './members/scalar.ts';
+import { flag, freeForm, requiredInt64, wideDigits } from './members/scalar.ts';
 import { contentText } from './members/token-content.ts';
 
 /** One element of `nft_collections` of GET /api/v3/nft/collections, and `collection` of an item. */
@@ -12,7 +12,7 @@ export const nftCollection = z.strictObject({
   address: account,
   owner_address: optionalAddress,
   last_transaction_lt: requiredInt64,
-  next_item_index: digits,
+  next_item_index: wideDigits,
   collection_content: freeForm,
   data_hash: optionalHash,
   code_hash: optionalHash,
@@ -24,7 +24,7 @@ export type NftCollection = z.output<typeof nftCollection>;
 export const nftItem = z.strictObject({
   address: account,
   init: flag,
-  index: digits,
+  index: wideDigits,
   collection_address: optionalAddress,
   owner_address: optionalAddress,
   content: freeForm,

@@ -6,8 +6,11 @@ export const int8 = customType<{ data: string; driverData: string }>({ dataType:
 /** Unix seconds or another count that fits a JavaScript number. */
 export const count8 = () => bigint({ mode: 'number' });
 
-/** Nanotons, jetton units and other integers without an upper bound. */
-export const amount = () => numeric();
+/** Nanotons, jetton units and other integers of at most 38 digits, which every reader takes; the chain's have 37. */
+export const amount = customType<{ data: string; driverData: string }>({ dataType: () => 'numeric(38,0)' });
+
+/** A whole number of up to 256 bits, such as an item's index. */
+export const wide = () => numeric();
 
 /** A moment of time, written as ISO 8601 text. */
 export const moment = () => timestamp({ withTimezone: true, mode: 'string' });

@@ -118,7 +118,7 @@ function valueFor(type: string, odd: unknown, place: number): unknown {
   if (type === 'boolean') return true;
   if (type === 'integer') return place % 2 === 0 ? 2147483647 : place;
   if (type === 'bigint') return place % 2 === 0 ? '9223372036854775807' : place;
-  if (type.startsWith('numeric')) return '9'.repeat(78);
+  if (type.startsWith('numeric')) return '9'.repeat(type === 'numeric' ? 78 : 38);
   if (type.startsWith('timestamp')) return '2026-01-05T00:00:00Z';
   return null;
 }

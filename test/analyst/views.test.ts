@@ -225,6 +225,101 @@ test('jetton_holders knows who held how much, at the end and at any time', async
   }
 });
 
+test('supply and balances of every jetton are those that its contracts hold', async () => {
+  const entities = store.truth.entities();
+  const supplies = entities
+    .jettonMasters()
+    .map(({ address, total_supply }) => ({ jetton: address, supply: total_supply }));
+  const supplied = `select jetton_master as jetton, sum(amount) as supply from jetton_movements group by 1 having sum(amount) <> 0`;
+  const minted = supplies.filter(({ supply }) => supply !== '0');
+  expect(minted.length).toBeGreaterThan(1);
+  await expectRows(supplied, minted);
+  await expectRows(
+    `select account as owner, jetton_master as jetton, sum(amount) as balance from jetton_movements group by 1, 2
+     having sum(amount) <> 0`,
+    entities
+      .jettonWallets()
+      .filter(({ balance }) => balance !== '0')
+      .map(({ owner, jetton, balance }) => ({ owner, jetton, balance })),
+  );
+  // A part of the mints is a part of other actions, or of traces of which nobody knows the actions.
+  const [{ named, found } = {}] = await store.ask(
+    `select (select count(*) from actions where type = 'jetton_mint') as named, (select count(*) from jetton_mints) as found`,
+  );
+  expect(Number(named)).toBeLessThan(Number(found));
+  // Without the list of wallets a mint is still a mint; only its owner is not known.
+  await store.ask('begin');
+  await store.ask('delete from jetton_wallets');
+  await expectRows(supplied, minted);
+  await expectRows('select count(*) as found, count(owner) as owners from jetton_mints', [
+    { found, owners: 0 },
+  ]);
+  await store.ask('rollback');
+});
+
+test('a mint that its wallet refuses, a copy of a transfer and a proxy are no mints', async () => {
+  const [mint] = await store.ask(`select * from jetton_mints where query_id is not null order by lt limit 1`);
+  const sums = async () => store.ask(`select count(*) as mints, sum(amount) as amount from jetton_mints`);
+  const [before] = await sums();
+  const left = {
+    mints: Number(before?.['mints']) - 1,
+    amount: BigInt(before?.['amount'] ?? 0) - BigInt(mint?.['amount'] ?? 0),
+  };
+  const undone = [
+    `update transactions set aborted = true where account = '${mint?.['jetton_wallet'] ?? ''}' and in_msg_hash = '${mint?.['message_hash'] ?? ''}'`,
+    `update messages set opcode = '0xffffffff', bounced = true where hash = '${mint?.['message_hash'] ?? ''}'`,
+    `update messages set source = destination where hash = '${mint?.['message_hash'] ?? ''}'`,
+  ];
+  for (const statement of undone) {
+    await store.ask('begin');
+    await store.ask(statement);
+    await expectRows(`select count(*) as mints, sum(amount) as amount from jetton_mints`, [left]);
+    await store.ask('rollback');
+  }
+  await store.ask('begin');
+  await store.ask(`insert into etl.ton_proxies (address) values ('${mint?.['jetton_master'] ?? ''}')`);
+  const ofProxy = `jetton_master = '${mint?.['jetton_master'] ?? ''}'`;
+  await expectRows(
+    `select (select count(*) from jetton_movements where ${ofProxy}) + (select count(*) from jetton_flows where ${ofProxy}) as rows`,
+    [{ rows: 0 }],
+  );
+  await store.ask('rollback');
+});
+
+test('swaps tell TON, a jetton and one that nobody knows apart, exchange by exchange', async () => {
+  const jetton = `0:${'AB'.repeat(32)}`;
+  const proxy = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
+  const wallet = `0:${'CD'.repeat(32)}`;
+  const cases: readonly [string, object, object, string | null][] = [
+    ['stonfi', { asset_in: proxy }, {}, 'TON'],
+    ['stonfi', { asset_in: null }, {}, null],
+    ['stonfi_v2', { asset_in: null }, { destination_jetton_wallet: wallet }, 'TON'],
+    ['tonco', { asset_in: null }, { source_jetton_wallet: wallet }, 'TON'],
+    ['dedust', { asset_in: null }, {}, 'TON'],
+    ['dedust', { asset_in: null }, { source_jetton_wallet: wallet }, null],
+    ['dedust', { asset_in: null }, { source_jetton_wallet: wallet, asset: jetton }, jetton],
+    ['coffee', { asset_in: null }, { destination_jetton_wallet: wallet }, null],
+    ['coffee', { asset_in: proxy.toLowerCase() }, { destination_jetton_wallet: wallet }, 'TON'],
+    ['coffee', { asset_in: 'no address' }, {}, null],
+    ['new exchange', { asset_in: null }, { amount: null }, null],
+    ['new exchange', { asset_in: jetton }, {}, jetton],
+  ];
+  await store.ask('begin');
+  for (const [place, [dex, named, leg]] of cases.entries()) {
+    const details = { dex, ...named, dex_incoming_transfer: { amount: '5', ...leg } };
+    const row = { trace_id: `case ${String(place).padStart(2, '0')}`, details };
+    await store.ask(
+      `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify(row)}')).*
+       from (select * from actions where type = 'jetton_swap' limit 1) a`,
+    );
+  }
+  const rows = await store.ask(`select asset_in from swaps where trace_id like 'case %' order by trace_id`);
+  await store.ask('rollback');
+  expect(rows.map(({ asset_in }, place) => [place, asset_in])).toEqual(
+    cases.map(([, , , asset], place) => [place, asset]),
+  );
+});
+
 test('swaps are the exchanges that the source found', async () => {
   const swaps = [...store.truth.actions(store.span, actionTypes)].filter(isSwap);
   await expectRows(

@@ -78,10 +78,14 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
     }
   });
 
-  it('rejects an amount that is none, and takes the largest', () => {
+  it('rejects an amount that is none, or that no column takes, and takes the largest', () => {
     const { amount } = stream;
-    expect(stream.job.read([stream.sample({ [amount]: '1e9' })]).rejected).toMatchObject([{ path: amount }]);
-    expectUnchanged(stream, stream.sample({ [amount]: '340282366920938463463374607431768211455' }));
+    for (const refused of ['1e9', '9'.repeat(39), `-1${'0'.repeat(38)}`, '0'.repeat(39)])
+      expect(stream.job.read([stream.sample({ [amount]: refused })]).rejected).toMatchObject([
+        { path: amount },
+      ]);
+    for (const taken of [String(2n ** 120n - 1n), '9'.repeat(37), '9'.repeat(38), `-${'9'.repeat(38)}`])
+      expectUnchanged(stream, stream.sample({ [amount]: taken }));
   });
 
   it('reads the position of a record that its schema refuses', () => {

@@ -241,9 +241,7 @@ describe('jobs/transactions', () => {
   });
 
   it('takes the largest values that the chain can have', () => {
-    expectUnchanged(
-      sampleTransaction({ lt: '9223372036854775807', total_fees: '340282366920938463463374607431768211455' }),
-    );
+    expectUnchanged(sampleTransaction({ lt: '9223372036854775807', total_fees: '9'.repeat(38) }));
   });
 
   it('reads the position of a record that its schema refuses', () => {

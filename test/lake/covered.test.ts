@@ -98,7 +98,7 @@ describe('what is covered', () => {
 
   test('whatever contracts say of themselves gets into the lake', async () => {
     const out = join(directory, 'told');
-    const widest = String(2n ** 256n - 1n);
+    const widest = '9'.repeat(38);
     // The first rows by key, by which a reader would guess.
     await store.ask(
       `insert into token_metadata (address, is_indexed, name, description) values ('!', true, E'a\\r\\nb', E'\\r')`,
@@ -115,7 +115,7 @@ describe('what is covered', () => {
         const supply = await ask(
           `select total_supply, exact_values->>'total_supply' from jetton_masters where address = '!'`,
         );
-        expect(supply.rows).toEqual([[null, widest]]);
+        expect(supply.rows).toEqual([[widest, null]]);
       });
     } finally {
       await store.ask(`delete from token_metadata where address = '!'`);

@@ -79,6 +79,7 @@ const VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.constantFrom('NaN', 'Infinity', '-Infinity', '-0', '5e-324'),
   ),
+  'numeric(38,0)': fc.oneof(digits(38), fc.constantFrom('0', 'NaN', '9'.repeat(38), `-${'9'.repeat(38)}`)),
   numeric: fc.oneof(
     digits(38),
     digits(39),
@@ -131,7 +132,7 @@ function rowsOf(
   const row = Object.fromEntries(
     columns.map(({ name, type, nullable }) => {
       if (name === 'utime') return [name, fc.constant('2026-01-01T00:00:00Z')];
-      const values = VALUES[type.replace(/\(.*/, '')] ?? fc.constant(`no values of ${type}`);
+      const values = VALUES[type] ?? VALUES[type.replace(/\(.*/, '')] ?? fc.constant(`no values of ${type}`);
       return [name, nullable ? fc.option(values) : values];
     }),
   );

@@ -116,6 +116,22 @@ test('a stream that is read for the first time, or forgotten, opens the days tha
   await store.ask(`drop table taken`);
 });
 
+test('a jetton that is to count as TON opens the days of reports that tell TON from jettons', async () => {
+  for (const statement of [
+    `insert into etl.ton_proxies (address) values ('0:${'AB'.repeat(32)}')`,
+    'delete from etl.ton_proxies',
+  ]) {
+    await certify(FIRST);
+    await closeDays(database, ALL);
+    expect(await closed()).toEqual(expect.arrayContaining(['dex_volume', 'jetton_flows', 'daily_activity']));
+    await store.ask(statement);
+    const left = await closed();
+    expect(left).toContain('daily_activity');
+    expect(left).not.toContain('dex_volume');
+    expect(left).not.toContain('jetton_flows');
+  }
+});
+
 test('a day of which a stream is not to be had is not certain, where it was read before and after', async () => {
   await certify(FIRST);
   await store.ask(`create table taken as select * from etl.coverage where dataset = 'jetton_burns'`);

@@ -12,7 +12,7 @@ export const answersOfMoney: Readonly<Record<string, Answer>> = {
           compare(b.volume, a.volume) ||
           compare(a.dex, b.dex) ||
           compare(a.pool, b.pool) ||
-          compare(a.jetton_master ?? '', b.jetton_master ?? ''),
+          compare(a.jetton_master, b.jetton_master),
       )
       .slice(0, 10)
       .map(({ dex, pool, jetton_master, swaps, accounts, volume }) => ({

@@ -57,12 +57,19 @@ export const requiredInt64 = withOtherForms(
 );
 export const int64 = optional(requiredInt64);
 
-/** Nanotons and other amounts as a string of digits, of any length that `numeric` takes; also as a number. */
+/** Nanotons and other amounts as a string of at most 38 digits; also as a number. */
 export const requiredDigits = withOtherForms(
-  z.string().regex(/^-?\d{1,1000}$/, 'is not a string of digits'),
+  z.string().regex(/^-?\d{1,38}$/, 'is not a string of at most 38 digits'),
   (value) => digitsOf(value) ?? value,
 );
 export const digits = optional(requiredDigits);
+
+/** A whole number of up to 256 bits as a string of digits; also as a number. */
+const requiredWideDigits = withOtherForms(
+  z.string().regex(/^-?\d{1,1000}$/, 'is not a string of digits'),
+  (value) => digitsOf(value) ?? value,
+);
+export const wideDigits = optional(requiredWideDigits);
 
 /** Unix seconds, a number or a string of digits; `timeOf` reads both. */
 export const requiredSeconds = asMoment(
@@ -75,7 +82,10 @@ export const seconds = optional(requiredSeconds);
 export type Seconds = z.output<typeof requiredSeconds>;
 
 /** Amounts of extra currencies by currency id; also as a list. `{}` is not null: it says that there were none. */
-export const extraCurrencies = withOtherForms(z.record(z.string(), requiredDigits).nullish(), currenciesOf);
+export const extraCurrencies = withOtherForms(
+  z.record(z.string(), requiredWideDigits).nullish(),
+  currenciesOf,
+);
 
 /**
  * A message's operation code: `0x` and 8 lower-case hex digits. Also with other digits behind 0x, as an integer, and as its

@@ -1,11 +1,11 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt } from '../columns.ts';
+import { address, amount, hash, int8, loadedAt, wide } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const multisig_wallets = ton.table('multisig_wallets', {
   address: address().primaryKey(),
-  next_order_seqno: amount(),
+  next_order_seqno: wide(),
   threshold: integer(),
   signers: text().array(),
   proposers: text().array(),
@@ -46,10 +46,10 @@ describe(multisig_wallets, {
 export const multisig_orders = ton.table('multisig_orders', {
   address: address().primaryKey(),
   multisig_address: address().notNull(),
-  order_seqno: amount(),
+  order_seqno: wide(),
   threshold: integer(),
   sent_for_execution: boolean(),
-  approvals_mask: amount(),
+  approvals_mask: wide(),
   approvals_num: integer(),
   expiration_date: amount(),
   order_boc: text(),

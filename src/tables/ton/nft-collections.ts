@@ -1,12 +1,12 @@
 import { jsonb, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt } from '../columns.ts';
+import { address, hash, int8, loadedAt, wide } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nft_collections = ton.table('nft_collections', {
   address: address().primaryKey(),
   owner_address: address(),
-  next_item_index: amount(),
+  next_item_index: wide(),
   name: text(),
   collection_content: jsonb(),
   code_hash: hash(),

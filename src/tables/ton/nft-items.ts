@@ -1,5 +1,5 @@
 import { boolean, index, jsonb } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt } from '../columns.ts';
+import { address, hash, int8, loadedAt, wide } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
@@ -8,7 +8,7 @@ export const nft_items = ton.table(
   {
     address: address().primaryKey(),
     init: boolean(),
-    index: amount(),
+    index: wide(),
     collection_address: address(),
     owner_address: address(),
     real_owner: address(),

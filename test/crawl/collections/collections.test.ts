@@ -52,9 +52,10 @@ describe.each(['1.2', '1.3'] as const)('lists of build %s', (build) => {
     for (const { name, symbol, decimals, jetton_content } of rows) {
       const content = (jetton_content ?? {}) as Record<string, string>;
       expect([name, symbol]).toEqual([content['name'] ?? null, content['symbol'] ?? null]);
-      expect(decimals).toBe(content['decimals'] === '9' ? 9 : null);
+      expect(decimals).toBe(/^\d+$/.test(content['decimals'] ?? '') ? Number(content['decimals']) : null);
     }
-    expect(new Set(rows.map(({ decimals }) => decimals))).toEqual(new Set([9, null]));
+    const kinds = new Set(rows.map(({ decimals }) => decimals));
+    expect(kinds.has(null) && kinds.size > 2).toBe(true);
   });
 
   test('the shard states of a range end equal to the truth; a second reading asks nothing', async () => {
