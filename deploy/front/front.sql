@@ -68,7 +68,7 @@ end $$;
 
 -- Tables of etl whose rows of all servers stand side by side.
 create or replace function front.additive() returns text[] immutable language sql as
-$$ select array['refused', 'holes', 'findings', 'quarantine', 'watch'] $$;
+$$ select array['refused', 'findings', 'quarantine', 'watch'] $$;
 
 -- Tables of ton that are not partitioned by time.
 create or replace function front.lists() returns text[] stable language sql as
