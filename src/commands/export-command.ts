@@ -7,7 +7,8 @@ import { exportCsv } from '../export/export-csv.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
-import { formatRange, parseRange } from '../range.ts';
+import { formatRange, parseRange, type Range } from '../range.ts';
+import { coveredBy, isRead } from '../read/grade-of.ts';
 import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
 
@@ -45,15 +46,46 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
   return withStop(invocation.logger, (stop) =>
     withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl export', async ({ database }) => {
       console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${flags.out}`);
-      const options = { ...wanted, database, stop, now: invocation.now };
-      return format === 'parquet'
+      const options = { ...wanted, database, stop, now: invocation.now, brought: new Set<string>() };
+      const code = await (format === 'parquet'
         ? toLake(options, flags.out)
-        : toCsv({ ...options, forSpreadsheets: format === 'spreadsheet' }, resolve(flags.out));
+        : toCsv({ ...options, forSpreadsheets: format === 'spreadsheet' }, resolve(flags.out)));
+      if (code !== EXIT.done) return code;
+      return (await nameMissing(options, flags.only !== undefined)) ? EXIT.incomplete : EXIT.done;
     }),
   );
 }
 
-type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'>;
+/**
+ * Names the datasets of which nothing was exported: those that were asked for by name, and those that have rows but know no
+ * covered seconds. True if one that was asked for is among them.
+ */
+async function nameMissing(
+  { database, tables, brought, range }: Options,
+  isChosen: boolean,
+): Promise<boolean> {
+  const there = new Set(tables.flatMap(({ dataset, facts }) => (brought.has(facts.name) ? [dataset] : [])));
+  const missing = tables.filter(
+    ({ dataset }, at) => !there.has(dataset) && tables.findIndex((one) => one.dataset === dataset) === at,
+  );
+  for (const { facts, dataset } of missing) {
+    const isCovered = (await coveredBy(database, dataset, ALL_TIME)).length > 0;
+    if (facts.partitioned && !isCovered && (await isRead(database, facts.name)))
+      console.error(
+        `not exported: ${dataset}: its rows are complete by block, and no second of it is covered. Read them in the database.`,
+      );
+    else if (isChosen)
+      console.error(`not exported: ${dataset}: nothing of it is covered in ${formatRange(range)}`);
+  }
+  return isChosen && missing.length > 0;
+}
+
+const ALL_TIME: Range = { from: 0, to: 2 ** 40 };
+
+type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'> & {
+  /** Names of the tables of which something was exported. */
+  readonly brought: Set<string>;
+};
 
 /** Holes that are named: of many the first ones tell enough. */
 const NAMED_HOLES = 3;
@@ -65,6 +97,7 @@ async function toCsv(
   const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ name, rows, grade, lacking }) => {
     const holes = lacking.slice(0, NAMED_HOLES).map(formatRange);
     if (lacking.length > holes.length) holes.push(`${lacking.length - holes.length} more`);
+    options.brought.add(name.replace(/\.csv$/, ''));
     const isQuarantined = grade === 'incomplete' && lacking.length === 0;
     const lacks = isQuarantined ? ['records in quarantine'] : holes;
     console.log(
@@ -81,6 +114,7 @@ function toLake(options: Options, out: string): Promise<ExitCode> {
       ...options,
       lake,
       onPart: (table, { path, rows, grades }, isWritten) => {
+        options.brought.add(table);
         const became = isWritten ? 'written' : 'unchanged';
         counts[became] += 1;
         counts.rows += rows;

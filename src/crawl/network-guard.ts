@@ -18,8 +18,9 @@ const OF_BLOCKS = /^\/api\/v3\/(?:blocks$|masterchain)/;
 /** Sees to it that all that is written is of the network that the database holds, whatever comes to answer behind the address. */
 export interface NetworkGuard {
   /**
-   * Asks which network answers, where no response has named it for a minute, or the last one named another. Of a chain whose
-   * first block is known only the index' first block is a name: one that was begun anew has the same `global_id`.
+   * Asks which network answers if no response has named it for a minute or since a request failed, or if the last one named
+   * another. If the first block of the chain is known, only the index's first block is a name: a chain that was begun anew has
+   * the same `global_id`.
    * @throws WrongNetworkError where it is another one
    */
   confirm(): Promise<void>;
@@ -54,6 +55,9 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
   readonly network: NetworkGuard;
 } {
   let namedAt = clock.monotonic();
+  // A server that was exchanged for another lets requests fail meanwhile, for another reason than their rate.
+  const failures = () => bare.stats.retries - bare.stats.refused;
+  let namedAfter = failures();
   let sightings = 0;
   let latest: WrongNetworkError | undefined;
   let isAway = false;
@@ -67,7 +71,7 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
   };
   /** What was asked for before another network was seen does not tell that the own one is back. */
   const openLook = () => {
-    const [at, before] = [clock.monotonic(), sightings];
+    const [at, before, failed] = [clock.monotonic(), sightings, failures()];
     return (named: readonly number[], block?: ChainBlock) => {
       const foreign = foreignOf(named) ?? foreignBlock(block);
       if (foreign !== undefined) {
@@ -75,16 +79,18 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
         throw foreign;
       }
       const isNamed = first === undefined ? named.length > 0 : block !== undefined;
-      if (isNamed && before === sightings) [namedAt, isAway] = [Math.max(namedAt, at), false];
+      if (!isNamed || before !== sightings) return;
+      [namedAt, namedAfter, isAway] = [Math.max(namedAt, at), failed, false];
     };
   };
   const api = withLook(bare, openLook);
   const ask = oneAtATime(() => readChainInfo(api, signal));
   const confirm = async () => {
     const age = clock.monotonic() - namedAt;
-    if (!isAway && age < ASKED_AFTER_MS) return;
+    const isUnsure = isAway || failures() !== namedAfter;
+    if (!isUnsure && age < ASKED_AFTER_MS) return;
     const answer = ask();
-    if (isAway || age >= BELIEVED_MS) await answer;
+    if (isUnsure || age >= BELIEVED_MS) await answer;
     // Whoever waits for the next answer hears of its error.
     else answer.catch(() => undefined);
     if (isAway && latest !== undefined) throw latest;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../src/api/client.ts';
 import { createNetworkGuard, type NetworkGuard } from '../../src/crawl/network-guard.ts';
 import { EXIT, WrongNetworkError } from '../../src/errors.ts';
-import { json, startFakeApi, type FakeApi } from '../api/fake-api.ts';
+import { json, startFakeApi, type FakeApi, type HttpResponse } from '../api/fake-api.ts';
 import { never } from '../support/crawl.ts';
 
 const [MAINNET, TESTNET] = [-239, -3];
@@ -114,6 +114,28 @@ describe('of a chain whose first block is known', () => {
     // Nothing is read before the own one is back.
     await expect(guard.network.begin().confirm()).rejects.toThrow(WrongNetworkError);
     await guard.network.begin().confirm();
+  });
+
+  test.each([503, 500, 'reset'] as const)(
+    'a chain that was begun anew is noticed before the next commit if a request failed meanwhile (%s)',
+    async (failure) => {
+      const guard = guardOf();
+      const watch = guard.network.begin();
+      const failed: HttpResponse =
+        failure === 'reset' ? (_request, response) => response.destroy() : json({}, failure);
+      fake.answer(failed, json({ traces: [] }), restarted);
+      await guard.api.get({ path: '/api/v3/traces', priority: 'tail', parse: (body) => body });
+      await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
+    },
+  );
+
+  test('a failed request costs one question, however many commits wait', async () => {
+    const guard = guardOf();
+    fake.answer(json({}, 503), json({ traces: [] }), own);
+    await guard.api.get({ path: '/api/v3/traces', priority: 'tail', parse: (body) => body });
+    await Promise.all([guard.network.confirm(), guard.network.begin().confirm()]);
+    await guard.network.confirm();
+    expect(fake.seen).toHaveLength(3);
   });
 
   test('an index that has dropped its first blocks is the same chain', async () => {

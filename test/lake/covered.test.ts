@@ -56,7 +56,7 @@ describe('what is covered', () => {
           name,
         ).toBe(true);
       }
-      expect(await verified(out)).toEqual({ code: 0, printed: [] });
+      expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
       await withLake(out, async ({ engine }) => {
         const ask = await openLakeReader(engine, out);
         for (const statement of [
@@ -78,6 +78,33 @@ describe('what is covered', () => {
       await store.ask(`insert into etl.coverage select * from held where dataset = 'actions'`);
       await store.ask('drop table held');
     }
+  });
+
+  test.each(['parquet', 'csv'])(
+    'names what was asked for and is not there, and ends with 3: %s',
+    async (format) => {
+      const out = join(directory, `none-${format}`);
+      const { code, said } = await run({ out, format, only: ['blocks', 'vesting_contracts'] });
+      expect([code, said.filter((line) => line.startsWith('not exported'))]).toEqual([
+        3,
+        [expect.stringMatching(/^not exported: vesting_contracts: nothing of it is covered in /)],
+      ]);
+      expect(
+        await run({ out, format, only: ['blocks'], from: '2020-01-01', to: '2020-01-02' }),
+      ).toMatchObject({
+        code: 3,
+        said: expect.arrayContaining([expect.stringMatching(/^not exported: blocks: nothing/)]) as unknown,
+      });
+    },
+  );
+
+  test('names what has rows and no covered seconds, whatever was asked for', async () => {
+    const out = join(directory, 'by-block');
+    await store.ask(
+      `insert into etl.cursors (dataset, scope, cursor) values ('shard_states', 'per_block', '{}') on conflict do nothing`,
+    );
+    const { said } = await run({ out });
+    expect(said.join('\n')).toContain('not exported: shard_states: its rows are complete by block');
   });
 
   test('of csv says what of the range is lacking', async () => {
@@ -151,7 +178,7 @@ test('a day that grows minute by minute has a dozen parts at most', async () => 
     const { parts } = await logIn(out, 'validator_events');
     expect(parts.at(0)?.span.from).toBe(start);
     expect(parts.at(-1)?.span.to).toBe(start + 40 * 60);
-    expect(await verified(out)).toEqual({ code: 0, printed: [] });
+    expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
   } finally {
     await database.close();
     await store.ask(

@@ -145,7 +145,7 @@ describe('a lake', () => {
   });
 
   test('is recounted by verify from its parts alone', async () => {
-    expect(await verified(lake)).toEqual({ code: 0, printed: [] });
+    expect(await verified(lake)).toMatchObject({ code: 0, printed: [] });
   });
 });
 
@@ -217,7 +217,7 @@ describe('an export into a lake that is there', () => {
     expect((await run({ only, out, ...ALL })).code).toBe(0);
     const log = await logOf('jetton_transfers', out);
     expect(log.parts.map(({ day }) => day)).toEqual(['2026-01-31', '2026-02-01']);
-    expect(await verified(out)).toEqual({ code: 0, printed: [] });
+    expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
     // Readers that follow no log see the same rows.
     const [all] = await duck.rows(
       `select count(*)::int from read_parquet('${out}/jetton_transfers/*/*.parquet')`,
@@ -246,7 +246,7 @@ describe('an export into a lake that is there', () => {
       expect(end).toSatisfy(() => end.status === 'fulfilled' || end.reason instanceof LakeBusyError);
     expect(ends.map(({ status }) => status)).toContain('fulfilled');
     expect((await run({ only: ['jetton_transfers'], out })).code).toBe(0);
-    expect(await verified(out)).toEqual({ code: 0, printed: [] });
+    expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
     const rows = async (place: string) =>
       (await logOf('jetton_transfers', place)).parts.map((part) => part.rows);
     await run({ only: ['jetton_transfers'] });
@@ -298,7 +298,7 @@ describe('an export into a lake that is there', () => {
       foreign: first.foreign,
     });
     expect(await count()).toEqual(before);
-    expect(await verified(out)).toEqual({ code: 0, printed: [] });
+    expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
   });
 
   test('may be killed at any moment: the lake is as it was or as it should be', async () => {

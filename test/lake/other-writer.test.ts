@@ -86,7 +86,7 @@ describe('a table of a lake that another program has written to', () => {
       expect.stringMatching(/by another program: export takes it back/),
     ]);
     expect((await run({ only, out: out() })).code).toBe(0);
-    expect(await verified(out())).toEqual({ code: 0, printed: [] });
+    expect(await verified(out())).toMatchObject({ code: 0, printed: [] });
     const log = await logIn(out(), table);
     expect(log.parts.map((part) => part.path)).toContain(path);
     expect(log.foreign).toEqual({ added: [], removed: [] });

@@ -6,18 +6,20 @@ import { readLog, type TableLog } from '../../src/lake/delta-log.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
 import { silent, testConfig } from './crawl.ts';
 
-/** What a command came to, and what it wrote to stdout. */
+/** What a command came to, and what it wrote to stdout and to stderr. */
 export interface Outcome {
   readonly code: number;
   readonly printed: readonly string[];
+  readonly said: readonly string[];
 }
 
 async function quietly(work: () => Promise<number>): Promise<Outcome> {
   const printed: string[] = [];
+  const said: string[] = [];
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-  const error = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const error = vi.spyOn(console, 'error').mockImplementation((line: string) => void said.push(line));
   try {
-    return { code: await work(), printed };
+    return { code: await work(), printed, said };
   } finally {
     log.mockRestore();
     error.mockRestore();
