@@ -51,7 +51,7 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
         ? toLake(options, flags.out)
         : toCsv({ ...options, forSpreadsheets: format === 'spreadsheet' }, resolve(flags.out)));
       if (code !== EXIT.done) return code;
-      return (await nameMissing(options, flags.only !== undefined)) ? EXIT.incomplete : EXIT.done;
+      return (await nameMissing(options, flags.only ?? [])) ? EXIT.incomplete : EXIT.done;
     }),
   );
 }
@@ -62,7 +62,7 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
  */
 async function nameMissing(
   { database, tables, brought, range }: Options,
-  isChosen: boolean,
+  only: readonly string[],
 ): Promise<boolean> {
   const there = new Set(tables.flatMap(({ dataset, facts }) => (brought.has(facts.name) ? [dataset] : [])));
   const missing = tables.filter(
@@ -74,10 +74,10 @@ async function nameMissing(
       console.error(
         `not exported: ${dataset}: its rows are complete by block, and no second of it is covered. Read them in the database.`,
       );
-    else if (isChosen)
+    else if (only.includes(dataset))
       console.error(`not exported: ${dataset}: nothing of it is covered in ${formatRange(range)}`);
   }
-  return isChosen && missing.length > 0;
+  return missing.some(({ dataset }) => only.includes(dataset));
 }
 
 const ALL_TIME: Range = { from: 0, to: 2 ** 40 };

@@ -51,7 +51,7 @@ interface Wanted {
 const run = (wanted: Wanted): Promise<Outcome> =>
   exported(store.url, { ...ALL, format: 'parquet', out: lake, ...wanted });
 
-const written = ({ printed }: Outcome): string[] =>
+const written = ({ printed }: Omit<Outcome, 'said'>): string[] =>
   printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);
 
 const logOf = (table: string, place = lake): Promise<TableLog> => logIn(place, table);
