@@ -2,8 +2,7 @@ import { parseCanonical } from '../../dataset/declaration/canonical.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock.ts';
-import type {
-  EtlError} from '../../errors.ts';
+import type { EtlError } from '../../errors.ts';
 import {
   ApiUnavailableError,
   NoEndpointError,
