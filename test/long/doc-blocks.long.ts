@@ -225,6 +225,11 @@ const NEEDS: readonly (readonly [RegExp, string, string])[] = [
     'masters',
     `toncenter-etl backfill ${RANGE} --only jetton_masters && toncenter-etl export ${RANGE} --only jetton_masters --out ./lake`,
   ],
+  [
+    /\bexchanges\.csv$/,
+    'labels',
+    String.raw`printf 'address,label\n0:%064d,an exchange\n' 1 > exchanges.csv`,
+  ],
   [/\blake\b/, 'lake', `toncenter-etl export ${RANGE} --out ./lake`],
 ];
 /** Commands that may end with 3: what is judged by an hour that has not come yet, or by a year that nobody read. */
