@@ -143,7 +143,7 @@ function joinedOnce(gaps: readonly Gap[]): Gap[] {
 /**
  * Makes sure that what a page of blocks follows from is there: stored, or shown by the source. A lease may begin inside a
  * gap, and nothing in its own pages would tell.
- * @throws MissingBlockError where a block is not there, NotJoinedError where the page should have shown it
+ * @throws MissingBlockError where a block is not there
  */
 export async function requirePredecessors(
   { database, clock }: Pick<CrawlContext, 'database' | 'clock'>,
@@ -158,7 +158,7 @@ export async function requirePredecessors(
   const start = Math.min(from, ...(below ?? []).map(({ gen_utime }) => gen_utime));
   const isStart = below === undefined ? () => Promise.resolve(false) : beginningOf(asking, start);
   const isThere = async (parent: Predecessor) =>
-    (await unlessUnserved(namedBlock(asking, parent).then((block) => isBefore(block, parent, from)))) ?? true;
+    (await unlessUnserved(namedBlock(asking, parent).then((block) => block !== undefined))) ?? true;
   for (const parent of unstored.filter((one) => !known.has(blockKey(one)))) {
     if (newestBelow(parent, known) === undefined && (await isStart())) continue;
     for (let look = 1; !(await isThere(parent)); look += 1) {
@@ -166,17 +166,6 @@ export async function requirePredecessors(
       await clock.sleep(PAUSE_MS, asking.signal);
     }
   }
-}
-
-/**
- * Whether a parent is there.
- * @throws NotJoinedError if it lies in seconds that the page should have shown whole
- */
-function isBefore(block: LinkedBlock | undefined, parent: Predecessor, from: number): boolean {
-  if (block === undefined || block.gen_utime < from || block.gen_utime >= parent.namedAt)
-    return block !== undefined;
-  const [name, time] = [blockKey(parent), formatTime(block.gen_utime)];
-  throw new NotJoinedError(`a page of blocks lacks block ${name} of ${time}, which the source shows by name`);
 }
 
 /** Undefined where the server fails for what it is asked: what it cannot serve is not missing, and is refused by itself. */

@@ -11,8 +11,6 @@ import { readGaps } from '../../src/ledger/stored-gaps.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
 import { common, isInside, without, type Range } from '../../src/range.ts';
-import type { ApiRequest } from '../../src/simulator/http/api.ts';
-import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { useNetwork } from '../support/network.ts';
@@ -221,36 +219,3 @@ test('another chain under the same global_id is refused, and one that only dropp
   await network.serve({ start: START + 4000, duration: 600, firstSeqno: 1600 });
   await open();
 });
-
-/** Pages of blocks, but not look-ups by name, lack these. */
-const lacking = (isLacking: (block: { workchain: number; gen_utime: string }) => boolean) => ({
-  after: ({ path, search }: ApiRequest, response: HttpResponse): HttpResponse => {
-    if (path !== '/api/v3/blocks' || search.has('seqno')) return response;
-    const body = JSON.parse(response.body.toString()) as {
-      blocks: { workchain: number; gen_utime: string }[];
-    };
-    return {
-      ...response,
-      body: JSON.stringify({ ...body, blocks: body.blocks.filter((one) => !isLacking(one)) }),
-    };
-  },
-});
-
-test.each([
-  ['the blocks of one second', (second: number) => second === START + 400],
-  [
-    'the blocks of a second in four',
-    (second: number) => second > START + 500 && second < START + 600 && second % 4 === 0,
-  ],
-  ['blocks at the end of the range', (second: number) => second > RANGE.to - 20 && second < RANGE.to - 10],
-])(
-  'pages that lack %s of a shard, which the source shows by name, cover none of these',
-  async (_, isLacking) => {
-    await network.serve(
-      lacking(({ workchain, gen_utime }) => workchain === 0 && isLacking(Number(gen_utime))),
-    );
-    const missing = await cover(['blocks']);
-    expect(missing.size).toBe(1);
-    await expectWhole(['blocks']);
-  },
-);
