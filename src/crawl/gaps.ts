@@ -1,7 +1,7 @@
 import type { Predecessor } from '../dataset/paginators/paginator.ts';
 import { keepGap, readGaps, renewGap, type Gap } from '../ledger/stored-gaps.ts';
 import { blocksNotStored } from '../read/bounding-blocks.ts';
-import { BadResponseError, EtlError, isNotServed, MissingBlockError, NotJoinedError } from '../errors.ts';
+import { BadResponseError, EtlError, isNotServed, MissingBlockError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
 import { blockKey } from '../ton/block-key.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
