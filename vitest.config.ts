@@ -13,7 +13,6 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 240_000 } },
     maxWorkers: 4,
-    // A machine of CI may be busy with others: a test that fails there is run once more.
     // A fifth of the suite's CPU went into loading the same modules for every file; what a test changes, it puts back.
     isolate: false,
   },
