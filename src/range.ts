@@ -6,6 +6,9 @@ export interface Range {
   readonly to: number;
 }
 
+/** Every second that there can be. */
+export const ALWAYS: Range = { from: 0, to: 2 ** 40 };
+
 /** Lengths of time in seconds. */
 export const MINUTE = 60;
 export const HOUR = 60 * MINUTE;

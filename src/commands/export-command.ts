@@ -7,7 +7,7 @@ import { exportCsv } from '../export/export-csv.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
-import { formatRange, parseRange, type Range } from '../range.ts';
+import { ALWAYS, formatRange, parseRange } from '../range.ts';
 import { coveredBy, isRead } from '../read/grade-of.ts';
 import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
@@ -64,23 +64,22 @@ async function nameMissing(
   { database, tables, brought, range }: Options,
   only: readonly string[],
 ): Promise<boolean> {
-  const there = new Set(tables.flatMap(({ dataset, facts }) => (brought.has(facts.name) ? [dataset] : [])));
-  const missing = tables.filter(
-    ({ dataset }, at) => !there.has(dataset) && tables.findIndex((one) => one.dataset === dataset) === at,
-  );
-  for (const { facts, dataset } of missing) {
-    const isCovered = (await coveredBy(database, dataset, ALL_TIME)).length > 0;
-    if (facts.partitioned && !isCovered && (await isRead(database, facts.name)))
+  const missing = new Map(tables.map(({ dataset, facts }) => [dataset, facts]));
+  for (const { dataset, facts } of tables) if (brought.has(facts.name)) missing.delete(dataset);
+  for (const [dataset, facts] of missing) {
+    const hasUncovered =
+      facts.partitioned &&
+      (await isRead(database, facts.name)) &&
+      (await coveredBy(database, dataset, ALWAYS)).length === 0;
+    if (hasUncovered)
       console.error(
         `not exported: ${dataset}: its rows are complete by block, and no second of it is covered. Read them in the database.`,
       );
     else if (only.includes(dataset))
       console.error(`not exported: ${dataset}: nothing of it is covered in ${formatRange(range)}`);
   }
-  return missing.some(({ dataset }) => only.includes(dataset));
+  return only.some((dataset) => missing.has(dataset));
 }
-
-const ALL_TIME: Range = { from: 0, to: 2 ** 40 };
 
 type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'> & {
   /** Names of the tables of which something was exported. */
@@ -94,14 +93,14 @@ async function toCsv(
   options: Options & { readonly forSpreadsheets: boolean },
   directory: string,
 ): Promise<ExitCode> {
-  const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ name, rows, grade, lacking }) => {
+  const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ table, rows, grade, lacking }) => {
     const holes = lacking.slice(0, NAMED_HOLES).map(formatRange);
     if (lacking.length > holes.length) holes.push(`${lacking.length - holes.length} more`);
-    options.brought.add(name.replace(/\.csv$/, ''));
+    options.brought.add(table);
     const isQuarantined = grade === 'incomplete' && lacking.length === 0;
     const lacks = isQuarantined ? ['records in quarantine'] : holes;
     console.log(
-      `written ${name}: ${rows} rows, ${grade}${lacks.length > 0 ? `: lacks ${lacks.join(', ')}` : ''}`,
+      `written ${table}.csv: ${rows} rows, ${grade}${lacks.length > 0 ? `: lacks ${lacks.join(', ')}` : ''}`,
     );
   };
   return (await exportCsv({ ...options, directory, onFile })) ? EXIT.done : EXIT.incomplete;

@@ -8,7 +8,7 @@ import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
 import { readPosition, type PositionMembers } from './paginators/position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './declaration/record.ts';
-import { DAY, spanOfSecond, type Range } from '../range.ts';
+import { ALWAYS, DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */
@@ -295,10 +295,8 @@ function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] 
   });
 }
 
-/** So far from its only neighbour in the page a record may lie whose time cannot be read. */
+/** So far from its only neighbor in the page a record may lie whose time cannot be read; without one it may lie anywhere. */
 const REACH = DAY;
-/** Where nothing in the page can be read, its records may lie anywhere. */
-const ALWAYS: Range = { from: 0, to: 2 ** 40 };
 
 function nowhere(raw: unknown, before: number | undefined, after: number | undefined): Placed {
   const near = before ?? after;

@@ -10,7 +10,7 @@ import type { Stop } from '../stop.ts';
 import { writeRows } from './write-rows.ts';
 
 interface CsvFile {
-  readonly name: string;
+  readonly table: string;
   readonly rows: number;
   readonly grade: string;
   /** The seconds of the range that nobody has read. */
@@ -50,7 +50,7 @@ export async function exportCsv(options: CsvOptions): Promise<boolean> {
       );
       const grade = span === undefined ? 'as read' : await gradeOf(session, dataset, span);
       const lacking = span === undefined ? [] : without([span], covered);
-      return { name: `${facts.name}.csv`, rows, grade, lacking };
+      return { table: facts.name, rows, grade, lacking };
     });
     if (file === undefined) continue;
     await rename(`${path}.partial`, path);
