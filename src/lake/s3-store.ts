@@ -68,7 +68,10 @@ const Address = z.object({
   request: z.object({ protocol: z.string(), hostname: z.string(), port: z.number().optional() }),
 });
 
-/** The vendor's client, which goes through a proxy if the environment names one for its endpoint. */
+/**
+ * The vendor's client, which goes through a proxy if the environment names one for its endpoint.
+ * @throws UsageError if no region is set, or the client is not installed
+ */
 export async function openClient() {
   const { sdk, Upload } = await loadSdk();
   // Addresses with the bucket in their path are those that every compatible server has.
@@ -78,6 +81,12 @@ export async function openClient() {
     responseChecksumValidation: 'WHEN_REQUIRED',
   } as const;
   const direct = new sdk.S3Client(how);
+  await direct.config.region().catch((cause: unknown) => {
+    throw new UsageError(`the lake is in a bucket, and no region is set: ${messageOf(cause)}`, {
+      cause,
+      hint: 'Set AWS_REGION, to any word if the server is not of Amazon.',
+    });
+  });
   const address = await addressOf(sdk, direct);
   const { protocol, hostname, port } = address;
   const proxy = proxyOfProcess(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`);

@@ -102,11 +102,18 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
   return pattern.exec(text) ?? undefined;
 }
 
-/** A line that is no entry matters only if it names something that this program obeys. */
+/**
+ * A line that is no entry matters only if it names something that this program obeys, be it with spaces (`ETL LAKE=`), or
+ * if letters of another alphabet stand among the ASCII ones of its name: they look alike.
+ */
 function faultOfLine(line: string): string[] {
-  const isComment = /^\s*(?:#|$)/.test(line);
-  const isOurs = (line.match(/\w+/g) ?? []).some((word) => OBEYED.test(word));
-  return isComment || !isOurs ? [] : ['is not NAME=value, so it has no effect'];
+  const [name = ''] = line.split('=', 1);
+  const words = [...(line.match(/\w+/g) ?? []), name.trim().replaceAll(/\s+/g, '_')];
+  const isOurs = words.some((word) => OBEYED.test(word));
+  if (/^\s*(?:#|$)/.test(line)) return [];
+  if (/[A-Z]/i.test(name) && /[^\p{ASCII}\s]/u.test(name) && name !== line)
+    return ['has a name with a character that is not ASCII, so it has no effect: type the name again'];
+  return isOurs ? ['is not NAME=value, so it has no effect'] : [];
 }
 
 /** Keeps the value of one entry; what is ambiguous about it. */

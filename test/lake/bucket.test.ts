@@ -108,6 +108,12 @@ test('without keys, sql says where they would come from', async () => {
   expect(stderr).toMatch(/s3:\/\/lake\/of\/ton: Could not load credentials.*AWS_ACCESS_KEY_ID/s);
 });
 
+test('without a region, a lake in a bucket is a setting to change: exit 2', async () => {
+  const { code, stderr } = await asked({ ...KEYS, AWS_REGION: '' });
+  expect(stderr).toMatch(/no region is set.*AWS_REGION/s);
+  expect(code).toBe(2);
+});
+
 test('a proxy is obeyed by the client of S3 and by DuckDB, and NO_PROXY leaves it out', async () => {
   const asked: string[] = [];
   const proxy = createServer().on('connect', (request, socket) => {

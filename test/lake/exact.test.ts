@@ -10,6 +10,7 @@ import { createPartitions } from '../../src/write/partitions.ts';
 import { writeRows } from '../../src/export/write-rows.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { runs } from '../support/thorough.ts';
 
 const tables = (await loadTables())
   .filter((table) => describeTable(table).schema === 'ton')
@@ -143,9 +144,6 @@ function rowsOf(
     .map((rows) => rows.map((one, at) => ({ ...one, [last]: ofText ? `${String(one[last])}${at}` : at })));
 }
 
-/** More of them take long: `RUNS=100 npx vitest run test/lake/exact.test.ts`. */
-const RUNS = Number(process.env['RUNS'] ?? 1);
-
 const counted = z.object({ rows: z.coerce.number() });
 
 test.each(tables)('a lake holds and gives back every row of $name exactly', async ({ name, table }) => {
@@ -174,7 +172,7 @@ test.each(tables)('a lake holds and gives back every row of $name exactly', asyn
         await session.run(sql`delete from ${of}`);
       });
     }),
-    { numRuns: RUNS },
+    { numRuns: runs(5) },
   );
   await Promise.all([copied, parquet, back].map((file) => rm(file ?? '')));
 });

@@ -66,6 +66,12 @@ describe('a value that a person probably meant otherwise is named, and never rep
     ['set DATABASE_URL=SECRET', /line 1 is not NAME=value/],
     ['DATABASE_URL: SECRET', /line 1 is not NAME=value/],
     ['\u00A0ETL_LAKE=SECRET', /line 1 is not NAME=value/],
+    ['ETL LAKE=SECRET', /line 1 is not NAME=value/],
+    ['TONCENTER API KEY = SECRET', /line 1 is not NAME=value/],
+    ['\u0415TL_LAKE=SECRET', /line 1 has a name with a character that is not ASCII/],
+    ['export PG\u0420ASSWORD = SECRET', /line 1 has a name with a character that is not ASCII/],
+    ['T\u039FNCENTER_API_KEY=SECRET', /line 1 has a name with a character that is not ASCII/],
+    ['ETL\uFF3FLAKE=SECRET', /line 1 has a name with a character that is not ASCII/],
     ['TONCENTER_API_KEY=\u201CSECRET\u201D', /the value of TONCENTER_API_KEY begins and ends with a quote/],
     ['TONCENTER_API_KEY=SECRET\u0001', /the value of TONCENTER_API_KEY has a control character/],
     ['TONCENTER_API_KEY=SECRET\u200B', /the value of TONCENTER_API_KEY has a control character.* invisible/],
@@ -107,7 +113,7 @@ describe('a value that a person probably meant otherwise is named, and never rep
   });
 
   test('lines and values of other programs are none of its business', async () => {
-    const text = 'FOO=a#b\nBAR="x\nsome text\nFOO=c\nOTHER: 1\n';
+    const text = 'FOO=a#b\nBAR="x\nsome text\nFOO=c\nOTHER: 1\nпривет\n# Имя X=1\n';
     expect(readValues({ BAZ: '"q"' }, await directoryWith(text)).faults).toEqual([]);
   });
 });
