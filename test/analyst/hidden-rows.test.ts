@@ -8,6 +8,7 @@ import { createPartitions } from '../../src/write/partitions.ts';
 import { withLogin } from '../../src/settings/postgres-url.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openCli } from '../support/program/cli.ts';
+import { thorough } from '../support/thorough.ts';
 
 const NAME = `reader_${randomBytes(4).toString('hex')}`;
 
@@ -115,36 +116,39 @@ describe('rows that the role does not see', () => {
     expect([shown, exempt]).toEqual(['true', 'true']);
   });
 
-  test('are named by reader, sql, status and doctor, wherever an event trigger has switched it on', async () => {
-    await store.database.script(`
+  thorough(
+    'are named by reader, sql, status and doctor, wherever an event trigger has switched it on',
+    async () => {
+      await store.database.script(`
       create function public.secure() returns event_trigger language plpgsql as $$ declare r record; begin
         for r in select objid from pg_event_trigger_ddl_commands() where object_type = 'table' loop
           execute format('alter table %s enable row level security', r.objid::regclass);
         end loop; end $$;
       create event trigger secure on ddl_command_end when tag in ('CREATE TABLE') execute function public.secure()`);
-    await createPartitions(store.database, 'month').ensure([blocks], ['2026-03-05T00:00:00Z']);
-    await store.database.script(
-      'drop event trigger secure; alter table ton.traces enable row level security',
-    );
-    const cli = await openCli();
-    const run = (...args: string[]) => cli.run(args, { DATABASE_URL: store.url, LOG_FORMAT: 'json' });
-    const [made, asked, counted, examined] = [
-      await run('reader', '--name', NAME),
-      await run('sql', 'select count(*) from traces'),
-      await run('status'),
-      await run('doctor', '--json'),
-    ];
-    await cli.close();
-    await store.database.script(`
+      await createPartitions(store.database, 'month').ensure([blocks], ['2026-03-05T00:00:00Z']);
+      await store.database.script(
+        'drop event trigger secure; alter table ton.traces enable row level security',
+      );
+      const cli = await openCli();
+      const run = (...args: string[]) => cli.run(args, { DATABASE_URL: store.url, LOG_FORMAT: 'json' });
+      const [made, asked, counted, examined] = [
+        await run('reader', '--name', NAME),
+        await run('sql', 'select count(*) from traces'),
+        await run('status'),
+        await run('doctor', '--json'),
+      ];
+      await cli.close();
+      await store.database.script(`
       alter table ton.traces disable row level security;
       alter table etl_partitions.blocks_2026_03_01 disable row level security`);
-    expect(made.code).toBe(2);
-    expect(made.stderr).toMatch(/hides rows of ton\.traces from reader_/);
-    expect(made.stderr).toMatch(/hides rows of 1 of the partitions of ton\.blocks/);
-    expect(asked.stderr).toMatch(/hides rows of ton\.traces from toncenter_etl_sql/);
-    // A superuser sees all of them.
-    expect(counted.stderr).not.toMatch(/hides rows/);
-    expect(examined.stdout).toMatch(/ton\.blocks \(1 of its partitions\) has row-level security/);
-    expect(examined.stdout).toMatch(/ton\.traces has row-level security/);
-  });
+      expect(made.code).toBe(2);
+      expect(made.stderr).toMatch(/hides rows of ton\.traces from reader_/);
+      expect(made.stderr).toMatch(/hides rows of 1 of the partitions of ton\.blocks/);
+      expect(asked.stderr).toMatch(/hides rows of ton\.traces from toncenter_etl_sql/);
+      // A superuser sees all of them.
+      expect(counted.stderr).not.toMatch(/hides rows/);
+      expect(examined.stdout).toMatch(/ton\.blocks \(1 of its partitions\) has row-level security/);
+      expect(examined.stdout).toMatch(/ton\.traces has row-level security/);
+    },
+  );
 });

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { listOf } from '../../src/api/response/v3-envelope.ts';
 import { ApiTimeoutError, ApiUnavailableError, RequestTooLargeError } from '../../src/errors.ts';
 import { failureOf, json, startFakeApi, text, type FakeApi, type HttpResponse } from './fake-api.ts';
+import { thorough } from '../support/thorough.ts';
 
 let api: FakeApi;
 beforeAll(async () => {
@@ -53,7 +54,7 @@ const endlessHeaders = raw((socket) => {
 });
 const silentHeaders = raw((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-type: app'));
 
-test('a body or headers without an end take neither the memory nor more time than is set', async () => {
+thorough('a body or headers without an end take neither the memory nor more time than is set', async () => {
   api.answer(endless(200));
   expect(await failureOf(api.client({ attempts: 1 }).get(blocks))).toBeInstanceOf(RequestTooLargeError);
   api.answer(endlessHeaders);

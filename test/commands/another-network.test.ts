@@ -1,10 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import * as z from 'zod';
 import { openTestStore } from '../support/database/database.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { otherNetwork } from '../support/simulator/other-network.ts';
+import { thorough } from '../support/thorough.ts';
 
 let cli: Cli;
 beforeAll(async () => {
@@ -12,31 +13,34 @@ beforeAll(async () => {
 });
 afterAll(() => cli.close());
 
-test('a backfill during which another network comes to answer ends, and writes nothing of it: exit 2', async () => {
-  const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
-  let isForeign = false;
-  const simulator = await startSimulator({
-    start,
-    duration: 1800,
-    load: 4,
-    faults: { maxLimit: 20 },
-    after: otherNetwork(() => isForeign),
-  });
-  const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '5' };
-  const range = ['--from', String(start), '--to', String(start + 1500)];
-  const running = cli.start(['backfill', ...range, '--only', 'blocks,transactions'], settings);
-  const Count = z.object({ count: z.number() });
-  const count = (where: SQL) =>
-    store.database.rows(sql`select count(*)::int as count from ton.blocks where ${where}`, Count);
-  await expect.poll(() => count(sql`true`)).not.toEqual([{ count: 0 }]);
-  isForeign = true;
-  const { code, stderr } = await running.ended;
-  expect({ code, stderr }).toMatchObject({ code: 2 });
-  expect(stderr).toContain('the database holds the simulated network, the API serves testnet');
-  expect(stderr).toContain('hint: Find out where the address of TONCENTER_NETWORK leads now');
-  // At once: it does not wait for the own one to come back.
-  expect(stderr).not.toContain('waiting before another attempt');
-  expect(await count(sql`global_id <> -777`)).toEqual([{ count: 0 }]);
-  await simulator.close();
-  await store.close();
-});
+thorough(
+  'a backfill during which another network comes to answer ends, and writes nothing of it: exit 2',
+  async () => {
+    const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
+    let isForeign = false;
+    const simulator = await startSimulator({
+      start,
+      duration: 1800,
+      load: 4,
+      faults: { maxLimit: 20 },
+      after: otherNetwork(() => isForeign),
+    });
+    const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '5' };
+    const range = ['--from', String(start), '--to', String(start + 1500)];
+    const running = cli.start(['backfill', ...range, '--only', 'blocks,transactions'], settings);
+    const Count = z.object({ count: z.number() });
+    const count = (where: SQL) =>
+      store.database.rows(sql`select count(*)::int as count from ton.blocks where ${where}`, Count);
+    await expect.poll(() => count(sql`true`)).not.toEqual([{ count: 0 }]);
+    isForeign = true;
+    const { code, stderr } = await running.ended;
+    expect({ code, stderr }).toMatchObject({ code: 2 });
+    expect(stderr).toContain('the database holds the simulated network, the API serves testnet');
+    expect(stderr).toContain('hint: Find out where the address of TONCENTER_NETWORK leads now');
+    // At once: it does not wait for the own one to come back.
+    expect(stderr).not.toContain('waiting before another attempt');
+    expect(await count(sql`global_id <> -777`)).toEqual([{ count: 0 }]);
+    await simulator.close();
+    await store.close();
+  },
+);

@@ -10,6 +10,7 @@ import { startSimulator, type Simulator, type SimulatorOptions } from '../suppor
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { commitsEnded } from '../support/database/commits-ended.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];
@@ -393,45 +394,48 @@ describe('a crawl refuses', () => {
   });
 });
 
-test('a version that still runs when a newer one migrates ends, and writes nothing in the old form: exit 2', async () => {
-  const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
-  // Both read for longer than it takes to see that both write.
-  const simulator = await startSimulator({ start, duration: 1800, load: 4, faults: { maxLimit: 20 } });
-  const settings = {
-    DATABASE_URL: store.url,
-    TONCENTER_NETWORK: simulator.url,
-    TONCENTER_RPS: '5',
-    ETL_WATERMARK_DELAY: '1s',
-  };
-  const range = ['--from', String(start), '--to', String(start + 1500)];
-  // Neither waits for what the other one reads.
-  const old = [
-    cli.start(['sync', '--only', 'blocks'], { ...settings, ETL_SINCE: 'first' }),
-    cli.start(['backfill', ...range, '--only', 'transactions'], settings),
-  ];
-  const Pages = z.object({ writers: z.number(), last: z.number() });
-  const pages = () =>
-    store.database.rows(
-      sql`select count(distinct worker)::int as writers, coalesce(max(id), 0)::int as last from etl.pages`,
-      Pages,
-    );
-  await expect.poll(pages).toMatchObject([{ writers: 2 }]);
-  await store.database.transaction(async (session) => {
-    await session.run(sql`alter table ton.blocks add column of_the_future int`);
-    await session.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);
-  });
-  await commitsEnded(store.database);
-  const [before] = await pages();
-  for (const { ended } of old) {
-    const { code, stderr } = await ended;
-    expect({ code, stderr }).toMatchObject({ code: 2 });
-    expect(stderr).toContain('a schema that this version of toncenter-etl does not know');
-    expect(stderr).toContain('hint: Use the version of toncenter-etl that migrated it last');
-  }
-  expect(await pages()).toEqual([before]);
-  await simulator.close();
-  await store.close();
-});
+thorough(
+  'a version that still runs when a newer one migrates ends, and writes nothing in the old form: exit 2',
+  async () => {
+    const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
+    // Both read for longer than it takes to see that both write.
+    const simulator = await startSimulator({ start, duration: 1800, load: 4, faults: { maxLimit: 20 } });
+    const settings = {
+      DATABASE_URL: store.url,
+      TONCENTER_NETWORK: simulator.url,
+      TONCENTER_RPS: '5',
+      ETL_WATERMARK_DELAY: '1s',
+    };
+    const range = ['--from', String(start), '--to', String(start + 1500)];
+    // Neither waits for what the other one reads.
+    const old = [
+      cli.start(['sync', '--only', 'blocks'], { ...settings, ETL_SINCE: 'first' }),
+      cli.start(['backfill', ...range, '--only', 'transactions'], settings),
+    ];
+    const Pages = z.object({ writers: z.number(), last: z.number() });
+    const pages = () =>
+      store.database.rows(
+        sql`select count(distinct worker)::int as writers, coalesce(max(id), 0)::int as last from etl.pages`,
+        Pages,
+      );
+    await expect.poll(pages).toMatchObject([{ writers: 2 }]);
+    await store.database.transaction(async (session) => {
+      await session.run(sql`alter table ton.blocks add column of_the_future int`);
+      await session.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);
+    });
+    await commitsEnded(store.database);
+    const [before] = await pages();
+    for (const { ended } of old) {
+      const { code, stderr } = await ended;
+      expect({ code, stderr }).toMatchObject({ code: 2 });
+      expect(stderr).toContain('a schema that this version of toncenter-etl does not know');
+      expect(stderr).toContain('hint: Use the version of toncenter-etl that migrated it last');
+    }
+    expect(await pages()).toEqual([before]);
+    await simulator.close();
+    await store.close();
+  },
+);
 
 test('a database with a newer schema is refused by every command: exit 2', async () => {
   const store = await openTestStore();

@@ -10,6 +10,7 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { query } from '../support/database/query.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { thorough } from '../support/thorough.ts';
 
 const KEY = 'the-key-itself-3f9a';
 const NOW = Math.floor(Date.now() / 1000);
@@ -130,29 +131,32 @@ describe('doctor', () => {
     expect(refused.stdout).toContain('TONCENTER_API_KEY');
   });
 
-  test('tells of an API of another network whose head is old, and of a disk that is nearly full', async () => {
-    const other = await startSimulator({ start: NOW - 90_000, duration: 600, globalId: -3 });
-    const embedded = { ETL_DATA_DIR: join(directory, 'data'), ETL_MIN_FREE: '900000GB', DATABASE_URL: '' };
-    await store.database.run(sql`
+  thorough(
+    'tells of an API of another network whose head is old, and of a disk that is nearly full',
+    async () => {
+      const other = await startSimulator({ start: NOW - 90_000, duration: 600, globalId: -3 });
+      const embedded = { ETL_DATA_DIR: join(directory, 'data'), ETL_MIN_FREE: '900000GB', DATABASE_URL: '' };
+      await store.database.run(sql`
       insert into etl.settings (name, value) values ('network', '{"global_id": -239}') on conflict do nothing`);
-    await run(['migrate'], embedded);
-    const [elsewhere, full] = await Promise.all([
-      run(['doctor', '--json'], { TONCENTER_NETWORK: other.url, TONCENTER_API_KEY: '' }),
-      run(['doctor', '--json'], embedded),
-    ]);
-    const reported = [elsewhere, full].map(({ stdout }) =>
-      (JSON.parse(stdout) as DoctorFinding[]).map((finding) => `${finding.check}: ${finding.what}`),
-    );
-    expect(reported[0]).toContain('network: the database holds mainnet, the API serves testnet');
-    expect(reported[0]).toContainEqual(
-      expect.stringMatching(/^head: the newest block that the API shows is 1d ?\S* old$/),
-    );
-    expect(reported[1]).toEqual([
-      expect.stringMatching(/^disk: \d+\.\d GB are free where .*; a crawl pauses below 900000\.0 GB/),
-    ]);
-    expect([elsewhere.code, full.code]).toEqual([1, 1]);
-    await other.close();
-  });
+      await run(['migrate'], embedded);
+      const [elsewhere, full] = await Promise.all([
+        run(['doctor', '--json'], { TONCENTER_NETWORK: other.url, TONCENTER_API_KEY: '' }),
+        run(['doctor', '--json'], embedded),
+      ]);
+      const reported = [elsewhere, full].map(({ stdout }) =>
+        (JSON.parse(stdout) as DoctorFinding[]).map((finding) => `${finding.check}: ${finding.what}`),
+      );
+      expect(reported[0]).toContain('network: the database holds mainnet, the API serves testnet');
+      expect(reported[0]).toContainEqual(
+        expect.stringMatching(/^head: the newest block that the API shows is 1d ?\S* old$/),
+      );
+      expect(reported[1]).toEqual([
+        expect.stringMatching(/^disk: \d+\.\d GB are free where .*; a crawl pauses below 900000\.0 GB/),
+      ]);
+      expect([elsewhere.code, full.code]).toEqual([1, 1]);
+      await other.close();
+    },
+  );
 });
 
 test('the key is in no log, error, table, recording or bundle, even where the server repeats it', async () => {

@@ -1,15 +1,16 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createDatabase } from '../support/database/postgres.ts';
 import { query } from '../support/database/query.ts';
 import { hostileCalls, plantHostile } from '../support/database/hostile.ts';
 import { openCli } from '../support/program/cli.ts';
 import { runEveryCommand } from '../support/program/every-command.ts';
+import { thorough } from '../support/thorough.ts';
 
 /*
  * Whoever may create objects in a schema of the default search_path could otherwise be called by the program's user, with
  * all that this user may do (CVE-2018-1058).
  */
-test('no command calls what others have created in a schema before pg_catalog', async () => {
+thorough('no command calls what others have created in a schema before pg_catalog', async () => {
   const cli = await openCli();
   const databases = await Promise.all([createDatabase(), createDatabase()]);
   const [url = '', target = ''] = databases.map((database) => database.url);

@@ -9,6 +9,7 @@ import { takeDuty } from '../../src/ledger/holds.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { query } from '../support/database/query.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 const DAY = 86_400;
@@ -54,7 +55,7 @@ const Plan = z.object({
 });
 
 describe('plan', () => {
-  test('foresees what a backfill then brings, within a factor 1.3, and is held against it', async () => {
+  thorough('foresees what a backfill then brings, within a factor 1.3, and is held against it', async () => {
     const only = ['--only', 'transactions'];
     const planned = await cli.ask(['plan', ...RANGE, ...only, '--json'], settings);
     expect(planned.stderr).toBe('');
@@ -278,7 +279,7 @@ test('--version names the program, its schema, Postgres and the build of the API
   expect(bare.stdout).toMatch(/^postgres +1\d.*embedded$/m);
 });
 
-test('a command that is ended by a signal leaves no embedded server behind', async () => {
+thorough('a command that is ended by a signal leaves no embedded server behind', async () => {
   await cli.run(['migrate'], {});
   const url = (await cli.run(['sql', '--url'], {})).stdout.trim();
   /** How often the statement runs there; undefined where no server answers. */

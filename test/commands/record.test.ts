@@ -8,6 +8,7 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { digestTables } from '../support/kill/digest.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 // Of a network that is older than what is recorded, as every real one is.
@@ -65,39 +66,42 @@ async function tablesOf({ url }: TestStore): Promise<Record<string, string>> {
   return digestTables(client).finally(() => client.end());
 }
 
-test('a recorded run is served back: another database gets the same rows without a request to the source', async () => {
-  const recorded = await crawl(simulator.url, ['--record', directory]);
-  expect(recorded.code).toBe(0);
-  const files = await readdir(directory);
-  expect(files).toHaveLength(1);
-  const lines = (await readFile(join(directory, files[0] ?? ''), 'utf8')).trim().split('\n');
-  expect(lines.some((line) => (JSON.parse(line) as { status: number }).status === 502)).toBe(true);
-  expect(lines.join()).not.toContain('the-key-itself');
+thorough(
+  'a recorded run is served back: another database gets the same rows without a request to the source',
+  async () => {
+    const recorded = await crawl(simulator.url, ['--record', directory]);
+    expect(recorded.code).toBe(0);
+    const files = await readdir(directory);
+    expect(files).toHaveLength(1);
+    const lines = (await readFile(join(directory, files[0] ?? ''), 'utf8')).trim().split('\n');
+    expect(lines.some((line) => (JSON.parse(line) as { status: number }).status === 502)).toBe(true);
+    expect(lines.join()).not.toContain('the-key-itself');
 
-  const asked = simulator.stats.total;
-  const server = cli.start(['simulate', '--corpus', directory]);
-  const url = await server.sees(/address +(http\S+)\/api/);
-  const replayed = await crawl(url);
-  expect({ code: replayed.code, stderr: replayed.stderr }).toEqual({ code: 0, stderr: '' });
-  expect(await tablesOf(replayed.store)).toEqual(await tablesOf(recorded.store));
-  expect((await tablesOf(replayed.store))['transactions']).not.toMatch(/^0 rows/);
-  expect(simulator.stats.total).toBe(asked);
+    const asked = simulator.stats.total;
+    const server = cli.start(['simulate', '--corpus', directory]);
+    const url = await server.sees(/address +(http\S+)\/api/);
+    const replayed = await crawl(url);
+    expect({ code: replayed.code, stderr: replayed.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await tablesOf(replayed.store)).toEqual(await tablesOf(recorded.store));
+    expect((await tablesOf(replayed.store))['transactions']).not.toMatch(/^0 rows/);
+    expect(simulator.stats.total).toBe(asked);
 
-  // What was not recorded is not there: that must not pass as "nothing happened".
-  const beyond = await cli.ask(
-    ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions,actions'],
-    {
-      DATABASE_URL: replayed.store.url,
-      TONCENTER_NETWORK: url,
-      TONCENTER_RPS: '200',
-    },
-  );
-  expect(beyond.code).toBe(3);
-  expect(beyond.stderr).toContain('not in the recording: /api/v3/transactions');
-  expect(beyond.stderr).toContain('not in the recording: /api/v3/actions');
-  server.child.kill('SIGTERM');
-  expect((await server.ended).code).toBe(0);
-});
+    // What was not recorded is not there: that must not pass as "nothing happened".
+    const beyond = await cli.ask(
+      ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions,actions'],
+      {
+        DATABASE_URL: replayed.store.url,
+        TONCENTER_NETWORK: url,
+        TONCENTER_RPS: '200',
+      },
+    );
+    expect(beyond.code).toBe(3);
+    expect(beyond.stderr).toContain('not in the recording: /api/v3/transactions');
+    expect(beyond.stderr).toContain('not in the recording: /api/v3/actions');
+    server.child.kill('SIGTERM');
+    expect((await server.ended).code).toBe(0);
+  },
+);
 
 test.skipIf(process.platform !== 'linux')(
   'a directory that cannot be made is refused before anything is read',

@@ -9,6 +9,7 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { openCli, type Cli, type CliResult, type RunningCli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { slowness } from '../support/slowness.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 1, 1) / 1000;
 const RANGE = ['--from', String(START + 60), '--to', String(START + 320)];
@@ -121,7 +122,7 @@ describe('a deep repair', () => {
     },
   );
 
-  test('that two processes make at the same time ends as one, with the truth', async () => {
+  thorough('that two processes make at the same time ends as one, with the truth', async () => {
     const truth = await alter();
     const ended = await Promise.all([start(...DEEP).ended, start(...DEEP).ended]);
     for (const { code } of ended) expect([0, 3]).toContain(code);

@@ -14,6 +14,7 @@ import { common, isInside, without, type Range } from '../../src/range.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { useNetwork } from '../support/network.ts';
+import { some } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const DURATION = 1500;
@@ -100,7 +101,7 @@ const kinds: readonly [string, readonly string[], Faults][] = [
   ['most of the range', TWO, { holes: [holeOf(300, 900)] }],
 ];
 
-test.each(kinds)(
+test.each(some(kinds, 3))(
   'where the source lacks %s, no dataset covers their seconds, and the same command reads them later',
   async (_, names, faults) => {
     await network.serve({ faults: { ...faults } });

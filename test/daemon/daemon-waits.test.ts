@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { SimulatorOptions } from '../support/simulator/simulator.ts';
 import { commitsEnded } from '../support/database/commits-ended.ts';
 import { DELAY, useLiveDaemon } from '../support/live-daemon.ts';
+import { thorough } from '../support/thorough.ts';
 
 const live = useLiveDaemon();
 const { serve, runUntil, covered, endOf, storedTransactions } = live;
@@ -94,7 +95,7 @@ describe('the daemon', () => {
     expect(await storedTransactions(range!)).toBe(live.simulator().truth.counts(range).transactions);
   });
 
-  test('waits at any fault of the database, and continues when it is repaired', async () => {
+  thorough('waits at any fault of the database, and continues when it is repaired', async () => {
     await serve({});
     const broken = (code: string, table: string) => [
       `create function etl.broken() returns trigger language plpgsql as

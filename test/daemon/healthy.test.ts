@@ -11,6 +11,7 @@ import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openScreen } from '../support/program/screen.ts';
 import { promtool } from '../support/program/promtool.ts';
+import { thorough } from '../support/thorough.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -89,7 +90,7 @@ function alertsFor(metrics: string): string {
 }
 
 describe('of a healthy daemon with default settings', () => {
-  test('/ready, /metrics, status --check and the crontab say the same', async () => {
+  thorough('/ready, /metrics, status --check and the crontab say the same', async () => {
     await expect.poll(followed, { interval: 500 }).toBe(4);
     const ready = await fetch(`${url}/ready`);
     expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [] }]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { createSummaryLoop } from '../../src/daemon/summary-loop.ts';
@@ -17,6 +17,7 @@ import { openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { keptLog } from '../support/program/log-lines.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
+import { thorough } from '../support/thorough.ts';
 
 /** Requests a second: far fewer than all loops together want. */
 const RPS = 30;
@@ -72,7 +73,7 @@ async function readMarks(store: TestStore): Promise<Map<string, string>> {
   return new Map(rows.map(({ loop, mark }) => [String(loop), String(mark)]));
 }
 
-test('no loop of the daemon waits for the end of another, however much each has to do', async () => {
+thorough('no loop of the daemon waits for the end of another, however much each has to do', async () => {
   const store = await openTestStore();
   const lake = mkdtempSync(join(tmpdir(), 'toncenter-etl-starvation-'));
   const now = Math.floor(Date.now() / 1000);

@@ -7,6 +7,7 @@ import { findBinaries } from '../../src/embedded/binaries.ts';
 import { runCommand, type Account } from '../../src/embedded/command.ts';
 import { DatabaseError, WrongDatabaseError } from '../../src/errors.ts';
 import { addRows, embeddedFixture, errorOf, keptRows, postmasterOf } from './fixture.ts';
+import { thorough } from '../support/thorough.ts';
 
 const asRoot = process.getuid?.() === 0;
 const NOBODY: Account = { uid: 65_534, gid: 65_534 };
@@ -33,7 +34,7 @@ test('a directory that holds something else is refused and left as it was', asyn
   expect(existsSync(join(foreign, 'postgres'))).toBe(false);
 });
 
-test('a directory that holds another database of this program is no foreign one', async () => {
+thorough('a directory that holds another database of this program is no foreign one', async () => {
   const parent = fixture.directory('home');
   await mkdir(parent, { mode: 0o755 });
   await cp(await fixture.database(), join(parent, 'demo'), { recursive: true, preserveTimestamps: true });

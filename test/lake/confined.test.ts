@@ -10,6 +10,7 @@ import { openLakeReader } from '../../src/lake/open-lake-reader.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { exported, logIn } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';
+import { thorough } from '../support/thorough.ts';
 
 let store: CrawledStore;
 let engine: Engine;
@@ -159,19 +160,22 @@ test.each([
   await expect(ask(statement)).resolves.toHaveProperty('rows');
 });
 
-test('what does not fit into memory goes to a file of the moment, which goes with the session', async () => {
-  const small = await openEngine();
-  await small.ask(`set memory_limit = '100MB'; set threads = 1`);
-  const place = small.scratch('spill');
-  const spilling = await openLakeReader(small, lake);
-  const sorted = spilling(
-    'select count(*) from (select hash(i) as h from range(12000000) t(i) order by h limit 11000000)',
-  );
-  await expect.poll(() => existsSync(place), { timeout: 30_000 }).toBe(true);
-  expect((await sorted).rows).toEqual([['11000000']]);
-  await small.close();
-  expect(existsSync(place)).toBe(false);
-});
+thorough(
+  'what does not fit into memory goes to a file of the moment, which goes with the session',
+  async () => {
+    const small = await openEngine();
+    await small.ask(`set memory_limit = '100MB'; set threads = 1`);
+    const place = small.scratch('spill');
+    const spilling = await openLakeReader(small, lake);
+    const sorted = spilling(
+      'select count(*) from (select hash(i) as h from range(12000000) t(i) order by h limit 11000000)',
+    );
+    await expect.poll(() => existsSync(place), { timeout: 30_000 }).toBe(true);
+    expect((await sorted).rows).toEqual([['11000000']]);
+    await small.close();
+    expect(existsSync(place)).toBe(false);
+  },
+);
 
 test('a log from elsewhere cannot name files outside of its lake', async () => {
   const place = join(directory, 'real-forged');

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { openEngine } from '../../src/lake/engine.ts';
 import { openLakeReader, viewsIn } from '../../src/lake/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
@@ -11,8 +11,9 @@ import { openCrawledStore } from '../support/database/crawled-store.ts';
 import { exported } from '../support/lake.ts';
 import { roundedValue } from '../support/lake-values.ts';
 import { twoDays } from '../support/two-days.ts';
+import { thorough } from '../support/thorough.ts';
 
-test('a lake says the same as the database: every view', async () => {
+thorough('a lake says the same as the database: every view', async () => {
   const store = await openCrawledStore(twoDays);
   // What a person lists.
   await store.ask(

@@ -14,6 +14,7 @@ import { exported, imported, verified } from '../support/lake.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { twoDays } from '../support/two-days.ts';
 import { openProof } from '../support/verify.ts';
+import { some } from '../support/thorough.ts';
 
 const ALL = { from: '2026-01-31', to: '2026-02-02' };
 const CORE = ['blocks', 'transactions', 'traces'];
@@ -121,15 +122,20 @@ describe('an empty database that is filled from a lake', () => {
 describe('a forged lake, whose log agrees with its parts, is found by verify:', () => {
   const one = `(select hash from ton.transactions where utime >= '2026-01-31 23:40Z' order by utime, lt, account limit 1)`;
 
-  test.each([
-    ['an altered value', `update ton.transactions set total_fees = total_fees + 1 where hash = ${one}`],
-    ['a row that is gone', `delete from ton.transactions where hash = ${one}`],
-    [
-      'an invented row',
-      `insert into ton.transactions select (jsonb_populate_record(t, jsonb_build_object('lt', t.lt + 1,
+  test.each(
+    some(
+      [
+        ['an altered value', `update ton.transactions set total_fees = total_fees + 1 where hash = ${one}`],
+        ['a row that is gone', `delete from ton.transactions where hash = ${one}`],
+        [
+          'an invented row',
+          `insert into ton.transactions select (jsonb_populate_record(t, jsonb_build_object('lt', t.lt + 1,
          'hash', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='))).* from ton.transactions t where hash = ${one}`,
-    ],
-  ])('%s', async (name, forge) => {
+        ],
+      ],
+      1,
+    ),
+  )('%s', async (name, forge) => {
     await source.ask('create table truth as select * from ton.transactions');
     await source.ask(forge);
     const out = lake(name);

@@ -8,6 +8,7 @@ import { openLakeReader } from '../../src/lake/open-lake-reader.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { exported, invocationOf, logIn, verified, type Outcome } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';
+import { thorough } from '../support/thorough.ts';
 
 let store: CrawledStore;
 let directory: string;
@@ -74,7 +75,7 @@ describe('a table of a lake that another program has written to', () => {
     return path;
   }
 
-  test('is as it was after the next export, where its rows are the same', async () => {
+  thorough('is as it was after the next export, where its rows are the same', async () => {
     const path = await optimize();
     const counted = async () =>
       withLake(out(), async ({ engine }) =>

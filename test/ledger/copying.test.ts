@@ -15,6 +15,7 @@ import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openStandingCopy, type StandingCopy } from '../support/database/standing-copy.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { samplePage } from '../support/samples/sample-page.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const SPAN = { from: START, to: START + 100 };
@@ -44,20 +45,24 @@ async function claim(): Promise<Lease> {
   return (await claimLease(store.database, wanted))!;
 }
 
-it('leaves whoever holds the row of its lease to its commit, however slow it is', async () => {
-  const { database } = store;
-  const lease = await claim();
-  await database.run(sql`update etl.leases set expires_at = clock_timestamp() + interval '5 s'`);
-  const slow = other.transaction(async (session) => {
-    await markCopying(session, lease);
-    await holdLease(session, lease, SPAN);
-    await session.run(sql`select pg_sleep(12)`);
-    return 'done';
-  });
-  await sleep(OLD_MS);
-  expect(await endStrayCopies(database)).toBe(0);
-  expect(await slow).toBe('done');
-}, 60_000);
+thorough(
+  'leaves whoever holds the row of its lease to its commit, however slow it is',
+  async () => {
+    const { database } = store;
+    const lease = await claim();
+    await database.run(sql`update etl.leases set expires_at = clock_timestamp() + interval '5 s'`);
+    const slow = other.transaction(async (session) => {
+      await markCopying(session, lease);
+      await holdLease(session, lease, SPAN);
+      await session.run(sql`select pg_sleep(12)`);
+      return 'done';
+    });
+    await sleep(OLD_MS);
+    expect(await endStrayCopies(database)).toBe(0);
+    expect(await slow).toBe('done');
+  },
+  60_000,
+);
 
 const page = (lease: Lease, rows: PageCommit['rows']): PageCommit => ({
   ...{ lease, rows, rejected: [], extras: [], ids: [], pages: [] },
@@ -102,20 +107,24 @@ describe('whoever stands still while it copies', () => {
     expect(await database.rows(stored, z.object({ count: z.number() }))).toEqual([{ count: 4000 }]);
   }, 60_000);
 
-  it('does not keep a partition from being dropped', async () => {
-    const { database } = store;
-    await sleep(OLD_MS);
-    await database.script('delete from etl.leases');
-    const [partition] = await database.rows(
-      sql`select name, lower(span) as "from", upper(span) as "to" from etl.partitions where parent = 'transactions'`,
-      z.object({ name: z.string(), from: z.coerce.number(), to: z.coerce.number() }),
-    );
-    const { name, ...span } = partition!;
-    await dropPartition(
-      database,
-      { table: 'transactions', name, span } as never,
-      { lastWrite: undefined } as never,
-    );
-    expect(await copy).toBe('lease_lost');
-  }, 60_000);
+  thorough(
+    'does not keep a partition from being dropped',
+    async () => {
+      const { database } = store;
+      await sleep(OLD_MS);
+      await database.script('delete from etl.leases');
+      const [partition] = await database.rows(
+        sql`select name, lower(span) as "from", upper(span) as "to" from etl.partitions where parent = 'transactions'`,
+        z.object({ name: z.string(), from: z.coerce.number(), to: z.coerce.number() }),
+      );
+      const { name, ...span } = partition!;
+      await dropPartition(
+        database,
+        { table: 'transactions', name, span } as never,
+        { lastWrite: undefined } as never,
+      );
+      expect(await copy).toBe('lease_lost');
+    },
+    60_000,
+  );
 });

@@ -15,6 +15,7 @@ import { slowness } from '../support/slowness.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import type { ClaimingOrder } from '../support/leases/claimant.ts';
 import { claimTogether, go, startClaimant, thaw } from '../support/leases/claimants.ts';
+import { thorough } from '../support/thorough.ts';
 
 let compiled: string;
 let store: TestStore;
@@ -29,15 +30,18 @@ const start = (order: Omit<ClaimingOrder, 'database'>) =>
   startClaimant(compiled, { ...order, database: store.url });
 
 /** The long form is test/long/claims.long.ts. */
-test('processes that claim and commit hundreds of parts at once never get the same second twice', async () => {
-  const stream: Stream = { dataset: 'shared', scope: '', pass: 0 };
-  const wanted: Range = { from: 0, to: 500 };
-  const reports = await claimTogether(compiled, 4, { database: store.url, stream, wanted });
-  expect(reports.map(({ error }) => error)).toEqual(reports.map(() => undefined));
-  const seconds = reports.flatMap(({ covered }) => covered.map(({ from }) => from)).sort((a, b) => a - b);
-  expect(seconds).toEqual(Array.from({ length: wanted.to }, (_, second) => second));
-  expect(await readCoverage(store.database, stream)).toEqual([wanted]);
-});
+thorough(
+  'processes that claim and commit hundreds of parts at once never get the same second twice',
+  async () => {
+    const stream: Stream = { dataset: 'shared', scope: '', pass: 0 };
+    const wanted: Range = { from: 0, to: 500 };
+    const reports = await claimTogether(compiled, 4, { database: store.url, stream, wanted });
+    expect(reports.map(({ error }) => error)).toEqual(reports.map(() => undefined));
+    const seconds = reports.flatMap(({ covered }) => covered.map(({ from }) => from)).sort((a, b) => a - b);
+    expect(seconds).toEqual(Array.from({ length: wanted.to }, (_, second) => second));
+    expect(await readCoverage(store.database, stream)).toEqual([wanted]);
+  },
+);
 
 test.concurrent('a process frozen within its commit blocks nobody for long, and writes nothing', async () => {
   const stream: Stream = { dataset: 'frozen', scope: '', pass: 0 };

@@ -1,3 +1,5 @@
+import { test } from 'vitest';
+
 /**
  * True if a run tries every case that a test lists and as many random ones as its property is worth: `npm run test:all`,
  * as CI does. `npm test` tries a fixed sample of both.
@@ -12,3 +14,6 @@ export function some<T>(cases: readonly T[], count: number): readonly T[] {
 
 /** How often a property is tried: a fifth of what a thorough run takes. */
 export const runs = (thorough: number): number => (isThorough ? thorough : Math.ceil(thorough / 5));
+
+/** A test of a thorough run alone: a proof that takes seconds, of a rule for which another test has a short form. */
+export const thorough = test.runIf(isThorough);

@@ -23,6 +23,7 @@ import { WrongDatabaseError } from '../../src/errors.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { openHoles, expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -412,20 +413,23 @@ test('a reading confirms no second in which a record left quarantine meanwhile',
   await expectProved(proof, transfers, range);
 });
 
-test('a comparison that confirms rows and takes the certificate of what they rest on certifies none', async () => {
-  const compare = (repair: boolean) =>
-    proveRange(proof.context, {
-      datasets: [...chain.filter(({ name }) => name === 'transactions'), ...transfers],
-      ...{ range, share: 1, repair, random: Math.random },
-    });
-  const { second, row } = await storedRow('transactions', 'compute_gas_used > 5');
-  await run(`update ton.transactions set compute_gas_used = 5 where hash = '${row['hash']}'`);
-  await run(`update etl.coverage set covered = '{}' where pass = 1`);
-  await run(`update etl.pages set committed_at = now() - interval '2 hours'`);
-  const { reports } = await compare(false);
-  const reported = reports.find(({ dataset }) => dataset.name === 'jetton_transfers')!.verified;
-  for (const verified of [await certified('jetton_transfers'), reported])
-    expect(without([range], verified)).toEqual([at(second)]);
-  await compare(true);
-  await expectProved(proof, [...chain, ...transfers], range);
-});
+thorough(
+  'a comparison that confirms rows and takes the certificate of what they rest on certifies none',
+  async () => {
+    const compare = (repair: boolean) =>
+      proveRange(proof.context, {
+        datasets: [...chain.filter(({ name }) => name === 'transactions'), ...transfers],
+        ...{ range, share: 1, repair, random: Math.random },
+      });
+    const { second, row } = await storedRow('transactions', 'compute_gas_used > 5');
+    await run(`update ton.transactions set compute_gas_used = 5 where hash = '${row['hash']}'`);
+    await run(`update etl.coverage set covered = '{}' where pass = 1`);
+    await run(`update etl.pages set committed_at = now() - interval '2 hours'`);
+    const { reports } = await compare(false);
+    const reported = reports.find(({ dataset }) => dataset.name === 'jetton_transfers')!.verified;
+    for (const verified of [await certified('jetton_transfers'), reported])
+      expect(without([range], verified)).toEqual([at(second)]);
+    await compare(true);
+    await expectProved(proof, [...chain, ...transfers], range);
+  },
+);

@@ -11,6 +11,7 @@ import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed, never } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const NAMES = ['blocks', 'transactions', 'traces'];
@@ -40,7 +41,7 @@ async function cover(datasets: readonly Dataset[]): Promise<void> {
   expect(missing).toEqual(new Map());
 }
 
-test('what traces have brought is not asked for again, and all of it is there', async () => {
+thorough('what traces have brought is not asked for again, and all of it is there', async () => {
   const rows = [...simulator.truth.transactions(range)].length;
   await cover(await datasetsNamed(...NAMES));
   expect(rows).toBeGreaterThan(3000);

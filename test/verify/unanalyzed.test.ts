@@ -1,29 +1,36 @@
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { openNetworkProof } from '../support/verify.ts';
+import { thorough } from '../support/thorough.ts';
 
 /**
  * Of tables that were never analyzed Postgres believes that they hold next to nothing, and compares each row of one with
  * each of another where it may. A backfill is verified long before it analyzes them.
  */
-test('verification reads each row a few times, also in tables that Postgres has never analyzed', async () => {
-  const network = { start: Date.UTC(2026, 2, 1) / 1000, duration: 900, seed: 5, load: 4 };
-  const { store, proof, datasets, range, close } = await openNetworkProof({
-    network,
-    datasets: ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'],
-  });
-  try {
-    const stored = await rowsStored(store.url);
-    const before = await rowsRead(store.url);
-    for (const { dataset, findings } of await proof.verify(datasets, range))
-      expect([dataset.name, findings.filter(({ kind }) => kind !== 'read_once')]).toEqual([dataset.name, []]);
-    const perRow = ((await rowsRead(store.url)) - before) / stored;
-    expect(stored).toBeGreaterThan(10_000);
-    expect(perRow).toBeLessThan(12);
-  } finally {
-    await close();
-  }
-});
+thorough(
+  'verification reads each row a few times, also in tables that Postgres has never analyzed',
+  async () => {
+    const network = { start: Date.UTC(2026, 2, 1) / 1000, duration: 900, seed: 5, load: 4 };
+    const { store, proof, datasets, range, close } = await openNetworkProof({
+      network,
+      datasets: ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'],
+    });
+    try {
+      const stored = await rowsStored(store.url);
+      const before = await rowsRead(store.url);
+      for (const { dataset, findings } of await proof.verify(datasets, range))
+        expect([dataset.name, findings.filter(({ kind }) => kind !== 'read_once')]).toEqual([
+          dataset.name,
+          [],
+        ]);
+      const perRow = ((await rowsRead(store.url)) - before) / stored;
+      expect(stored).toBeGreaterThan(10_000);
+      expect(perRow).toBeLessThan(12);
+    } finally {
+      await close();
+    }
+  },
+);
 
 async function rowsStored(url: string): Promise<number> {
   return counted(url, `select sum(n_live_tup) as rows from pg_stat_user_tables where schemaname <> 'etl'`);

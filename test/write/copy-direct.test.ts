@@ -8,6 +8,7 @@ import { transactions } from '../../src/tables/ton/transactions.ts';
 import { readStreamsOf, select } from '../support/collections.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { useNetwork } from '../support/network.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const SPAN = { from: START, to: START + 100 };
@@ -46,20 +47,23 @@ const HALVES = [
   { from: START + 150, to: START + 300 },
 ];
 
-test('workers that bring the same messages at once, straight and by way of staging tables, store each once', async () => {
-  const { url } = await network.serve();
-  const alone = await openTestStore();
-  const whole = { from: START, to: START + 300 };
-  await readStreamsOf(alone, url, whole, ['transactions']);
-  await readStreamsOf(alone, url, whole, ['traces']);
-  await Promise.all([
-    ...HALVES.map((half) => readStreamsOf(network.store, url, half, ['transactions'])),
-    ...HALVES.toReversed().map((half) => readStreamsOf(network.store, url, half, ['traces'])),
-  ]);
-  const [expected, stored] = [await digests(alone), await digests(network.store)];
-  await alone.close();
-  expect(stored).toEqual(expected);
-});
+thorough(
+  'workers that bring the same messages at once, straight and by way of staging tables, store each once',
+  async () => {
+    const { url } = await network.serve();
+    const alone = await openTestStore();
+    const whole = { from: START, to: START + 300 };
+    await readStreamsOf(alone, url, whole, ['transactions']);
+    await readStreamsOf(alone, url, whole, ['traces']);
+    await Promise.all([
+      ...HALVES.map((half) => readStreamsOf(network.store, url, half, ['transactions'])),
+      ...HALVES.toReversed().map((half) => readStreamsOf(network.store, url, half, ['traces'])),
+    ]);
+    const [expected, stored] = [await digests(alone), await digests(network.store)];
+    await alone.close();
+    expect(stored).toEqual(expected);
+  },
+);
 
 test('nobody uses the memory of a page again before its rows are written', async () => {
   const { url } = await network.serve();

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { datasetsNamed, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { slowness } from '../../support/slowness.ts';
+import { thorough } from '../../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const RPS = 10;
@@ -26,29 +27,32 @@ afterAll(async () => {
   await store.close();
 });
 
-test('where an answer takes a second, enough requests are under way to use most of what is allowed', async () => {
-  const finishing = new AbortController();
-  const stop = { finishing: finishing.signal, leaving: new AbortController().signal };
-  const crawl = await openTestCrawl(store, simulator.url, { stop, config: { rps: RPS } });
-  const datasets = (await datasetsNamed('transactions')).map(({ name, job }) => ({
-    name,
-    job: { ...job, paginator: { ...job.paginator, maxSize: PAGE } },
-  }));
-  const { inFlight, stats } = crawl.context.api;
-  const reading = backfill({
-    ...crawl,
-    datasets,
-    reach: { range: { from: START, to: START + 1440 }, watermark: simulator.headTime },
-    stop,
-  });
-  const patience = { timeout: 240_000, interval: 20 };
-  await vi.waitFor(() => expect(inFlight.underWay).toBeGreaterThan(8), patience);
-  const [before, at] = [stats.requests, performance.now()];
-  await vi.waitFor(() => expect(stats.requests).toBeGreaterThan(before + 30), patience);
-  const share = ((stats.requests - before) * 1000) / (performance.now() - at) / RPS;
-  expect(share).toBeGreaterThan(0.5 / slowness());
-  expect(stats.refused).toBe(0);
-  finishing.abort();
-  await reading;
-  await crawl.close();
-});
+thorough(
+  'where an answer takes a second, enough requests are under way to use most of what is allowed',
+  async () => {
+    const finishing = new AbortController();
+    const stop = { finishing: finishing.signal, leaving: new AbortController().signal };
+    const crawl = await openTestCrawl(store, simulator.url, { stop, config: { rps: RPS } });
+    const datasets = (await datasetsNamed('transactions')).map(({ name, job }) => ({
+      name,
+      job: { ...job, paginator: { ...job.paginator, maxSize: PAGE } },
+    }));
+    const { inFlight, stats } = crawl.context.api;
+    const reading = backfill({
+      ...crawl,
+      datasets,
+      reach: { range: { from: START, to: START + 1440 }, watermark: simulator.headTime },
+      stop,
+    });
+    const patience = { timeout: 240_000, interval: 20 };
+    await vi.waitFor(() => expect(inFlight.underWay).toBeGreaterThan(8), patience);
+    const [before, at] = [stats.requests, performance.now()];
+    await vi.waitFor(() => expect(stats.requests).toBeGreaterThan(before + 30), patience);
+    const share = ((stats.requests - before) * 1000) / (performance.now() - at) / RPS;
+    expect(share).toBeGreaterThan(0.5 / slowness());
+    expect(stats.refused).toBe(0);
+    finishing.abort();
+    await reading;
+    await crawl.close();
+  },
+);

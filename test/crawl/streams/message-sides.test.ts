@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore } from '../../support/database/database.ts';
 import { startSimulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
+import { thorough } from '../../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const DURATION = 700;
@@ -34,34 +35,39 @@ const lacking: SimulatorOptions['after'] = ({ path }, response) => {
 
 const Count = z.object({ count: z.coerce.number() });
 
-it('has of each message what either of its sides has told', async () => {
-  const store = await openTestStore();
-  const simulator = await startSimulator({
-    start: START,
-    duration: DURATION,
-    seed: 1,
-    load: 20,
-    after: lacking,
-  });
-  const count = async (query: ReturnType<typeof sql>) => (await store.database.rows(query, Count))[0]?.count;
-  try {
-    // Two processes share the range, so messages lie between pages and between leases.
-    const crawls = [await openTestCrawl(store, simulator.url), await openTestCrawl(store, simulator.url)];
-    await Promise.all(
-      crawls.map(async (crawl) => {
-        const wanted = { from: 0, to: crawl.chain.last.utime };
-        const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
-        await backfill({ ...crawl, datasets: await datasetsNamed('transactions'), reach, stop: never });
-      }),
-    );
-    for (const crawl of crawls) await crawl.close();
-    const whole = sql`ton.messages m join ton.transactions t on t.in_msg_hash = m.hash and t.in_msg_utime = m.utime
+thorough(
+  'has of each message what either of its sides has told',
+  async () => {
+    const store = await openTestStore();
+    const simulator = await startSimulator({
+      start: START,
+      duration: DURATION,
+      seed: 1,
+      load: 20,
+      after: lacking,
+    });
+    const count = async (query: ReturnType<typeof sql>) =>
+      (await store.database.rows(query, Count))[0]?.count;
+    try {
+      // Two processes share the range, so messages lie between pages and between leases.
+      const crawls = [await openTestCrawl(store, simulator.url), await openTestCrawl(store, simulator.url)];
+      await Promise.all(
+        crawls.map(async (crawl) => {
+          const wanted = { from: 0, to: crawl.chain.last.utime };
+          const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
+          await backfill({ ...crawl, datasets: await datasetsNamed('transactions'), reach, stop: never });
+        }),
+      );
+      for (const crawl of crawls) await crawl.close();
+      const whole = sql`ton.messages m join ton.transactions t on t.in_msg_hash = m.hash and t.in_msg_utime = m.utime
       where m.source is not null and exists (select from ton.transactions s where s.hash = m.out_msg_tx_hash)`;
-    expect(await count(sql`select count(*) from ${whole}`)).toBeGreaterThan(5000);
-    const lacks = sql`(m.content_body is null or m.content_decoded is null or m.decoded_opcode is null)`;
-    expect(await count(sql`select count(*) from ${whole} and ${lacks}`)).toBe(0);
-  } finally {
-    await simulator.close();
-    await store.close();
-  }
-}, 120_000);
+      expect(await count(sql`select count(*) from ${whole}`)).toBeGreaterThan(5000);
+      const lacks = sql`(m.content_body is null or m.content_decoded is null or m.decoded_opcode is null)`;
+      expect(await count(sql`select count(*) from ${whole} and ${lacks}`)).toBe(0);
+    } finally {
+      await simulator.close();
+      await store.close();
+    }
+  },
+  120_000,
+);

@@ -147,7 +147,7 @@ async function loseSome({ name, path, member }: (typeof STREAMS)[number], unserv
 
 describe.each(some(['1.3', '1.2'] as const, 1))('of build %s', (build) => {
   const streams = STREAMS.filter(({ name }) => build === '1.3' || !name.startsWith('validator'));
-  test.each(streams)(
+  test.each(some(streams, 5))(
     'a row of $name that cannot be served costs its second, and no other row',
     async (stream) => {
       await serve({ build });
@@ -165,7 +165,7 @@ const OTHERWISE = [
   ['timeout', 'jetton_burns'],
 ] as const;
 
-test.each(some(OTHERWISE, 2))(
+test.each(some(OTHERWISE, 1))(
   'a row that the server fails for in another way (%s) costs its second of %s alone',
   async (as, name) => {
     await serve();
