@@ -21,6 +21,8 @@ const CUT = 0.7;
 const RECOVERY = 1.25;
 /** Attempts after which failures are judged, at least. */
 const FEWEST_JUDGED = 8;
+/** A process that sends more than this part of the allowed rate waits for it. */
+const NEARLY_ALL = 0.8;
 /** Bodies at once in memory that are let go as soon as they are read. */
 const BRIEF = 4;
 /** Bodies at once in memory, from the first byte to the commit of their rows: some megabytes each. TCP holds back the others. */
@@ -37,6 +39,8 @@ export interface InFlight extends Shares {
   readonly underWay: number;
   /** How many of them are answered, and are being received, read or written. */
   readonly workedOn: number;
+  /** True if so many requests, sent in so many milliseconds, leave next to nothing of the allowed rate. */
+  readonly isRateBound: (requests: number, ms: number) => boolean;
   /**
    * A request that is about to be sent. `isBrief`: its answer is let go as soon as it is read. Such answers have places of
    * their own: the code that holds a page until its commit may have to ask for more meanwhile, and pages that hold all
@@ -148,6 +152,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     get workedOn() {
       return bodies.pending;
     },
+    isRateBound: (requests, ms) => requests * 1000 > NEARLY_ALL * rps * ms,
     open,
   };
 }

@@ -1,4 +1,4 @@
-import { isNearlyUsedUp } from '../budget/is-nearly-used-up.ts';
+import type { InFlight } from '../budget/in-flight.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
 import { type RowRate, rowsIn } from '../crawl/plan/estimate.ts';
 import type { Work } from '../crawl/streams/missing.ts';
@@ -11,7 +11,7 @@ import { countProgress, percentOf, type Progress } from '../status/progress.ts';
  */
 export type WaitsFor = 'budget' | 'server' | 'database' | 'pause' | 'disk' | 'process';
 
-interface CourseOptions {
+interface CourseOptions extends Pick<InFlight, 'isRateBound'> {
   readonly tasks: readonly Task[];
   /** What the run wants of each dataset, also what was covered before. */
   readonly work: readonly Work[];
@@ -21,8 +21,6 @@ interface CourseOptions {
   readonly workedOn: () => number;
   /** What nothing can be read for, however much is left. */
   readonly blockedBy: () => WaitsFor | undefined;
-  /** Requests a second of the plan. */
-  readonly rps: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -113,7 +111,7 @@ export function knownPercentOf(progress: Progress): number | undefined {
 
 /** The budget where it is nearly used up, else whoever takes more of the time of all pages, or holds up the next one. */
 function waitsFor(
-  { rps, requests, workedOn, blockedBy }: CourseOptions,
+  { isRateBound, requests, workedOn, blockedBy }: CourseOptions,
   pages: readonly RecentPage[],
   now: number,
 ): WaitsFor {
@@ -123,7 +121,7 @@ function waitsFor(
   const [first] = recent;
   if (first === undefined) return workedOn() > 0 ? 'database' : 'server';
   const ms = Math.max(1, now - first.at);
-  if (isNearlyUsedUp(requests() - first.requests, ms, rps)) return 'budget';
+  if (isRateBound(requests() - first.requests, ms)) return 'budget';
   const more = recent.reduce((sum, page) => sum + page.ms - page.writingMs, 0);
   return more > 0 ? 'server' : 'database';
 }

@@ -70,13 +70,12 @@ export async function coverRange(
   const held: string[] = [];
   let isWhole = false;
   try {
-    const { watermarkDelay: delaySeconds, choices, rps } = config;
+    const { watermarkDelay: delaySeconds, choices } = config;
     const shared = { ...chosen, baseUrl: opened.baseUrl };
     const report = createBackfillReport({
       ...shared,
       crawl,
       style: progressStyle(config, quiet),
-      rps,
       allowed,
       say: quiet === true ? (line) => void held.push(line) : console.log,
     });
@@ -96,7 +95,6 @@ interface BackfillReportOptions {
   readonly collections: readonly Collection[];
   readonly wanted: Range | undefined;
   readonly style: ProgressStyle;
-  readonly rps: number;
   /** The cap on requests, where there is one. */
   readonly allowed: number | undefined;
   /** Prints a line of what became of it; default stdout. */

@@ -45,7 +45,7 @@ async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
       const wanted = { from: chain.first.utime, to: chain.last.utime };
       const shared = { datasets, collections, baseUrl };
       const style = progressStyle(config);
-      const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style, rps: RPS_OF_DEMO });
+      const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style });
       const { attempts } = config;
       const choices = { ...config.choices, accounts: 'seen' as const };
       const run = { ...crawl, ...shared, ...ONCE, jobs: datasets, wanted, choices, attempts, stop };

@@ -27,7 +27,6 @@ interface Shown {
   readonly range: Range;
   readonly watermark: number;
   readonly style: ProgressStyle;
-  readonly rps: number;
   /** The cap on requests, where there is one. */
   readonly allowed?: number | undefined;
 }
@@ -48,6 +47,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
     work: await readWork(database, datasets, range, watermark),
     requests: () => api.stats.requests,
     workedOn: () => api.inFlight.workedOn,
+    isRateBound: api.inFlight.isRateBound,
     blockedBy: () => blockedBy(crawl),
     now: () => systemClock.monotonic(),
   });

@@ -33,7 +33,7 @@ export async function observe(options: ObserveOptions): Promise<Observation> {
   const datasets = followedDatasets(options.datasets, config.schedules);
   const snapshot = createSnapshots({ context, jobs, datasets, collections, config });
   const metrics = createMetrics(api.stats);
-  const summary = createSummaryLoop({ clock, logger, stats: api.stats, snapshot, rps: config.rps });
+  const summary = createSummaryLoop({ clock, logger, api, snapshot });
   subscribe((event) => {
     metrics.onPage(event);
     summary.onPage(event);

@@ -1,5 +1,5 @@
+import type { ApiClient } from '../api/client.ts';
 import type { Stats } from '../api/stats.ts';
-import { isNearlyUsedUp } from '../budget/is-nearly-used-up.ts';
 import { every, type Clock } from '../clock.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
 import { messageOf } from '../errors.ts';
@@ -14,10 +14,10 @@ const PERIOD_MS = 60_000;
 interface SummaryOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly stats: Stats;
+  readonly api: Pick<ApiClient, 'stats'> & {
+    readonly inFlight: Pick<ApiClient['inFlight'], 'isRateBound'>;
+  };
   readonly snapshot: () => Promise<Snapshot>;
-  /** Requests a second that the plan allows. */
-  readonly rps: number;
 }
 
 /** What the daemon did, a line a minute, and a line more where it becomes ready or is no longer. */
@@ -29,9 +29,9 @@ export interface SummaryLoop {
 }
 
 export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
-  const { clock, logger, stats, snapshot } = options;
+  const { clock, logger, api, snapshot } = options;
   let rows = 0;
-  let last = counted(stats);
+  let last = counted(api.stats);
   let wasReady: boolean | undefined;
   const onReadiness: SummaryLoop['onReadiness'] = (ready, reasons) => {
     if (ready === wasReady) return;
@@ -40,7 +40,7 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
     else logger.info({ reason: reasons.join('; ') }, 'not ready: something wanted is not there yet');
   };
   const tell = async () => {
-    const now = counted(stats);
+    const now = counted(api.stats);
     const spent = {
       requests: now.requests - last.requests,
       refused: now.refused - last.refused,
@@ -87,13 +87,13 @@ function missingOf({ datasets }: Snapshot): number {
 
 /** What would have to come for more to be done; undefined where nothing is in the way. */
 function waitsFor(
-  { rps }: SummaryOptions,
+  { api }: SummaryOptions,
   requests: number,
   { spending, head, disk, at }: Snapshot,
 ): string | undefined {
   if (disk !== null && disk.free < disk.minFree) return 'room on the disk';
   const paused = Math.max(0, ...spending.budgets.map((budget) => budget.paused));
   if (paused > 0) return `the server, which asked for a pause until ${formatTime(Math.ceil(at + paused))}`;
-  if (isNearlyUsedUp(requests, PERIOD_MS, rps)) return 'the budget';
+  if (api.inFlight.isRateBound(requests, PERIOD_MS)) return 'the budget';
   return head?.waitingFor ?? undefined;
 }

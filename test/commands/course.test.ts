@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { createInFlight } from '../../src/budget/in-flight.ts';
+import { systemClock } from '../../src/clock.ts';
 import { followCourse, type WaitsFor } from '../../src/commands/course.ts';
 import { overallWords } from '../../src/commands/progress-display.ts';
 
@@ -19,7 +21,7 @@ test('a dataset that another brings counts in the percentage once its bringer is
     requests: () => 0,
     workedOn: () => 0,
     blockedBy: () => undefined,
-    rps: 100,
+    isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => (now += 100),
   };
   const course = followCourse({ tasks, work, ...clock });
@@ -45,7 +47,7 @@ test('where no page comes any more it is told who holds up the next one, whateve
     requests: () => requests,
     workedOn: () => workedOn,
     blockedBy: () => blocked,
-    rps: 100,
+    isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => now,
   });
   const page = { dataset: 'blocks', scope: '', records: 1, completed: undefined, bytes: 1 };
@@ -72,7 +74,7 @@ test('a run that has read everything waits for nothing', () => {
     requests: () => 1,
     workedOn: () => 0,
     blockedBy: () => undefined,
-    rps: 100,
+    isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => 0,
   });
   expect(course.all()).toMatchObject({ percent: 0, waitsFor: 'server' });

@@ -101,7 +101,7 @@ thorough('no loop of the daemon waits for the end of another, however much each 
   const { collections } = splitKinds(chooseDatasets(COLLECTIONS, all));
   const context = { ...crawl.context, clock: hasty };
   const snapshot = createSnapshots({ context, datasets, jobs: all, config });
-  const summary = createSummaryLoop({ clock: hasty, logger, stats: context.api.stats, snapshot, rps: RPS });
+  const summary = createSummaryLoop({ clock: hasty, logger, api: context.api, snapshot });
   const running = [
     runDaemon({ ...crawl, context, datasets, collections, config, stop }).finally(() => over.abort()),
     summary.run(finishing.signal),

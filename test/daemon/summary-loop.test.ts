@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createInFlight } from '../../src/budget/in-flight.ts';
 import { createStats } from '../../src/api/stats.ts';
 import { createSummaryLoop } from '../../src/daemon/summary-loop.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';
@@ -40,7 +41,12 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   const { stats, add } = createStats();
   const stopping = new AbortController();
   let snapshot = (): Promise<Snapshot> => Promise.resolve(snapshotOf({}));
-  const loop = createSummaryLoop({ clock, logger, stats, snapshot: () => snapshot(), rps: 10 });
+  const loop = createSummaryLoop({
+    clock,
+    logger,
+    api: { stats, inFlight: createInFlight({ rps: 10, clock }) },
+    snapshot: () => snapshot(),
+  });
   const running = loop.run(stopping.signal);
   const page = { dataset: 'blocks', scope: '', completed: undefined, bytes: 1, ms: 1, writingMs: 1 };
   loop.onPage({ ...page, records: 700 });
@@ -81,7 +87,12 @@ test('each change between ready and not ready is a line, whoever learned of it, 
   const { stats } = createStats();
   const stopping = new AbortController();
   let snapshot = (): Promise<Snapshot> => Promise.resolve(snapshotOf({}));
-  const loop = createSummaryLoop({ clock, logger, stats, snapshot: () => snapshot(), rps: 10 });
+  const loop = createSummaryLoop({
+    clock,
+    logger,
+    api: { stats, inFlight: createInFlight({ rps: 10, clock }) },
+    snapshot: () => snapshot(),
+  });
   const running = loop.run(stopping.signal);
   const changes = () => records.map(({ msg }) => String(msg)).filter((msg) => /^(not )?ready/.test(msg));
   const [ready, notReady] = [
