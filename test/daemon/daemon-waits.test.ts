@@ -4,9 +4,8 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { SimulatorOptions } from '../support/simulator/simulator.ts';
-import { commitsEnded } from '../support/database/commits-ended.ts';
 import { DELAY, useLiveDaemon } from '../support/live-daemon.ts';
-import { thorough } from '../support/thorough.ts';
+import { some, thorough } from '../support/thorough.ts';
 
 const live = useLiveDaemon();
 const { serve, runUntil, covered, endOf, storedTransactions } = live;
@@ -42,44 +41,59 @@ describe('the daemon', () => {
     expect(answered).toBe(answers.length);
   });
 
-  test('waits while another network answers, commits nothing meanwhile, and goes on when its own is back', async () => {
-    const start = Math.floor(Date.now() / 1000) - 4680;
-    await serve({ start });
-    let waits = 0;
-    const write = (line: string) => {
-      if (line.includes('"code":"wrong_network"')) waits += 1;
-    };
-    const end = async () => await endOf('transactions');
-    const swap = async (options: SimulatorOptions) => {
-      const { port } = live.simulator();
-      await live.simulator().close();
-      await serve({ start, port, ...options });
-    };
-    const pages = () =>
-      live.database().rows(sql`select max(id)::int as last from etl.pages`, z.object({ last: z.number() }));
-    let back = Infinity;
-    const sway = async () => {
-      await until(async () => (await end()) > 0);
-      await swap({ globalId: -3, seed: 77 });
-      await until(() => Promise.resolve(waits > 0));
-      await commitsEnded(live.database());
-      const before = await pages();
-      await until(() => Promise.resolve(waits > 8));
-      expect(await pages()).toEqual(before);
-      await swap({});
-      back = Date.now() / 1000;
-    };
-    let isOver = false;
-    const swayed = sway().finally(() => {
-      isOver = true;
-    });
-    const goesOn = async () => isOver && (back === Infinity || (await end()) > back);
-    await Promise.all([swayed, runUntil('-1h', goesOn, pino({ level: 'debug' }, { write }))]);
-    const networks = sql`select distinct global_id from ton.blocks`;
-    expect(await live.database().rows(networks, z.object({ global_id: z.number() }))).toEqual([
-      { global_id: -777 },
-    ]);
-  });
+  const OTHERS: readonly [string, SimulatorOptions][] = [
+    ['another network', { globalId: -3, seed: 77 }],
+    ['a chain begun anew under the same name', { seed: 77 }],
+  ];
+  test.each(some(OTHERS, 1))(
+    'waits while %s answers, commits nothing of it, and goes on when its own is back',
+    async (_, other) => {
+      const start = Math.floor(Date.now() / 1000) - 4680;
+      await serve({ start });
+      let [waits, failed] = [0, 0];
+      const write = (line: string) => {
+        if (line.includes('"code":"wrong_network"')) waits += 1;
+        if (line.includes('request failed, trying again')) failed += 1;
+      };
+      const end = async () => await endOf('transactions');
+      const swap = async (options: SimulatorOptions) => {
+        const { port } = live.simulator();
+        await live.simulator().close();
+        // A server that begins again is away for a moment.
+        const before = failed;
+        await until(() => Promise.resolve(failed > before));
+        await serve({ start, port, ...options });
+      };
+      let back = Infinity;
+      const sway = async () => {
+        await until(async () => (await end()) > 0);
+        await swap(other);
+        await until(() => Promise.resolve(waits > 8));
+        await swap({});
+        back = Date.now() / 1000;
+      };
+      let isOver = false;
+      const swayed = sway().finally(() => {
+        isOver = true;
+      });
+      const goesOn = async () => isOver && (back === Infinity || (await end()) > back);
+      await Promise.all([swayed, runUntil('-1h', goesOn, pino({ level: 'debug' }, { write }))]);
+      const { truth } = live.simulator();
+      const own = {
+        blocks: new Set([...truth.blocks()].map(({ root_hash }) => root_hash)),
+        transactions: new Set([...truth.transactions()].map(({ hash }) => hash)),
+      };
+      const stored = (column: string, table: string) =>
+        live
+          .database()
+          .rows(sql.raw(`select ${column} as name from ton.${table}`), z.object({ name: z.string() }));
+      const blocks = await stored('root_hash', 'blocks');
+      const transactions = await stored('hash', 'transactions');
+      expect(Math.min(blocks.length, transactions.length)).toBeGreaterThan(0);
+      expect(blocks.filter(({ name }) => !own.blocks.has(name))).toEqual([]);
+      expect(transactions.filter(({ name }) => !own.transactions.has(name))).toEqual([]);
+    },
+  );
 
   test('waits while the API fails, and goes on when it is back', async () => {
     await serve({});
