@@ -1,7 +1,7 @@
-/** A row of texts; null is nothing. */
+/** The texts of a row. Null is a missing value. */
 export type Cells = readonly (string | null)[];
 
-/** As RFC 4180 has it, but lines end with a line feed; null as nothing, the empty string in quotes. */
+/** A CSV line (RFC 4180, but it ends with a line feed). Null becomes an empty cell, and the empty string is quoted. */
 export function csvLine(cells: Cells): string {
   return `${cells.map(csvCell).join(',')}\n`;
 }
@@ -11,7 +11,7 @@ function csvCell(value: string | null): string {
   return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
-/** The cells of one line as `csvLine` and Postgres' COPY write it. */
+/** The cells of a line that `csvLine` or Postgres' COPY wrote. */
 export function cellsOf(line: string): Cells {
   const found = `,${line.replace(/\n$/, '')}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g);
   return [...found].map(
@@ -19,25 +19,25 @@ export function cellsOf(line: string): Cells {
   );
 }
 
-/** What stands before a file of a spreadsheet: without it Excel takes UTF-8 for another encoding. */
+/** Begins a file for spreadsheets. Without it Excel assumes another encoding than UTF-8. */
 export const BYTE_ORDER_MARK = '\uFEFF';
 
-/** A spreadsheet would run it. */
+/** Texts that a spreadsheet would run as a formula. */
 const FORMULA = /^\s*[=+\-@＝＋－＠\t\r\n]/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-/** A double, which it makes of numbers, holds as many. */
+/** A spreadsheet stores numbers as doubles, which keep this many digits. */
 const DIGITS = 15;
-/** It would take the zeros away, or make a number of what is none. */
+/** Texts that a spreadsheet would turn into another number, for example by removing zeros. */
 const LIKE_NUMBER = /^\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$/;
 const TIME = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\+00(?::00)?$/;
 
 /**
- * Cells as Excel and LibreOffice take them without changing them: truths as true and false, times without the zone, which
- * is UTC. Texts that they would run as a formula, and numbers of which they would lose digits, have an apostrophe in front.
- * `truths` says which cells are Postgres' t and f.
+ * Cells that Excel and LibreOffice keep unchanged: booleans as true and false, times (UTC) without the zone. Texts
+ * that they would run as a formula, and numbers that would lose digits, get a leading apostrophe. `truths` says which
+ * cells are Postgres' t and f.
  */
 export function forSpreadsheets(cells: Cells, truths: readonly boolean[] = []): Cells {
-  return cells.map((cell, place) => (cell === null ? null : forSpreadsheet(cell, truths[place] === true)));
+  return cells.map((cell, index) => (cell === null ? null : forSpreadsheet(cell, truths[index] === true)));
 }
 
 function forSpreadsheet(text: string, isTruth: boolean): string {

@@ -1,9 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * The name that is probably meant by a word which is none: one that differs in few letters, or the shortest
- * one that holds the word.
- * Undefined where the word shares little with any, because a wrong guess helps nobody.
+ * The name that an unknown word probably means: one that differs in few letters, or the shortest one that contains
+ * the word. Undefined if no name is similar, because a wrong guess would not help.
  */
 export function nearestName(word: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;

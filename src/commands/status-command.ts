@@ -122,7 +122,7 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   if (silence === null || (silence <= SILENT_SECONDS && !hasEnded)) return [];
   const duration = formatDuration(silence);
   return [
-    `daemon    no daemon has written for ${duration}: start \`${programName} sync\`, or look at its log`,
+    `daemon    no heartbeat of a daemon for ${duration}: start \`${programName} sync\`, or read its log`,
   ];
 }
 

@@ -16,12 +16,12 @@ import type { DoctorFinding } from './doctor-finding.ts';
 import { programName } from '../terminal/program-name.ts';
 import { readClock } from '../postgres/server-clock.ts';
 
-/** Clocks that differ by more than this make logs misleading and times such as -6h wrong; seconds. */
+/** If clocks differ by more seconds, logs are misleading and times such as -6h are wrong. */
 const SKEW = 5;
-/** Used of the plan's rate: below this the plan is probably smaller than the setting says. */
+/** If less of the plan's rate is used, the plan is probably smaller than the setting. */
 const LEAST_FACTOR = 0.7;
 
-/** Looks at everything that the database can tell by itself. `wallTime` is this machine's, unix seconds. */
+/** Checks everything that the database alone can tell. `wallTime` is this machine's clock, unix seconds. */
 export async function examineDatabase(database: Database, wallTime: () => number): Promise<DoctorFinding[]> {
   return [
     ...(await examineSchema(database)),
@@ -42,30 +42,30 @@ async function examineSchema(database: Database): Promise<DoctorFinding[]> {
     ...secured.map(({ table, what }) => ({
       check: 'row security',
       what,
-      remedy: `Where nobody wants that: \`alter table ${table} disable row level security\`, and likewise of its partitions. An event trigger may switch it on for new tables.`,
+      remedy: `If it is not wanted: \`alter table ${table} disable row level security\`, also for its partitions. An event trigger may switch it on for new tables.`,
     })),
     ...differences.map((what) => ({
       check: 'schema',
       what,
       remedy:
-        'Somebody changed it by hand: undo that, or restore a backup; `migrate` does not repair what a migration made once.',
+        'It was changed by hand: undo that, or restore a backup. `migrate` does not repair what an applied migration created.',
     })),
     ...invalid.map((name) => ({
       check: 'indexes',
-      what: `the index ${name} is invalid: making it failed, and no query uses it`,
-      // A transaction, as `sql` opens one, can make no partitioned index anew.
+      what: `the index ${name} is invalid: creating it failed, and no query uses it`,
+      // Not by `sql`: a partitioned index cannot be rebuilt within a transaction.
       remedy: `psql "$(${programName} sql --url)" -c "reindex index ${name}"`,
     })),
     ...stray.map((what) => ({
       check: 'partitions',
       what,
       remedy:
-        'Attach or detach it with `alter table ton.… attach partition`, and keep etl.partitions in step; no partition is made over one that is listed.',
+        'Attach or detach it with `alter table ton.… attach partition`, and keep etl.partitions in step. No partition is created for a range that is listed there.',
     })),
   ];
 }
 
-/** A query over all partitions locks each of them with its indexes; the lock table is shared by all sessions. */
+/** A query over all partitions locks each of them and its indexes. All sessions share one lock table. */
 async function examineLocks(database: Database): Promise<DoctorFinding[]> {
   const { relations, room, setting, transactions } = await readLockRoom(database);
   if (2 * relations <= room) return [];
@@ -73,7 +73,7 @@ async function examineLocks(database: Database): Promise<DoctorFinding[]> {
   return [
     {
       check: 'locks',
-      what: `the partitions and their indexes are ${relations} relations, and the lock table of the server has room for ${room}: a query over all of them may fail with "out of shared memory", and others with it`,
+      what: `the partitions and their indexes are ${relations} relations, but the lock table of the server has room for ${room}: a query over all of them may fail with "out of shared memory", and make others fail`,
       remedy: `alter system set max_locks_per_transaction = ${Math.max(enough, 2 * setting)}; then restart Postgres. Longer partitions (ETL_PARTITION) need fewer locks.`,
     },
   ];
@@ -90,7 +90,7 @@ async function examineClock(database: Database, wallTime: () => number): Promise
       check: 'clock',
       what: `this machine's clock and the database's differ by ${formatDuration(Math.round(skew))}`,
       remedy:
-        'Let both follow a time server (chrony, systemd-timesyncd): `timedatectl` tells whether one does.',
+        'Synchronize both with a time server (chrony, systemd-timesyncd). `timedatectl` says whether a machine is synchronized.',
     },
   ];
 }
@@ -106,19 +106,21 @@ async function examineRate(database: Database): Promise<DoctorFinding[]> {
       check: 'rate',
       what: `${host} refuses at ${plan} requests a second (${refusals} refusals); at most ${rate.toFixed(1)} are sent now`,
       remedy:
-        'Set TONCENTER_RPS to what the plan allows, or see who else uses the key: the limit counts all processes.',
+        'Set TONCENTER_RPS to what the plan allows, or find out who else uses the key: the limit counts all processes.',
     }));
 }
 
-/** A daemon that has run and writes no longer: nothing follows the head, whoever meant it so. */
+/**
+ * Reports a daemon that has run but sends no heartbeat: nothing follows the head, even if it was stopped on purpose.
+ */
 async function examineDaemon(database: Database): Promise<DoctorFinding[]> {
   const daemon = await readOwner(database, 'watermark');
   if (daemon === undefined || (daemon.silence <= SILENT_SECONDS && !hasEnded(daemon.owner))) return [];
   return [
     {
       check: 'daemon',
-      what: `no daemon has written for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
-      remedy: `Look at the last lines of its log, and start \`${programName} sync\` again; a database that cron keeps up needs none.`,
+      what: `no heartbeat of a daemon for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
+      remedy: `Read the end of its log, and start \`${programName} sync\` again. If cron keeps the database up to date, no daemon is needed.`,
     },
   ];
 }
@@ -128,8 +130,8 @@ async function examineState(database: Database): Promise<DoctorFinding[]> {
   return [
     ...drift.map(({ dataset, path, type, times, example }) => ({
       check: 'drift',
-      what: `${dataset} has a member ${path} (${type}) that no column takes: in ${times} records, such as ${shorten(example)}`,
-      remedy: 'Nothing is lost: it is in the column extra. A newer version may have a column for it.',
+      what: `${dataset} has a member ${path} (${type}) that has no column: in ${times} records, such as ${shorten(example)}`,
+      remedy: 'Nothing is lost: the column extra contains it. A newer version may have a column for it.',
     })),
     ...[...quarantined].map(([dataset, records]) => ({
       check: 'quarantine',
@@ -139,7 +141,7 @@ async function examineState(database: Database): Promise<DoctorFinding[]> {
     ...refused.map(({ dataset, reason, detail, attempts }) => ({
       check: 'refused',
       what: `a range of ${dataset} cannot be read: ${reason}, ${detail}; tried ${attempts} times`,
-      remedy: `It is tried again by itself, with growing pauses; \`${programName} status\` names the range.`,
+      remedy: `It is retried automatically, with growing pauses. \`${programName} status\` names the range.`,
     })),
     ...failures.map(findingOfFailure),
   ];
@@ -150,13 +152,13 @@ function findingOfFailure({ dataset, code, message, hint }: Status['failures'][n
   if (path !== undefined)
     return {
       check: 'endpoint',
-      what: `the server has no ${path}, of which ${dataset} is read`,
-      remedy: `Nothing else is missing for that. Leave ${dataset} out of ETL_DATASETS, or ask a server of another build.`,
+      what: `the server has no ${path}, which ${dataset} needs`,
+      remedy: `No other dataset is affected. Remove ${dataset} from ETL_DATASETS, or use a server of another build.`,
     };
   return {
     check: 'failures',
     what: `${dataset} failed last with ${code}: ${message}`,
-    remedy: hint ?? `\`${programName} status\` tells when; run it with LOG_LEVEL=debug to see each request.`,
+    remedy: hint ?? `\`${programName} status\` says when. With LOG_LEVEL=debug, sync logs each request.`,
   };
 }
 

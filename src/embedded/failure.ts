@@ -5,11 +5,11 @@ export const USE_ANOTHER_SERVER = 'set DATABASE_URL to a Postgres 14 or newer';
 interface Remedy {
   readonly pattern: RegExp;
   readonly hint: string;
-  /** True: so it stays until a person gives another directory, or rights to it. */
+  /** True: only another directory, or rights to this one, help. */
   readonly isLasting?: true;
 }
 
-/** What initdb, postgres and the operating system say, and what the user can do about it; the first that fits counts. */
+/** Messages of initdb, postgres and the operating system, with a remedy. The first match counts. */
 const REMEDIES: readonly Remedy[] = [
   {
     pattern: /no space left on device|free disk space|ENOSPC|disk quota/i,
@@ -42,7 +42,7 @@ const REMEDIES: readonly Remedy[] = [
   {
     pattern:
       /could not locate a valid checkpoint|invalid checkpoint|invalid data in file|incorrect checksum|PANIC/i,
-    hint: 'The directory is damaged: restore it from a backup, or move it away and let the data be read again.',
+    hint: 'The directory is damaged: restore it from a backup, or move it away and read the data again.',
   },
   {
     pattern: /spawn .* ENOENT/,
@@ -50,33 +50,33 @@ const REMEDIES: readonly Remedy[] = [
   },
   {
     pattern: /ENOTDIR/,
-    hint: 'Set ETL_DATA_DIR to a directory: a file stands in its way.',
+    hint: 'Set ETL_DATA_DIR to a directory: part of the path is a file.',
     isLasting: true,
   },
   {
     pattern: /ENOENT.*mkdir/,
-    hint: 'Set ETL_DATA_DIR to a directory that can be made.',
+    hint: 'Set ETL_DATA_DIR to a directory that can be created.',
     isLasting: true,
   },
   { pattern: /locale/i, hint: `Run it with LC_ALL=C, or ${USE_ANOTHER_SERVER}.` },
 ];
 
-const NO_REMEDY = { hint: `Read the server's own words above, or ${USE_ANOTHER_SERVER}.`, isLasting: false };
+const NO_REMEDY = { hint: `Read the server's messages above, or ${USE_ANOTHER_SERVER}.`, isLasting: false };
 
-/** An error about the embedded server, with the remedy that its reason calls for. */
+/** An error about the embedded server, with the remedy for its reason. */
 export function embeddedFailure(what: string, reason: string, cause?: unknown): DatabaseError {
   const { hint, isLasting } = REMEDIES.find(({ pattern }) => pattern.test(reason)) ?? NO_REMEDY;
   const Failure = isLasting === true ? DatabaseAccessError : DatabaseError;
   return new Failure(`${what}: ${lastLines(reason)}`, { hint, cause });
 }
 
-/** Anything that was not thrown on purpose, as one of this program's errors; aborts pass unchanged. */
+/** Turns any other error into one of this program's. Aborts pass unchanged. */
 export function translateFailure(error: unknown, dataDir: string): Error {
   if (error instanceof EtlError || (error instanceof Error && isAbort(error))) return error;
   return embeddedFailure(`the embedded Postgres in ${dataDir} cannot be used`, String(error), error);
 }
 
-/** The end of a program's output: its last words name the reason. */
+/** The last lines of a program's output, which name the reason. */
 function lastLines(text: string, count = 6): string {
   return text.trim().split('\n').slice(-count).join('\n');
 }

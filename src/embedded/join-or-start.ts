@@ -14,7 +14,7 @@ import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
 
 interface ServerOpening {
   readonly place: ServerPlace;
-  /** Asked only where a server must be started: root may have to copy them first. */
+  /** Called only if a server must be started: root may have to copy the binaries first. */
   readonly binaries: () => Promise<Binaries>;
   readonly credentials: Credentials;
   readonly settings: ServerSettings;
@@ -29,22 +29,25 @@ export interface Joined {
   readonly port: number;
 }
 
-/** How long a server may take to answer, or a dead one to leave its shared memory; recovery is not counted. */
-const PATIENCE_MS = 20_000;
+/**
+ * Timeout for a server that does not answer, or for a dead one that still holds shared memory. Recovery is not
+ * counted.
+ */
+const TIMEOUT_MS = 20_000;
 const PAUSE_MS = 20;
 
-/** What a server says that is about to be ready, about to end, or full for the moment. */
+/** Temporary errors: the server is starting, stopping, or has no free connection. */
 const PASSING = sqlstates(
   SQLSTATE_CLASS.connectionException,
   SQLSTATE_CLASS.operatorIntervention,
   SQLSTATE.tooManyConnections,
 );
-/** The same, as the system says it. */
+/** The same as codes of the operating system. */
 const PASSING_SYSTEM = /^(ECONN.*|EPIPE|ETIMEDOUT)$/;
 
 /**
- * Looks, joins or starts, and looks again until it has a claim on a server. Nothing is locked: Postgres itself lets
- * only one server into a directory, so whoever starts second finds the first one's and joins it.
+ * Joins or starts the server, and retries until it has a claim on it. No lock is needed: Postgres lets only one
+ * server into a directory, so the second process finds the first one's server and joins it.
  */
 export async function joinOrStart(opening: ServerOpening): Promise<Joined> {
   const { place, clock, signal } = opening;
@@ -53,7 +56,7 @@ export async function joinOrStart(opening: ServerOpening): Promise<Joined> {
   let reason: unknown;
   for (;;) {
     const server = await runningPostmaster(place.pgdata);
-    // What was started is joined before the signal is heard again, so that an abort leaves no server behind.
+    // A started server is joined before the signal is checked again, so that an abort leaves no server behind.
     if (server === undefined && (await start(opening, takenPorts))) continue;
     if (server?.status === 'starting') waitingSince = clock.monotonic();
     if (server?.status === 'ready') {
@@ -61,7 +64,7 @@ export async function joinOrStart(opening: ServerOpening): Promise<Joined> {
       if ('keeper' in attempt) return attempt;
       reason = attempt.reason;
     }
-    if (clock.monotonic() - waitingSince > PATIENCE_MS) throw noResponse(place, server, reason);
+    if (clock.monotonic() - waitingSince > TIMEOUT_MS) throw noResponse(place, server, reason);
     await clock.sleep(PAUSE_MS, signal);
   }
 }
@@ -83,12 +86,12 @@ async function tryToJoin(
   }
 }
 
-/** The driver gives a connection that was cut or timed out no code. */
+/** The driver sets no code for a connection that was cut or timed out. */
 function isPassing(code: string | undefined): boolean {
   return code === undefined || PASSING.test(code) || PASSING_SYSTEM.test(code);
 }
 
-/** One attempt, true when the server is ready; where it fails in passing, the next look tells what to do. */
+/** Tries once to start the server. Returns true when it is ready; after a temporary failure, the next check decides. */
 async function start(opening: ServerOpening, takenPorts: Set<number>): Promise<boolean> {
   const { place, credentials, settings, signal, logger, clock } = opening;
   signal?.throwIfAborted();
@@ -116,14 +119,14 @@ function noResponse(
   server: Postmaster | undefined,
   cause: unknown,
 ): DatabaseUnavailableError {
-  const who = server === undefined ? 'what is left of a killed server' : `the server (process ${server.pid})`;
+  const who = server === undefined ? 'a leftover of a killed server' : `the server (process ${server.pid})`;
   return new DatabaseUnavailableError(
     `${who} holds the embedded database in ${place.dataDir} and does not respond`,
     {
       hint:
         server === undefined
-          ? `Try again in a moment; ${join(place.pgdata, 'server.log')} says what it waits for.`
-          : `Try again; if it hangs, end it with \`kill -QUIT ${server.pid}\` (nothing that was committed is lost).`,
+          ? `Try again in a moment. ${join(place.pgdata, 'server.log')} says what it waits for.`
+          : `Try again. If it hangs, end it with \`kill -QUIT ${server.pid}\` (nothing that was committed is lost).`,
       cause,
     },
   );

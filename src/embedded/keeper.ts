@@ -16,13 +16,13 @@ interface Address {
   readonly pgdata: string;
 }
 
-/** One open handle's claim on the server. */
+/** The claim of one open handle on the server. */
 export interface Keeper {
-  /** Gives the claim up; where it was the last one, `stopServer` runs before anybody else can claim the server. */
+  /** Gives the claim up. If it was the last one, `stopServer` runs before another process can claim the server. */
   leave(stopServer: () => Promise<void>): Promise<void>;
 }
 
-/** Ten seconds. A handle that was forgotten does not keep the process alive. */
+/** Ten seconds. Its timers do not keep the process alive if the caller forgets to close the handle. */
 const REJOIN = {
   attempts: 50,
   delay: () => 200,
@@ -34,16 +34,16 @@ const REJOIN = {
   random: Math.random,
 };
 
-/** Two that make it at once: the second finds it there, or on its way. */
+/** Two sessions created the database at the same time. */
 const DUPLICATE_DATABASE = sqlstates(SQLSTATE.duplicateDatabase, SQLSTATE.uniqueViolation);
 const LOGIN_REFUSED = sqlstates(SQLSTATE.invalidPassword, SQLSTATE.invalidAuthorizationSpecification);
 
 /**
- * Claims the server at `address` with a session that holds a shared advisory lock. Whoever can take the lock alone is
- * the last one; a process that dies gives its claim up with its connection, so there is no file that could be stale.
- * An opener that meets the last one's closing waits for the lock, and finds its own session ended.
- * @throws WrongDatabaseError where another server answers, or ours refuses the login; the driver's error where nothing
- * answers or the server is about to end.
+ * Claims the server with a session that holds a shared advisory lock. The process that can take the lock exclusively
+ * is the last one. If a process dies, its claim ends with its connection, so no file can become stale. If a process
+ * joins while the last one closes, it waits for the lock, and its session is ended with the server.
+ * @throws WrongDatabaseError if another server answers, or this one refuses the login; the driver's error if nothing
+ * answers or the server is shutting down
  */
 export async function joinServer(address: Address): Promise<Keeper> {
   let session: KeptSession | undefined;
@@ -53,7 +53,7 @@ export async function joinServer(address: Address): Promise<Keeper> {
   async function join(): Promise<void> {
     const joined = await openSession(address);
     session = joined;
-    // A handle that was forgotten does not keep the process alive.
+    // The process can end even if the handle is not closed.
     joined.socket.unref();
     joined.client.once('end', () => {
       session = undefined;
@@ -61,7 +61,7 @@ export async function joinServer(address: Address): Promise<Keeper> {
     });
   }
 
-  /** Sessions end while the server lives when Postgres restarts them all because one of them crashed. */
+  /** Reconnects. If one session crashes, Postgres ends all sessions, but the server lives on. */
   async function rejoin(): Promise<void> {
     const { signal } = leaving;
     if (signal.aborted) return;
@@ -73,12 +73,12 @@ export async function joinServer(address: Address): Promise<Keeper> {
     async leave(stopServer) {
       leaving.abort();
       await rejoining;
-      // Where nothing answers there is no server to stop.
+      // If nothing answers, there is no server to stop.
       const last = session ?? (await openSession(address).catch(() => undefined));
       if (last === undefined) return;
       last.socket.ref();
       try {
-        // A session that ends at this moment ends with its server.
+        // If the session ends at this moment, the server ends, too.
         if (await isLast(last.client).catch(() => false)) await stopServer();
       } finally {
         await last.client.end().catch(() => undefined);
@@ -100,15 +100,15 @@ async function openSession(address: Address): Promise<KeptSession> {
     user: SUPERUSER,
     password: address.password,
     database: 'postgres',
-    // Whatever PGSSLMODE says of other servers.
+    // Independent of PGSSLMODE, which is about other servers.
     ssl: false,
     application_name: 'toncenter-etl keeper',
-    // Nothing that is created there is called in place of Postgres' own functions.
+    // No object that is created there can replace Postgres' own functions.
     options: '-c search_path=pg_catalog,pg_temp',
     connectionTimeoutMillis: 5_000,
     stream: () => socket,
   });
-  // What ends a session is followed by its `end`, where it is dealt with.
+  // An error that ends the session is followed by `end`, which is handled.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -122,7 +122,7 @@ async function openSession(address: Address): Promise<KeptSession> {
   return { client, socket };
 }
 
-/** The port in postmaster.pid could have gone to another server since. */
+/** Since postmaster.pid was written, another server may have taken the port. */
 async function identify(client: pg.Client, address: Address): Promise<void> {
   const { rows } = await client.query("select current_setting('data_directory') as directory");
   const { directory } = z.object({ directory: z.string() }).parse(rows[0]);
@@ -150,7 +150,10 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
   }
 }
 
-/** Of several that leave at once exactly one is the last: each gives its share up before it tries for the whole. */
+/**
+ * If several processes leave at once, exactly one is the last: each releases its shared lock before it tries the
+ * exclusive one.
+ */
 async function isLast(client: pg.Client): Promise<boolean> {
   await client.query('select pg_advisory_unlock_shared($1)', [EMBEDDED_KEY]);
   const { rows } = await client.query('select pg_try_advisory_lock($1) as alone', [EMBEDDED_KEY]);

@@ -3,22 +3,22 @@ import { access, constants, open, readdir, readFile, rename, rm, type FileHandle
 import type { Account } from './command.ts';
 import { codeOf } from '../errors.ts';
 
-/** Whether there is a file or directory of this name. */
+/** True if there is a file or directory of this name. */
 export async function exists(path: string): Promise<boolean> {
   return (await ifThere(access(path).then(() => true))) ?? false;
 }
 
-/** The text of a file, undefined where there is none. */
+/** The text of a file; undefined if it does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   return ifThere(readFile(path, 'utf8'));
 }
 
-/** The names in a directory; none where there is no directory. */
+/** The names in a directory; none if it does not exist. */
 export async function namesIn(directory: string): Promise<string[]> {
   return (await ifThere(readdir(directory))) ?? [];
 }
 
-/** Replaces a file as a whole; the server's user owns it and nobody else can read it. */
+/** Replaces a file atomically. The server's user owns it, and no other user can read it. */
 export async function writeOwned(path: string, text: string, account: Account | undefined): Promise<void> {
   const making = `${path}.${randomBytes(4).toString('hex')}`;
   try {
@@ -36,8 +36,8 @@ export async function writeOwned(path: string, text: string, account: Account | 
 }
 
 /**
- * Opens a file for appending, and makes it where absent. Root writes here into directories of other users: no link is
- * followed, and what is given away is the file that was opened, whatever its name leads to by then.
+ * Opens a file for appending, and creates it if it does not exist. Root writes here into directories of other users.
+ * So it follows no link, and changes the owner of the opened file rather than of its name.
  */
 export async function openOwned(
   path: string,
@@ -55,7 +55,7 @@ async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
     return await reading;
   } catch (error) {
     const code = codeOf(error);
-    // ESRCH: a file of a process that ended while it was read.
+    // ESRCH: the file of a process that ended meanwhile.
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
     throw error;
   }

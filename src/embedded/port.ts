@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { DatabaseUnavailableError } from '../errors.ts';
 
-/** Below the ranges from which systems take ports for outgoing connections. */
+/** Below the range that systems use for outgoing connections. */
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
 const ATTEMPTS = 50;
 
-/** The port that a directory begins with: the same each time, another for each directory. */
+/** The first port to try for a directory: always the same, and different for each directory. */
 export function usualPort(directory: string): number {
   return FIRST_PORT + (createHash('sha256').update(directory).digest().readUInt32BE(0) % PORTS);
 }
 
 /**
- * The first port at or after `preferred` on which a server could listen on 127.0.0.1, passing over `taken`. It can be
- * gone a moment later: the caller adds it to `taken` and asks again.
+ * The first free port of 127.0.0.1 at or after `preferred`, without those in `taken`. If another program takes it
+ * first, the caller adds it to `taken` and asks again.
  */
 export async function freePort(preferred: number, taken: ReadonlySet<number>): Promise<number> {
   for (let port = preferred; port < preferred + ATTEMPTS && port < 65_536; port++) {
@@ -25,7 +25,7 @@ export async function freePort(preferred: number, taken: ReadonlySet<number>): P
   });
 }
 
-/** Whether one could listen on this port of 127.0.0.1 now. */
+/** True if this port of 127.0.0.1 is free now. */
 export async function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -5,28 +5,28 @@ import { runCommand } from './command.ts';
 import { readIfThere } from './owned-files.ts';
 import { codeOf } from '../errors.ts';
 
-/** What a server says of itself in `postmaster.pid`; the file outlives a server that was killed. */
+/** The contents of `postmaster.pid`. The file stays if the server is killed. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
-  /** `starting` as long as it recovers, which can take minutes after a crash under load. */
+  /** `starting` includes recovery, which can take minutes after a crash under load. */
   readonly status: 'starting' | 'ready' | 'stopping';
 }
 
-/** By the word in the file; a standby takes connections, too. */
+/** The status for the word in the file. A standby accepts connections, too. */
 const STATUS: ReadonlyMap<string, Postmaster['status']> = new Map([
   ['ready', 'ready'],
   ['standby', 'ready'],
   ['stopping', 'stopping'],
 ]);
 
-/** What became of the process that `postmaster.pid` names; `reused`: another program has its number now. */
+/** The state of the process that `postmaster.pid` names; `reused`: its number now belongs to another program. */
 type Life = 'alive' | 'dead' | 'reused';
 
 const POLL_MS = 10;
 
 /**
- * The server named in a data directory, undefined where none is or the file is still being written.
+ * The server that a data directory names; undefined if there is none, or if the file is not complete yet.
  * Lines: pid, data directory, start time, port, socket directory, listen address, shared memory, status.
  */
 export async function readPostmaster(pgdata: string): Promise<Postmaster | undefined> {
@@ -39,8 +39,8 @@ export async function readPostmaster(pgdata: string): Promise<Postmaster | undef
 }
 
 /**
- * Whether the process is the server of `pgdata`, by the directory on its command line: its working directory says the
- * same, but root in a container may not read that of another user's process.
+ * Whether the process is the server of `pgdata`, by the directory on its command line. Its working directory would
+ * tell the same, but root in a container may not be allowed to read that of another user's process.
  */
 export async function lifeOf(pid: number, pgdata: string): Promise<Life> {
   if (!isAlive(pid)) return 'dead';
@@ -51,13 +51,16 @@ export async function lifeOf(pid: number, pgdata: string): Promise<Life> {
   return directory !== undefined && (await sameDirectory(directory, pgdata)) ? 'alive' : 'reused';
 }
 
-/** The command line; undefined for a zombie too, which in a container without an init nobody may ever collect. */
+/** The command line; undefined for a zombie, too. In a container without an init process a zombie may stay for ever. */
 async function wordsOnLinux(pid: number): Promise<string[] | undefined> {
   const words = await readIfThere(`/proc/${pid}/cmdline`);
   return words === undefined || words === '' ? undefined : words.split('\0');
 }
 
-/** Cut at spaces: a directory with a space in its name is taken for another one, and Postgres decides. */
+/**
+ * The command line, split at spaces. A directory with a space in its name is then taken for another one, and Postgres
+ * decides.
+ */
 async function wordsElsewhere(pid: number): Promise<string[] | undefined> {
   const { status, stdout } = await runCommand('ps', ['-o', 'command=', '-p', String(pid)]);
   return status === 0 ? stdout.trim().split(/\s+/) : undefined;
@@ -76,13 +79,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The server that runs in a data directory, undefined where none does. */
+/** The server that runs in a data directory; undefined if none does. */
 export async function runningPostmaster(pgdata: string): Promise<Postmaster | undefined> {
   const server = await readPostmaster(pgdata);
   return server !== undefined && (await lifeOf(server.pid, pgdata)) === 'alive' ? server : undefined;
 }
 
-/** Asks the server to disconnect everybody, write a checkpoint and end ("fast" shutdown), and waits until it has. */
+/** Requests a "fast" shutdown (disconnect clients, checkpoint, end), and waits until the server has ended. */
 export async function stopPostmaster(pgdata: string): Promise<void> {
   const server = await runningPostmaster(pgdata);
   if (server === undefined) return;

@@ -1,15 +1,16 @@
-/** The role that owns the cluster; connection strings use it. */
+/** The role that owns the cluster. Connection strings use it. */
 export const SUPERUSER = 'postgres';
 
-/** The database that connection strings lead to. */
+/** The database in connection strings. */
 export const DATABASE = 'toncenter_etl';
 
 /** Settings of a Postgres server by name, as in postgresql.conf. */
 export type ServerSettings = Readonly<Record<string, string>>;
 
 /**
- * For a laptop with 8 GB or more that shares them with others. Crash-safe: fsync, full_page_writes and
- * synchronous_commit keep their defaults (on). `wal_level = minimal` leaves out of the WAL only what replicas would need.
+ * Defaults for a laptop with 8 GB or more, which other programs use too. They are crash-safe: fsync, full_page_writes
+ * and synchronous_commit keep their defaults (on). `wal_level = minimal` omits from the WAL only what replicas would
+ * need.
  */
 const DEFAULTS: ServerSettings = {
   max_connections: '100',
@@ -35,8 +36,8 @@ const DEFAULTS: ServerSettings = {
 };
 
 /**
- * The text of postgresql.conf, written anew before each start. What an operator sets with `alter system` stands in
- * postgresql.auto.conf and wins over it.
+ * The text of postgresql.conf, which is rewritten before each start. Settings of `alter system` are in
+ * postgresql.auto.conf and win.
  */
 export function serverConfiguration(overrides: ServerSettings = {}): string {
   const lines = Object.entries({ ...DEFAULTS, ...overrides }).map(([name, value]) => `${name} = '${value}'`);

@@ -10,17 +10,22 @@ import { runCommand, type Account } from './command.ts';
 import { exists } from './owned-files.ts';
 
 /**
- * Where root keeps what the server's user must reach, when the intended directory or node_modules lie below a
- * directory that is closed to it (root's home, usually). The first that can be had is taken.
+ * Shelters: directories that root uses if the intended directory or node_modules lie below a directory that the
+ * server's user cannot enter (usually root's home). The first usable one is taken.
  */
 export const SHELTERS: readonly string[] = ['/var/lib/toncenter-etl', join(tmpdir(), 'toncenter-etl-root')];
 
-/** Stands for a directory that the server's user cannot enter; two directories never share one. */
+/**
+ * The directory in a shelter that replaces one that the server's user cannot enter. It is different for each
+ * directory.
+ */
 export function shelterFor(shelter: string, directory: string): string {
   return join(shelter, createHash('sha256').update(directory).digest('hex').slice(0, 16));
 }
 
-/** The first of `shelters` that exists or can be made, belongs to root alone, and lets the server's user in. */
+/**
+ * The first of `shelters` that exists or can be created, belongs to root alone, and that the server's user can enter.
+ */
 export async function openShelter(shelters: readonly string[], account: Account): Promise<string> {
   const reasons: string[] = [];
   for (const shelter of shelters) {
@@ -29,7 +34,7 @@ export async function openShelter(shelters: readonly string[], account: Account)
     reasons.push(`${shelter} ${reason}`);
   }
   throw new DatabaseError(
-    `no directory can be entered by the user that Postgres runs as: ${reasons.join('; ')}`,
+    `the user that Postgres runs as can enter no directory for its data: ${reasons.join('; ')}`,
     {
       hint: 'Set ETL_DATA_DIR to a directory that every user can enter (such as one below /srv or /var/lib).',
     },
@@ -39,7 +44,7 @@ export async function openShelter(shelters: readonly string[], account: Account)
 async function refusal(shelter: string, account: Account): Promise<string | undefined> {
   try {
     await makeMissing(shelter, 0o755);
-    if (!(await isTrusted(shelter))) return 'belongs to somebody else';
+    if (!(await isTrusted(shelter))) return 'belongs to another user';
     await chmod(shelter, 0o755);
     return (await canEnter(account, shelter)) ? undefined : 'is closed to that user';
   } catch (error) {
@@ -48,8 +53,8 @@ async function refusal(shelter: string, account: Account): Promise<string | unde
 }
 
 /**
- * Whether a shelter is root's own and nobody else can write there: below a public directory another user could have
- * put data or binaries in place.
+ * True if a shelter belongs to root and no other user can write to it. In a public directory, another user could have
+ * put data or binaries there.
  */
 export async function isTrusted(shelter: string): Promise<boolean> {
   if (!(await exists(shelter))) return false;
@@ -58,8 +63,8 @@ export async function isTrusted(shelter: string): Promise<boolean> {
 }
 
 /**
- * Binaries that `account` can run: those found, or a copy in a shelter that is made once for each directory and
- * version of the package, under its final name only when it is complete.
+ * Binaries that `account` can run: the installed ones, or a copy in a shelter. The copy is made once for each
+ * directory and version of the package, and gets its final name when it is complete.
  */
 export async function reachableBinaries(
   binaries: Binaries,
@@ -92,7 +97,7 @@ async function copyTree(from: string, to: string): Promise<void> {
     await openToAll(making);
     await rename(making, to);
   } catch (error) {
-    // Another process was faster; its copy is complete, because it was renamed into place as well.
+    // Another process was faster. Its copy is complete, because it was renamed into place, too.
     const lost = codeOf(error);
     if (lost !== 'ENOTEMPTY' && lost !== 'EEXIST') throw error;
   } finally {
@@ -100,7 +105,7 @@ async function copyTree(from: string, to: string): Promise<void> {
   }
 }
 
-/** A copy made under a strict umask would be closed to the server's user. */
+/** With a strict umask, the server's user could not read the copy. */
 async function openToAll(directory: string): Promise<void> {
   const { status, stderr } = await runCommand('chmod', ['-R', 'a+rX', directory]);
   if (status !== 0)

@@ -19,20 +19,20 @@ interface Start {
 }
 
 /**
- * How a start ended: `ready`; `port-taken` by another program; `occupied`: another server was faster, or a dead one
- * still has processes in its shared memory. The last two are worth another try.
+ * The result of a start. `port-taken`: another program uses the port. `occupied`: another server was faster, or a
+ * dead one still has processes that use its shared memory. The last two can be retried.
  */
 type StartResult = 'ready' | 'port-taken' | 'occupied';
 
 const POLL_MS = 10;
-/** Far longer than a living server needs to fill its lock file. */
+/** Far longer than a server needs to write its lock file. */
 const EMPTY_LOCK_MS = 2_000;
 const LOG_LIMIT_BYTES = 1_000_000;
 
 /**
- * Starts a server and waits until it takes connections, for as long as its recovery lasts. It runs in a session of its
- * own (Ctrl-C does not reach it) and outlives this process unless it is stopped.
- * @throws DatabaseError where it ended for a reason that another try does not change.
+ * Starts a server and waits until it accepts connections, however long its recovery takes. It runs in a session of
+ * its own (Ctrl-C does not reach it), and continues after this process unless it is stopped.
+ * @throws DatabaseError if it ended for a reason that a retry does not change
  */
 export async function startServer(start: Start): Promise<StartResult> {
   const { place, settings, signal } = start;
@@ -50,7 +50,7 @@ export async function startServer(start: Start): Promise<StartResult> {
   }
 }
 
-/** Written only where it changes, so that a full disk does not keep a server from ending its recovery. */
+/** Writes the configuration only if it changes: a full disk must not keep a server from finishing its recovery. */
 async function configure({ pgdata, account }: ServerPlace, settings: ServerSettings): Promise<void> {
   const path = join(pgdata, 'postgresql.conf');
   const text = serverConfiguration(settings);
@@ -80,8 +80,8 @@ async function launch({ place, binaries, port }: Start, logFd: number): Promise<
 }
 
 /**
- * Postgres does not start while the process named in postmaster.pid lives, unless that is an ancestor of its own
- * (pg_ctl names one in this variable). Naming the program that has the dead server's number now lets it go on to its
+ * Postgres does not start while the process that postmaster.pid names is alive, unless it is an ancestor (pg_ctl
+ * names one in this variable). If another program has the dead server's number, naming it lets Postgres go on to its
  * real check: whether processes of the dead server still use its shared memory.
  */
 async function disownedPid(pgdata: string): Promise<{ PG_GRANDPARENT_PID?: string }> {
@@ -90,7 +90,7 @@ async function disownedPid(pgdata: string): Promise<{ PG_GRANDPARENT_PID?: strin
   return { PG_GRANDPARENT_PID: String(left.pid) };
 }
 
-/** A server that died between making its lock file and writing it leaves one that Postgres never passes. */
+/** If a server died between creating its lock file and writing it, the empty file blocks every later start. */
 async function removeEmptyLock(pgdata: string): Promise<void> {
   const path = join(pgdata, 'postmaster.pid');
   if ((await readIfThere(path)) !== '') return;
@@ -98,7 +98,7 @@ async function removeEmptyLock(pgdata: string): Promise<void> {
   if ((await readIfThere(path)) === '') await rm(path, { force: true });
 }
 
-/** Undefined when the server is ready, else why it is not. Stops it when `signal` is aborted. */
+/** Resolves to undefined when the server is ready, else to the reason. Stops the server if `signal` is aborted. */
 async function readiness(
   child: ChildProcess,
   pgdata: string,
@@ -130,12 +130,12 @@ function judge(words: string, dataDir: string): StartResult {
 interface Log {
   readonly path: string;
   readonly fd: number;
-  /** Where the words of this start begin. */
+  /** The offset at which the messages of this start begin. */
   readonly offset: number;
   close(): Promise<void>;
 }
 
-/** The server's own words. One older file is kept when it has grown. */
+/** The server's log. When it has grown too large, one older file is kept. */
 async function openLog({ pgdata, account }: ServerPlace): Promise<Log> {
   const path = join(pgdata, 'server.log');
   if ((await exists(path)) && (await stat(path)).size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);

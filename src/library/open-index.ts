@@ -20,7 +20,7 @@ export { EtlError } from '../errors.ts';
 export type { Range } from '../range.ts';
 export { formatAddress, parseAddress } from '../ton/address.ts';
 
-/** Times are as on the command line: `2026-11-01`, `2026-11-01T10:00Z`, unix seconds, `-6h`, `now`. */
+/** Times as on the command line: `2026-11-01`, `2026-11-01T10:00Z`, unix seconds, `-6h`, `now`. */
 interface WantedTimes {
   readonly from: string;
   /** Exclusive. */
@@ -28,32 +28,35 @@ interface WantedTimes {
 }
 
 export interface BackfillOptions extends WantedTimes {
-  /** Names of datasets, `core` or `all`; default: `ETL_DATASETS`. */
+  /** Names of datasets, `core` or `all`. Default: `ETL_DATASETS`. */
   readonly only?: readonly string[];
-  /** Ends the run after the page in hand; what was read is kept. */
+  /** Ends the run after the current page. What was read is kept. */
   readonly signal?: AbortSignal;
 }
 
-/** A database of this program, and the API behind it. */
+/** A database of this program, and the API that fills it. */
 export interface Index {
-  /** For any client of Postgres, while the index is open. */
+  /** A connection string for any Postgres client, valid while the index is open. */
   readonly databaseUrl: string;
   /**
-   * What of a range is not covered of a dataset, in unix seconds, oldest first, over all of its pools; nothing where the
-   * database holds all of it.
+   * The parts of a range that are not covered for a dataset, in unix seconds, oldest first, over all of its pools.
+   * Empty if the database has all of it.
    */
   missing(dataset: string, wanted: WantedTimes): Promise<Range[]>;
-  /** Covers a range once, as the command does: resumable, and without a request for what is covered. True: all of it. */
+  /**
+   * Covers a range once, as the command does. It resumes, and sends no request for what is covered. Returns true if
+   * all of the range is covered.
+   */
   backfill(options: BackfillOptions): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Has no `.env`: what a library obeys, its caller says. */
+/** A directory without `.env`: a library takes its settings only from its caller. */
 const NO_DIRECTORY = '/dev/null';
 
 /**
- * Opens the database that the settings name (`DATABASE_URL`, …; without one the embedded server) and brings its schema up
- * to date. They are those of README.md, and no other place is looked at for them.
+ * Opens the database that the settings name (`DATABASE_URL`, …; without one, the embedded server), and brings its
+ * schema up to date. README.md lists the settings; neither the environment nor `.env` is read.
  * @throws EtlError with a `hint` and a `code`, as the commands do
  */
 export async function openIndex(settings: Readonly<Record<string, string>> = {}): Promise<Index> {

@@ -1,5 +1,5 @@
 /**
- * The tables of the data for Drizzle, for programs that read them: `import { transactions } from 'toncenter-etl/tables'`.
+ * The tables for Drizzle, for programs that read them: `import { transactions } from 'toncenter-etl/tables'`.
  * docs/analyst/dictionary.md explains their columns.
  */
 export { account_states, account_state_changes } from '../tables/ton/account-states.ts';

@@ -10,14 +10,15 @@ import { partitions } from '../tables/etl/pages.ts';
 const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });
 const Index = z.object({ name: z.string(), valid: z.boolean() });
 
-/** How Postgres prints what Drizzle writes shorter. */
+/** Types that Postgres prints differently from Drizzle. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['timestamp (0) with time zone', 'timestamp(0) with time zone'],
 ]);
 
 /**
- * Sentences about what of the live schema is not as the migrations make it; empty where all is. Names and types are read
- * so that they do not depend on `search_path` and `quote_all_identifiers`, which a role or database may set.
+ * Compares the live schema with the migrations, and returns a sentence for each difference. Names and types are
+ * queried in a way that does not depend on `search_path` and `quote_all_identifiers`, which a role or database may
+ * set.
  */
 export async function compareSchema(session: Session): Promise<string[]> {
   const tables = await loadTables();
@@ -48,7 +49,7 @@ export async function compareSchema(session: Session): Promise<string[]> {
 
 const Keyed = z.object({ table: z.string() });
 
-/** Without its primary key a table takes no rows. */
+/** Tables without their primary key, which cannot take rows. */
 async function lostKeys(session: Session, tables: readonly PgTable[]): Promise<string[]> {
   const rows = await session.rows(
     sql`
@@ -70,7 +71,10 @@ function isKeyed(table: PgTable): boolean {
 
 const Added = z.object({ table: z.string(), kind: z.string(), name: z.string() });
 
-/** The program has three triggers, which change no row that it writes. Others, rules and policies may drop or change rows. */
+/**
+ * Finds triggers, rules and policies that this program did not create: they may drop or change rows. The program's
+ * own three triggers change no row that it writes.
+ */
 async function addedRules(session: Session): Promise<string[]> {
   const rows = await session.rows(
     sql`
@@ -89,13 +93,13 @@ async function addedRules(session: Session): Promise<string[]> {
   );
   return rows.map(
     ({ table, kind, name }) =>
-      `${table} has a ${kind} ${name} that no migration made: it may drop or change rows`,
+      `${table} has a ${kind} ${name} that no migration created: it may drop or change rows`,
   );
 }
 
 const Secured = z.object({ table: z.string(), partitions: z.coerce.number() });
 
-/** Sentences about tables with row-level security, which hides rows without a word; partitions count with their table. */
+/** Tables with row-level security, which hides rows silently. Partitions count with their table. */
 export async function rowSecurity(session: Session): Promise<{ table: string; what: string }[]> {
   const rows = await session.rows(
     sql`
@@ -133,7 +137,7 @@ function columnDifferences(table: PgTable, live: readonly z.infer<typeof Column>
   const others = live.filter(({ column }) => !known.has(column));
   return [
     ...differences,
-    ...others.map(({ column }) => `${title} has a column ${column} that no migration made`),
+    ...others.map(({ column }) => `${title} has a column ${column} that no migration created`),
   ];
 }
 
@@ -147,7 +151,7 @@ function indexesOf(table: PgTable): string[] {
   );
 }
 
-/** Indexes that Postgres does not use because making them failed: schema and name, quoted. */
+/** Invalid indexes, which Postgres does not use because creating them failed: schema and name, quoted. */
 export async function invalidIndexes(session: Session): Promise<string[]> {
   const rows = await session.rows(
     sql`
@@ -166,7 +170,7 @@ const Partition = z.object({
   listed: z.boolean(),
 });
 
-/** Partitions that are listed and not attached to their table, or attached and not listed. */
+/** Partitions that are listed but not attached to their table, or attached but not listed. */
 export async function strayPartitions(session: Session): Promise<string[]> {
   const { name, parent } = partitions;
   const rows = await session.rows(
@@ -195,7 +199,7 @@ const LockRoom = z.object({
   transactions: z.number(),
 });
 
-/** How many locks the server has room for, and how many partitions and indexes of them there are. */
+/** The size of the server's lock table, and the number of partitions and their indexes. */
 export async function readLockRoom(session: Session): Promise<z.infer<typeof LockRoom>> {
   const [row] = await session.rows(
     sql`

@@ -21,18 +21,19 @@ import { LOCKS } from '../locks.ts';
 import { holdLock } from '../postgres/hold-lock.ts';
 
 /**
- * Applied whole and in this order: the limiter of requests, what else the program calls, what analysts call, the curated
- * views, and, after the list of datasets, what asks which of them feed it.
+ * Applied as a whole and in this order: the rate limiter, functions that the program calls, functions that analysts
+ * call, the curated views. FEEDS needs the list of datasets, and comes after it.
  */
 const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql', 'curated.sql'];
 const FEEDS = 'feeds.sql';
 
 /**
- * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
- * views, comments) as a whole if it has changed. One process at a time; the others wait. Where nothing is pending it
- * only reads, so that a standby will do. `meanwhile` is called when the server has begun with what is pending.
- * @throws WrongDatabaseError if a newer program has migrated the database already, or another one uses its schemas
- * @throws DatabaseUnavailableError if something is pending and the server only reads
+ * Brings the database to this program's schema: pending migrations in order, then, if it has changed, the whole
+ * repeatable part (functions, views, comments). One process at a time; the others wait. If nothing is pending it only
+ * reads, so a standby will do. `meanwhile` is called when the server has begun to apply what is pending.
+ * @throws WrongDatabaseError if a newer program has migrated the database already, or another program uses its
+ * schemas
+ * @throws DatabaseUnavailableError if something is pending and the server is read-only
  */
 export async function migrate(database: Database, meanwhile: () => void = () => undefined): Promise<void> {
   const functions = await readRepeatable();
@@ -40,7 +41,8 @@ export async function migrate(database: Database, meanwhile: () => void = () => 
   const applied = await readApplied(database);
   if ((await repeatableOf(database, applied)) === digest) return;
   await requireWritable(database);
-  // Two transactions: one would lock tables and then the views on them; a reader of a view locks them the other way round.
+  // Two transactions, to avoid a deadlock: a single one would lock tables and then their views, and a reader of a
+  // view locks them in the other order.
   const text = await alone(database, async (session) => {
     const migrated = session.script(await pendingText(session));
     meanwhile();
@@ -51,9 +53,9 @@ export async function migrate(database: Database, meanwhile: () => void = () => 
 }
 
 /**
- * Makes sure that the database has this program's schema. Changes nothing: a daemon of an older version may be at work
- * there, which a migration would end.
- * @throws WrongDatabaseError if it has another one, or none
+ * Requires that the database has this program's schema. Changes nothing: a daemon of an older version may be running,
+ * and a migration would end it.
+ * @throws WrongDatabaseError if the database has another schema, or none
  */
 export async function requireSchema(database: Database): Promise<void> {
   const digest = await digestOf(await readRepeatable());
@@ -65,7 +67,7 @@ export async function requireSchema(database: Database): Promise<void> {
     throw new WrongDatabaseError(
       `nothing was crawled yet: ${database.label} has no schema of toncenter-etl`,
       {
-        hint: 'Run `toncenter-etl backfill` or `sync`, which make it, or `migrate` alone; or correct DATABASE_URL.',
+        hint: 'Run `toncenter-etl backfill` or `sync`, which create it, or `migrate` alone; or correct DATABASE_URL.',
       },
     );
   }
@@ -78,12 +80,15 @@ export async function requireSchema(database: Database): Promise<void> {
   );
 }
 
-/** The last migration, and which functions and views came with it. */
+/** The version of a schema: the number of its last migration, and a digest of the repeatable part. */
 async function versionOf(migrations: number, repeatable: string | undefined): Promise<string> {
   return `${await schemaVersion(migrations)}+${repeatable?.slice(0, 8) ?? 'nothing'}`;
 }
 
-/** One text: a new database gets more than a hundred statements, and would wait for this program after each. */
+/**
+ * The pending migrations as one text: a new database needs more than a hundred statements, each of which would cost a
+ * round trip.
+ */
 async function pendingText(session: Session): Promise<string> {
   const applied = await readApplied(session);
   const pending = [...knownMigrations().values()].filter(({ hash }) => !applied.has(hash));
@@ -94,8 +99,8 @@ async function pendingText(session: Session): Promise<string> {
     ...statements,
     `insert into etl.migrations (hash, created_at) values (${literal(hash)}, ${folderMillis})`,
   ]);
-  // Of a schema that is there, whoever made it lets this role work in it; without the right to create schemas in the
-  // database, "if not exists" is refused, too.
+  // Skips `create schema` if the schema exists: its creator may have let this role use it, and without the right to
+  // create schemas even "if not exists" is refused.
   const isThere = (text: string) =>
     there.has(/^\s*create schema (?:if not exists )?"?(\w+)/i.exec(text)?.[1] ?? '');
   return [...HISTORY, ...texts].filter((text) => !isThere(text)).join('\n;\n');
@@ -104,25 +109,26 @@ async function pendingText(session: Session): Promise<string> {
 const Name = z.object({ name: z.string() });
 const SCHEMAS = sql`select nspname::text as name from pg_namespace`;
 
-/** Which migrations the database has had. */
+/** Creates the table of applied migrations. */
 const HISTORY = [
   'create schema if not exists etl',
   'create table if not exists etl.migrations (id serial primary key, hash text not null, created_at bigint)',
 ];
 
-/** True if etl.migrations is this program's own: another one may have a table of that name. */
+/** True if etl.migrations belongs to this program: another program may have a table of that name. */
 const KEEPS_HISTORY = sql`(
   select count(*) = 3 from pg_attribute where attrelid = to_regclass('etl.migrations') and attname in ('id', 'hash', 'created_at'))`;
 
 const Uses = z.object({ ours: z.boolean(), others: z.string().nullable() });
 
 /**
- * Makes sure that what is pending finds its place.
- * @throws WrongDatabaseError if another program uses the schemas, or etl.migrations lacks what the database has had
+ * Requires that pending migrations can be applied.
+ * @throws WrongDatabaseError if another program uses the schemas, or etl.migrations lacks migrations that were
+ * applied
  */
 async function requireFree(session: Session, applied: ReadonlySet<string>): Promise<void> {
   const known = [...knownMigrations().values()];
-  // Whatever was applied, all before it was, too.
+  // If a migration was applied, all earlier ones were, too.
   const had = known.slice(0, known.findLastIndex(({ hash }) => applied.has(hash)) + 1);
   const [uses] = await session.rows(
     sql`
@@ -140,16 +146,19 @@ async function requireFree(session: Session, applied: ReadonlySet<string>): Prom
   if (lost.length > 0) {
     const values = lost.map(({ hash, folderMillis }) => `(${literal(hash)}, ${folderMillis})`).join(', ');
     throw new WrongDatabaseError(
-      'etl.migrations lacks migrations that the database has had: somebody has changed it by hand',
+      'etl.migrations lacks migrations that were applied: it was changed by hand',
       {
-        hint: `Put them back, as the owner, if this version of toncenter-etl has worked with it: ${HISTORY[1] ?? ''}; insert into etl.migrations (hash, created_at) values ${values}. Else restore a backup.`,
+        hint: `If this version of toncenter-etl has worked with the database, put them back as the owner: ${HISTORY[1] ?? ''}; insert into etl.migrations (hash, created_at) values ${values}. Otherwise restore a backup.`,
       },
     );
   }
   if (applied.size > 0 || uses?.others == null) return;
-  throw new WrongDatabaseError(`another program uses the database's schemas: ${uses.others} is not ours`, {
-    hint: 'Schemas ton, etl and etl_partitions must be free: use a database of its own, or move what is in them.',
-  });
+  throw new WrongDatabaseError(
+    `another program uses the database's schemas: ${uses.others} does not belong to toncenter-etl`,
+    {
+      hint: 'The schemas ton, etl and etl_partitions must be empty: use another database, or move what is in them.',
+    },
+  );
 }
 
 async function renewRepeatable(session: Session, text: string, digest: string): Promise<void> {
@@ -169,7 +178,7 @@ async function readRepeatable(): Promise<Repeatable> {
   return { first: await Promise.all(REPEATABLE.map(read)), feeds: await read(FEEDS) };
 }
 
-/** Works in a transaction while no other process migrates, however long that takes. */
+/** Runs `work` in a transaction while no other process migrates, and waits for as long as another one does. */
 function alone<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
   return database.transaction(async (session) => {
     const settings = sql`
@@ -179,13 +188,16 @@ function alone<T>(database: Database, work: (session: Session) => Promise<T>): P
   });
 }
 
-/** Partitioned tables refuse a default tablespace that is the database's own anyway; another one is the operator's choice. */
+/**
+ * Clears default_tablespace if it names the database's own tablespace: partitioned tables reject that. Another
+ * tablespace is the operator's choice.
+ */
 const TABLESPACE = sql`
   select set_config('default_tablespace', '', true)
   from pg_database d join pg_tablespace t on t.oid = d.dattablespace
   where d.datname = current_database() and t.spcname = current_setting('default_tablespace')`;
 
-/** Which repeatable part the database has; undefined where a migration is pending before it. */
+/** The digest of the database's repeatable part; undefined if a migration is still pending. */
 async function repeatableOf(session: Session, applied: ReadonlySet<string>): Promise<string | undefined> {
   if ([...knownMigrations().keys()].some((hash) => !applied.has(hash))) return undefined;
   return (await readSetting(session, 'repeatable'))?.sha256;
@@ -193,17 +205,15 @@ async function repeatableOf(session: Session, applied: ReadonlySet<string>): Pro
 
 async function requireWritable(database: Database): Promise<void> {
   if (!(await readsOnly(database))) return;
-  throw new DatabaseUnavailableError(
-    `${database.label} lacks a part of this version's schema, and cannot get it: the server only reads`,
-    {
-      hint: 'Run `toncenter-etl migrate` on the primary: a standby has it at once. Or wait until this one is promoted.',
-    },
-  );
+  throw new DatabaseUnavailableError(`${database.label} needs a migration, but the server is read-only`, {
+    hint: 'Run `toncenter-etl migrate` on the primary: its standbys follow at once. Or wait until this server is promoted.',
+  });
 }
 
 /**
- * The hashes of the migrations that the database has had.
- * @throws WrongDatabaseError where a newer program has migrated it: Drizzle, which compares times only, would not see it
+ * The hashes of the applied migrations.
+ * @throws WrongDatabaseError if a newer program has migrated the database. Drizzle compares only times, and would not
+ * notice.
  */
 async function readApplied(session: Session): Promise<ReadonlySet<string>> {
   const [history] = await session.rows(
@@ -216,13 +226,13 @@ async function readApplied(session: Session): Promise<ReadonlySet<string>> {
   return new Set(applied.map(({ hash }) => hash));
 }
 
-/** Of all that the repeatable part is made of, the same from the sources and from the built program. */
+/** The digest of the repeatable part's sources. It is the same from the sources and from the built program. */
 async function digestOf({ first, feeds }: Repeatable): Promise<string> {
   const sources = [...first, feeds, await schema.digest(), await jobs.digest()];
   return createHash('sha256').update(sources.join('\n')).digest('hex');
 }
 
-/** Functions and views as they are kept in SQL, the list of datasets, and a comment for every table and column. */
+/** The functions and views from the SQL files, the list of datasets, and a comment for each table and column. */
 async function repeatableText({ first, feeds }: Repeatable): Promise<string> {
   const comments = (await loadTables()).flatMap(commentsOf);
   return [...first, datasetsView(await loadDatasets()), feeds, ...comments].join('\n');

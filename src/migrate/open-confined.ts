@@ -9,7 +9,7 @@ import { openDatabase, type Database } from '../postgres/database.ts';
 import { readsOnly } from '../postgres/read-only.ts';
 import { allowReading } from './reader.ts';
 
-/** What one of these roles may do; one of each for all databases of a server. */
+/** The two roles. They exist once for all databases of a server. */
 const ROLES = {
   read: { name: 'toncenter_etl_sql', table: 'select' },
   write: { name: 'toncenter_etl_sql_write', table: 'insert' },
@@ -18,20 +18,20 @@ const ROLES = {
 type Right = keyof typeof ROLES;
 
 /**
- * Tables of schema etl that nobody changes but the program: what they say can be had from nowhere else, and without it
- * nothing starts, no row finds its partition, or sums of days that have expired are lost. All other rows are about what is
- * read; what is wrong or missing there is read, or made, again.
+ * Tables of schema etl that only the program may change. They cannot be rebuilt: without them the program does not
+ * start, rows find no partition, or sums of expired days are lost. All other rows describe what was read, and can be
+ * read or built again.
  */
 const BOOKKEEPING = '^(migrations|settings|partitions|closed_days|kept_.+)$';
 
-/** MAINTAIN (reindex, vacuum, analyze) came with it. */
+/** The first version with the privilege MAINTAIN (reindex, vacuum, analyze). */
 const KNOWS_MAINTAIN = 170_000;
 
 const ATTEMPTS = 10;
 
 const Truth = z.object({ truth: z.boolean() });
 
-/** The store whose statements are to be held in, and whether it is the program's own server. */
+/** The database whose statements are to be confined, and whether it is the embedded server. */
 interface Confinement {
   readonly database: Database;
   readonly url: string;
@@ -41,15 +41,15 @@ interface Confinement {
 }
 
 /**
- * The database as somebody who can read, or read and write rows, and do no more. A superuser, or a user who may
- * touch the server's files, is not held by a read-only transaction (`copy … to program`), nor by `set role`, which a
- * statement resets: then it is opened once more, with a role of its own. Any other user is as confined as the person who
- * chose that user wanted; so is one who writes to a server that is not the program's own.
+ * Opens the database with a role that can only read, or only read and write rows. A read-only transaction does not
+ * confine a superuser or a user who may access the server's files (`copy … to program`), nor does `set role`, which a
+ * statement can reset. For such a user it opens a second connection with a role of its own. Any other user is as
+ * confined as the operator chose; so is one that writes to a server that is not embedded.
  */
 export async function openConfined(confinement: Confinement): Promise<Database> {
   const { database, url, embedded, right, applicationName } = confinement;
   if (right === 'write' && embedded === undefined) return database;
-  if (!(await isMighty(database))) return database;
+  if (!(await hasServerRights(database))) return database;
   const password = passwordFrom(parsePostgres(url).get('password') ?? '', right);
   const own = withLogin(url, ROLES[right].name, password);
   const open = () => openDatabase({ url: own, applicationName, maxConnections: 2 });
@@ -57,18 +57,18 @@ export async function openConfined(confinement: Confinement): Promise<Database> 
   if (found !== undefined && (await hasRights(found, right))) return found;
   await found?.close();
   if (await readsOnly(database)) {
-    throw new UsageError(`the role ${ROLES[right].name} is not there yet, and the server only reads`, {
-      hint: 'Run `toncenter-etl sql "select 1"` on the primary: it makes the role, and a standby has it at once.',
+    throw new UsageError(`the role ${ROLES[right].name} does not exist yet, and the server is read-only`, {
+      hint: 'Run `toncenter-etl sql "select 1"` on the primary: it creates the role, and its standbys follow at once.',
     });
   }
-  // Roles are the server's: processes that make one at the same time, in whatever databases, are in each other's way.
+  // Roles belong to the server: processes that create one at the same time collide, even in different databases.
   await retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
     grant(confinement, found === undefined ? password : null),
   );
   return open();
 }
 
-async function isMighty(database: Database): Promise<boolean> {
+async function hasServerRights(database: Database): Promise<boolean> {
   const [row] = await database.rows(
     sql`
       select r.rolsuper or exists (
@@ -80,7 +80,10 @@ async function isMighty(database: Database): Promise<boolean> {
   return row?.truth ?? true;
 }
 
-/** Always the same for one server, so that two processes do not void each other's; nobody's guess without the owner's. */
+/**
+ * Always the same for one server, so that two processes do not invalidate each other's password. It cannot be guessed
+ * without the owner's password.
+ */
 function passwordFrom(owners: string, right: Right): string {
   return owners === ''
     ? randomBytes(18).toString('base64url')
@@ -105,8 +108,9 @@ async function hasRights(database: Database, right: Right): Promise<boolean> {
 }
 
 /**
- * The user's own database: the program's own tables are open to its owner. No table is owned and no schema can be
- * created in: a trigger or an expression of an index would run as whoever writes next, which is the superuser.
+ * Grants the rights. The program's own tables are open to the owner of the database. The role owns no table and
+ * cannot create objects in the schemas: a trigger or an index expression would run as the next writer, which is the
+ * superuser.
  */
 async function grant({ database, right, embedded }: Confinement, password: string | null): Promise<void> {
   const { name } = ROLES[right];

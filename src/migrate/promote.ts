@@ -15,21 +15,24 @@ import { writes } from '../tables/etl/verification.ts';
 import { identifiers, spansOfRow } from '../postgres/sql.ts';
 import { dropSetting, keepSetting, readSetting } from '../ledger/stored-settings.ts';
 
-/** Rows of one statement: some megabytes of transactions. */
+/** Rows per statement: some megabytes of transactions. */
 const BATCH = 2000;
-/** About processes that run, and what the other database makes by itself. */
+/** Not copied: tables about running processes, and what the target creates by itself. */
 const LEFT_OUT = new Set(['leases', 'workers', 'budget', 'spending', 'partitions']);
-/** Says what is there: so it comes when all of it is. */
+/** Coverage claims that rows are stored, so it is copied last. */
 const LAST = ['coverage'];
 
-/** What of a table a copy needs. */
+/** A table that is copied. */
 interface Copied {
   readonly name: string;
   readonly table: PgTable;
   readonly title: SQL;
   readonly columns: SQL;
   readonly key: SQL;
-  /** True where rows come in the order of the key and nobody else writes: the copy goes on after the last one there. */
+  /**
+   * True if rows arrive in key order and no other process writes them: the copy resumes after the last row of the
+   * target.
+   */
   readonly resumes: boolean;
   readonly identity: string | undefined;
 }
@@ -37,18 +40,18 @@ interface Copied {
 interface PromoteOptions {
   readonly from: Database;
   readonly to: Database;
-  /** How much time a partition of the new database holds. */
+  /** How much time a partition of the target holds. */
   readonly partition: PartitionSize;
   readonly signal: AbortSignal;
   readonly onRows: (table: string, rows: number) => void;
 }
 
 /**
- * Copies everything that is known to another database, coverage last: until then it claims nothing. Each batch is one
- * statement in the order of the key, so a copy that was cut off goes on after the last row that arrived. False where it
- * was stopped in between.
- * @throws UsageError where the source is being written, or has changed since the copy began
- * @throws WrongDatabaseError where the other database holds data of its own
+ * Copies all tables to another database, coverage last: until then the target claims nothing. Each batch is one
+ * statement in key order, so an interrupted copy resumes after the last row that arrived. Returns false if it was
+ * stopped.
+ * @throws UsageError if another process writes to the source, or if the source has changed since the copy began
+ * @throws WrongDatabaseError if the target holds data of its own
  */
 export async function promoteTables(options: PromoteOptions): Promise<boolean> {
   const { from, to, signal } = options;
@@ -86,12 +89,12 @@ function copied(table: PgTable): Copied {
 async function requireQuiet(from: Session): Promise<void> {
   const busy = await from.run(sql`select 1 from ${leases} where ${isLive}`);
   if (busy === 0) return;
-  throw new UsageError('the database that is to be copied is being written', {
+  throw new UsageError('another process is writing to the source database', {
     hint: 'Stop sync and backfill, and run promote again.',
   });
 }
 
-/** What tells one state of the source from another. */
+/** A digest that changes with each change of the source. */
 async function fingerprint(from: Session): Promise<string> {
   const [row] = await from.rows(
     sql`select concat_ws('/', (select max(${pages.id}) from ${pages}), (select string_agg(c::text, ';' order by c::text)
@@ -109,11 +112,11 @@ async function begin(from: Session, to: Session): Promise<void> {
   if (begun?.source === state) return;
   if (begun !== undefined) {
     throw new UsageError('the source has changed since the copy began', {
-      hint: 'Begin anew with an empty database: what was copied may lack what was read since.',
+      hint: 'Start again with an empty target database: the copy may lack what was read since.',
     });
   }
   if ((await to.run(sql`select 1 from ${coverage} limit 1`)) > 0) {
-    throw new WrongDatabaseError('the other database holds data of its own', {
+    throw new WrongDatabaseError('the target database already holds data', {
       hint: 'Give promote an empty database.',
     });
   }
@@ -126,7 +129,7 @@ const Batch = z.object({
   count: z.coerce.number(),
 });
 
-/** False where it was stopped. */
+/** Returns false if it was stopped. */
 async function copyTable(options: PromoteOptions, table: Copied): Promise<boolean> {
   const { from, to, signal, onRows } = options;
   const { name, title, columns } = table;
@@ -146,7 +149,7 @@ async function copyTable(options: PromoteOptions, table: Copied): Promise<boolea
   return true;
 }
 
-/** Numbers stay text on their way, so no digit is lost. */
+/** Numbers are copied as text, so that no digit is lost. */
 async function readBatch(from: Session, { title, columns, key }: Copied, last: string | null) {
   const after =
     last === null
@@ -199,15 +202,15 @@ async function setSequence(to: Session, { title, name }: Copied, column: string)
 
 const Count = z.object({ count: z.coerce.number() });
 
-/** Before anything is claimed: each table has as many rows here as there. */
+/** Before coverage is copied: each table must have as many rows in the target as in the source. */
 async function compareCounts({ from, to }: PromoteOptions, tables: readonly Copied[]): Promise<void> {
   for (const { name, title } of tables.filter(({ resumes }) => resumes)) {
     const query = sql`select count(*) as count from ${title}`;
     const [[own], [other]] = [await from.rows(query, Count), await to.rows(query, Count)];
     if (own?.count === other?.count) continue;
     throw new WrongDatabaseError(
-      `${name} has ${own?.count ?? 0} rows, and ${other?.count ?? 0} arrived: somebody else wrote there`,
-      { hint: 'Begin anew with an empty database.' },
+      `${name} has ${own?.count ?? 0} rows, but the target has ${other?.count ?? 0}: another process wrote there`,
+      { hint: 'Start again with an empty target database.' },
     );
   }
 }

@@ -7,34 +7,34 @@ import { readsOnly } from '../postgres/read-only.ts';
 
 export interface ReaderOptions {
   readonly name: string;
-  /** Seconds after which a statement of the role's is ended; 0 for never. */
+  /** Statement timeout of the role in seconds; 0 for none. */
   readonly timeout: number;
-  /** Default: a new one, at random. Null keeps that of a role which is there. */
+  /** Default: a new random one. Null keeps the password of an existing role. */
   readonly password?: string | null;
-  /** True: what every role of the database may do beside reading is taken from PUBLIC, and so from all. Default: false. */
+  /** True: revokes from PUBLIC, and so from every role, what goes beyond reading. Default: false. */
   readonly strict?: boolean;
 }
 
-/** What became of a role that was to read. */
+/** The result for a reader role. */
 export interface Reader {
-  /** False: there is no such role, and this user may not make it. */
+  /** False if the role does not exist and this user may not create it. */
   readonly exists: boolean;
-  /** Undefined where the role was there already and this user may not alter it. */
+  /** Undefined if the role existed and this user may not alter it. */
   readonly password: string | undefined;
-  /** What an administrator has to run for the rest, in this order; empty where all is done. */
+  /** Statements that an administrator must run, in this order; empty if all is done. */
   readonly left: readonly string[];
-  /** Sentences about tables whose rows the role does not see, and what to do. */
+  /** Sentences about tables whose rows the role cannot see, and what to do. */
   readonly hidden: readonly string[];
 }
 
 const Left = z.object({ part: z.enum(['role', 'password', 'settings', 'server']), statement: z.string() });
 
 /**
- * Makes the role that reads the data and does no more, or gives it a new password, which no other place keeps. On a server
- * that only reads it finds the role that the primary has made.
- * @throws DatabaseError where a role of that name may do more
- * @throws UsageError where a role that is not there is to keep its password, or the server only reads and the role is not
- * there or is to get one
+ * Creates the role that can only read the data, or gives it a new password, which is stored nowhere else. On a
+ * read-only server it finds the role that the primary has created.
+ * @throws DatabaseError if a role of that name has more rights
+ * @throws UsageError if a missing role is to keep its password, or if the server is read-only and the role is missing
+ * or is to get a password
  */
 export async function allowReading(
   database: Database,
@@ -44,7 +44,7 @@ export async function allowReading(
   if (await readsOnly(database)) return findReader(database, { name, isThere, password });
   if (password === null && !isThere) {
     throw new UsageError(`there is no role ${name} whose password could be kept`, {
-      hint: 'Leave --keep-password out: the role is made, with a password.',
+      hint: 'Omit --keep-password: the role is then created with a password.',
     });
   }
   const left = await database.transaction((session) =>
@@ -58,13 +58,13 @@ export async function allowReading(
   return {
     exists: !lacks('role'),
     password: password === null || lacks('role') || lacks('password') ? undefined : password,
-    // A role that somebody else made keeps the password that it has.
+    // A role that another user created keeps its password.
     left: left.filter(({ part }) => part !== 'password').map(({ statement }) => `${statement};`),
     hidden: await rowsHiddenFrom(database, name),
   };
 }
 
-/** Sentences about tables whose rows a role, or the owner of the views, does not see, with what to do. */
+/** Sentences about tables whose rows a role, or the owner of the views, cannot see, with what to do. */
 export function rowsHiddenFrom(session: Pick<Session, 'rows'>, role?: string): Promise<string[]> {
   const name = role === undefined ? sql`current_user` : sql`${role}`;
   return session
@@ -82,7 +82,7 @@ interface Wanted extends Pick<ReaderOptions, 'name' | 'password'> {
 async function findReader(database: Database, { name, isThere, password }: Wanted): Promise<Reader> {
   if (isThere && password === null)
     return { exists: true, password: undefined, left: [], hidden: await rowsHiddenFrom(database, name) };
-  throw new UsageError('the server only reads: no role is made here, and none gets a password', {
+  throw new UsageError('the server is read-only: no role can be created or altered', {
     hint: 'Run `reader` on the primary, and then `reader --keep-password` here: a standby has the same roles and passwords.',
   });
 }

@@ -1,7 +1,8 @@
 /**
- * The answers to statements that were sent to one transaction without waiting for each other; the server runs them in
- * the order in which they were sent. All are waited for, also where one fails: none may go on behind its transaction.
- * @throws what the first of them failed with, in the order given
+ * Waits for the answers to statements that were sent to one transaction without waiting for each other. The server
+ * runs them in the order in which they were sent. If one fails, the others are still waited for, so that none runs
+ * after its transaction has ended.
+ * @throws the error of the first statement that failed, in the given order
  */
 export async function answersOf<T extends readonly Promise<unknown>[]>(
   sent: readonly [...T],

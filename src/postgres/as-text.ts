@@ -14,9 +14,9 @@ export interface TextResult {
 
 /** Takes a result row by row. */
 export interface RowTaker {
-  /** Once, before any row, where a statement returns rows. `truths` says which of them are booleans, as t and f. */
+  /** Called once, before any row, if the statement returns rows. `truths` says which columns are booleans (t or f). */
   columns(names: readonly string[], truths?: readonly boolean[]): void;
-  /** What it returns is waited for before more is received: a result need not fit into memory. */
+  /** Backpressure: the next row is received when the returned promise resolves. A result need not fit into memory. */
   row(values: TextRow): Promise<void> | undefined;
 }
 
@@ -25,14 +25,14 @@ export interface TextOptions {
   /** Settings for this statement alone. */
   readonly settings: Readonly<Record<string, string>>;
   readonly taker: RowTaker;
-  /** Ends the connection, and with it the statement: nobody wants the rest of the rows. */
+  /** If it is aborted, the connection is closed, which ends the statement. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How Postgres numbers that type. */
+/** The OID of the type boolean. */
 const BOOLEAN = 16;
 
-/** A query of the driver that hands over each row as it comes; its own keep them all. */
+/** A query that hands over each row when it arrives. The driver's own queries keep all rows in memory. */
 class RowQuery extends pg.Query {
   private readonly taker: RowTaker;
   private readonly done: (error: Error | null | undefined, tag: string) => void;
@@ -40,7 +40,8 @@ class RowQuery extends pg.Query {
   private failure: Error | undefined;
 
   constructor(text: string, taker: RowTaker, done: RowQuery['done']) {
-    // Extended: one statement and no more, so that none can end the read-only transaction and be followed by another.
+    // The extended protocol takes one statement. With the simple one, a `commit` could end the read-only transaction
+    // and be followed by another statement.
     const config = { text, queryMode: 'extended' };
     super(config, undefined, (error, result) => {
       this.done(error, error ? '' : tagOf(result));
@@ -73,12 +74,12 @@ class RowQuery extends pg.Query {
     void taken.catch((error: unknown) => this.fail(error)).finally(() => this.source?.resume());
   }
 
-  /** Ends the connection; the server, which looks after it each second, then ends the statement. */
+  /** Closes the connection. The server checks its client each second (NOTICE_END), and then ends the statement. */
   abandon(): void {
     this.source?.destroy();
   }
 
-  /** What is thrown in the driver's hands would end the process. */
+  /** An error that is thrown within the driver's callback would end the process. */
   private attempt<T>(work: () => T): T | undefined {
     if (this.failure !== undefined) return undefined;
     try {
@@ -96,8 +97,8 @@ class RowQuery extends pg.Query {
 }
 
 /**
- * Without this the server runs a statement to its end after its client is gone, however that was: Ctrl-C, a signal, a lost
- * network. Servers on systems that cannot tell refuse the setting.
+ * Without this setting, the server runs a statement to its end even if the client is gone (Ctrl-C, a signal, a lost
+ * network). Servers on systems that cannot detect a closed socket refuse the setting.
  */
 const NOTICE_END = `do $$ begin
   perform pg_catalog.set_config('client_connection_check_interval', '1s', true);
@@ -127,8 +128,8 @@ function runByRow(
 }
 
 /**
- * Runs one statement, and hands over its rows. Values stay text: no number loses digits, no time its zone.
- * @returns what Postgres says that it did: `SELECT 3`, `DELETE 3`
+ * Runs one statement, and hands over its rows. Values stay text, so that no number loses digits and no time its zone.
+ * @returns the command tag: `SELECT 3`, `DELETE 3`
  */
 export async function streamAsText(
   client: pg.PoolClient,

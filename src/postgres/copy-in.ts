@@ -4,7 +4,7 @@ import pg from 'pg';
 import { toError } from '../errors.ts';
 
 declare module 'pg' {
-  /** What of the driver's connection a COPY needs, though its types do not say so. */
+  /** Methods of the driver's connection that its types lack. */
   interface Connection {
     sendCopyFromChunk(chunk: Buffer): void;
     endCopyFrom(): void;
@@ -12,13 +12,13 @@ declare module 'pg' {
   }
 }
 
-/** Data of a COPY: what is in memory anyway, or what is made while the server takes it. */
+/** Data of a COPY: either all in memory, or produced while the server takes it. */
 export type CopyPieces = Iterable<string | Buffer> | AsyncIterable<Buffer>;
 
 /**
- * A query of the driver that brings the data of a COPY. What is in memory is sent right behind the statement, and further
- * statements right behind it: the server takes them one after another without asking this process, which may be reading a
- * page. Where the statement fails, the server drops the data (Postgres, "Message Flow", "COPY Operations").
+ * A query that sends the data of a COPY. Data in memory is sent directly after the statement, and further statements
+ * directly after it, so the server need not wait for this process, which may be parsing a page. If the statement
+ * fails, the server drops the data (Postgres, "Message Flow", "COPY Operations").
  */
 class CopyIn extends pg.Query {
   private readonly pieces: CopyPieces;
@@ -26,7 +26,7 @@ class CopyIn extends pg.Query {
   private failure: unknown;
 
   constructor(text: string, pieces: CopyPieces, done: (error: unknown, rows: number) => void) {
-    // Of several statements the driver gives the results as an array, though its types do not say so.
+    // If there are several statements, the driver returns an array of results, though its types do not say so.
     super(text, undefined, (error, results: unknown) => {
       this.ended.abort();
       done(this.failure ?? error, error == null ? rowsOf([results].flat().at(-1)) : 0);
@@ -35,7 +35,7 @@ class CopyIn extends pg.Query {
     if (Symbol.asyncIterator in pieces) return;
     const submit = this.submit.bind(this);
     this.submit = (connection) => {
-      // The pieces go to the system together, with one call for many.
+      // Many pieces are written with one system call.
       connection.stream.cork();
       submit(connection);
       this.send(connection, pieces);
@@ -43,7 +43,7 @@ class CopyIn extends pg.Query {
     };
   }
 
-  /** Called by the driver; its own queries refuse. */
+  /** Called by the driver. Its own queries reject a COPY. */
   handleCopyInResponse(connection: pg.Connection): void {
     if (Symbol.asyncIterator in this.pieces) void this.sendAsMade(connection, this.pieces);
   }
@@ -58,7 +58,7 @@ class CopyIn extends pg.Query {
     }
   }
 
-  /** No more than the server takes is in memory. */
+  /** Applies backpressure: waits when the socket's buffer is full. */
   private async sendAsMade(connection: pg.Connection, pieces: AsyncIterable<Buffer>): Promise<void> {
     const { signal } = this.ended;
     try {
@@ -79,18 +79,18 @@ class CopyIn extends pg.Query {
   }
 }
 
-/** How many rows a statement has taken. */
+/** The number of rows that a statement wrote. */
 function rowsOf(result: unknown): number {
   return Number(
     (typeof result === 'object' && result !== null && 'rowCount' in result && result.rowCount) || 0,
   );
 }
 
-/** What a message of data begins with: `d`, and its length with these four bytes. */
+/** A CopyData message begins with `d` and its length, which includes these four bytes. */
 const HEAD_BYTES = 5;
 const LENGTH_BYTES = 4;
 
-/** Sends a piece from where it stands: the driver would copy it behind its head first. */
+/** Sends a piece without copying it. The driver's own method would concatenate header and data first. */
 function sendPiece(stream: Writable, piece: Buffer): void {
   if (!stream.writable) return;
   const head = Buffer.allocUnsafe(HEAD_BYTES);
@@ -101,11 +101,11 @@ function sendPiece(stream: Writable, piece: Buffer): void {
 }
 
 /**
- * Runs statements without parameters, of which the last one is a `copy … from stdin` that takes the pieces, one after another.
+ * Runs statements without parameters. The last one is a `copy … from stdin` that takes the pieces.
  *
- * Not pg-copy-streams: it answers the same internal call of the driver, and was measured to be no cheaper (a page's rows
- * arrive about a sixth sooner, for about a sixth more of this process' time).
- * @returns the number of rows that are there now: without those that a trigger has dropped
+ * pg-copy-streams is not used: it relies on the same internal call of the driver, and was measured to be no cheaper
+ * (a page's rows arrive about a sixth sooner, for about a sixth more CPU time of this process).
+ * @returns the number of rows that were stored, without those that a trigger dropped
  */
 export function copyIn(client: pg.ClientBase, statements: string, pieces: CopyPieces): Promise<number> {
   return new Promise((resolve, reject) => {

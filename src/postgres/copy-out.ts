@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { toError } from '../errors.ts';
 
-/** A query of the driver that hands over what a `copy … to stdout` sends. */
+/** A query that hands over the data of a `copy … to stdout`. */
 class CopyOut extends pg.Query {
   private readonly onData: (data: Buffer) => void;
   private readonly done: (error: Error | null | undefined) => void;
@@ -13,7 +13,7 @@ class CopyOut extends pg.Query {
     this.done = (error) => done(error ?? this.failure);
   }
 
-  /** Called by the driver; its own queries drop the data. What is thrown here would end the process. */
+  /** Called by the driver. Its own queries drop the data. An error that is thrown here would end the process. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.failure !== undefined) return;
     try {
@@ -24,7 +24,7 @@ class CopyOut extends pg.Query {
   }
 }
 
-/** Runs a `copy … to stdout`. The data is the driver's own memory: whoever keeps it must copy it. */
+/** Runs a `copy … to stdout`. The data is the driver's own buffer: the caller must copy what it keeps. */
 export function copyOut(
   client: pg.ClientBase,
   statement: string,

@@ -14,82 +14,90 @@ import { connectionOf } from './servers.ts';
 import { textOf } from './sql.ts';
 import { isNotTried, translate } from './translate.ts';
 
-/** Postgres 14 brought multiranges, on which coverage rests. */
+/** Coverage uses multiranges, which exist since Postgres 14. */
 const OLDEST_SERVER = 140_000;
 
 /**
- * Said once a transaction, not once a session, so that PgBouncer in transaction mode changes nothing. A frozen process
- * must not hold a row that all others need, and nobody waits for ever for one that does. The protocols of leases and
- * commits see what others committed while they waited, whatever a role or database makes the default.
+ * Set in each transaction and not once a session, so that PgBouncer in transaction mode changes nothing. The timeouts
+ * keep a frozen process from holding a row that others need, and a waiting one from waiting for ever. The protocols
+ * of leases and commits need READ COMMITTED: they must see what others committed while they waited, whatever default
+ * a role or database sets.
  */
 const LIMITS = `set local lock_timeout = '10s'`;
 const BEGIN = `${PINNED}; set local idle_in_transaction_session_timeout = '5s'`;
 
-/** A reader of all rows of a moment counts on them: rows that a policy hides are an error. */
+/** A snapshot must contain all rows: if a policy hides some, that is an error. */
 const WHOLE = `set local row_security = off`;
 
-/** When the transaction began, as text that means the same in every session. */
+/** The start time of the transaction, as text that means the same in every session. */
 const BEGAN = `to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as began`;
 const Began = z.object({ began: z.string() });
 
-/** An older connection may lead to a server that has been replaced: the next one goes to the promoted server. */
+/**
+ * Limits the life of connections: an old one may lead to a server that was replaced, and a new one goes to the
+ * promoted server.
+ */
 const LIFE_SECONDS = 60;
 
 /**
- * What statements run on: the pool (each in its own transaction) or one transaction. Of one transaction, those that do not
- * wait for each other's answer are sent at once and run in that order: `answersOf` waits for them.
+ * Runs statements: on the pool, each in a transaction of its own, or in one transaction. Within one transaction,
+ * statements that do not need each other's answers are sent at once and run in that order; `answersOf` waits for
+ * them.
  */
 export interface Session {
   /** Runs a statement and parses each row that it returns. */
   rows<T>(query: SQL, row: z.ZodType<T>): Promise<T[]>;
-  /** Runs a statement; the number of rows that it touched. */
+  /** Runs a statement, and returns the number of rows that it touched. */
   run(query: SQL): Promise<number>;
-  /** Runs text of many statements, as migrations are: all of them or none. */
+  /** Runs several statements as one text, such as a migration: all of them or none. */
   script(text: string): Promise<void>;
   /**
-   * Runs statements without parameters, of which the last one is a `copy … from stdin` that takes the data; how many rows it
-   * has taken. Where pieces are made while they are sent, nothing may be sent behind them before they are there.
+   * Runs statements without parameters, of which the last one is a `copy … from stdin`, and returns the number of
+   * rows that it stored. If the pieces are an async iterable, send nothing else until it resolves.
    */
   copyIn(statements: SQL, pieces: CopyPieces): Promise<number>;
-  /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
+  /** Runs a `copy … to stdout` without parameters. The data is valid only until `onData` returns. */
   copyOut(statement: SQL, onData: (data: Buffer) => void): Promise<void>;
 }
 
-/**
- * The row of a query that always has one, as a count has.
- * @throws DatabaseError if there is none
- */
+/** The row of a query that always returns one, such as a count. */
 export async function oneRow<T>(session: Pick<Session, 'rows'>, query: SQL, row: z.ZodType<T>): Promise<T> {
   const [one] = await session.rows(query, row);
-  if (one === undefined) throw new DatabaseError('the database answered no row to a query that has one');
+  if (one === undefined) throw new DatabaseError('a query that always returns a row returned none');
   return one;
 }
 
 /** A session within a transaction. */
 export interface OpenTransaction extends Session {
-  /** When it began, by the server's clock: the time that its rows get, as a parameter. */
+  /** Its start time by the server's clock, which its rows get as a parameter. */
   readonly began: string;
 }
 
 export interface TransactionHow {
   readonly onWarning?: ((text: string) => void) | undefined;
-  /** True: all its statements see the rows of the moment when it begins, and fail where a policy would hide some. */
+  /** True: all statements see the rows as of the start, and fail if a policy would hide some. Default: false. */
   readonly isSnapshot?: boolean;
-  /** Once it is aborted the statement that runs is cancelled, none begins, and the transaction ends with an AbortError. */
+  /**
+   * When it is aborted, the running statement is cancelled, no further one begins, and the transaction ends with an
+   * AbortError.
+   */
   readonly signal?: AbortSignal;
 }
 
 export interface Database extends Session {
-  /** Host, port and database name: never the password. */
+  /** Host, port and database name. Never contains the password. */
   readonly label: string;
-  /** Server version as Postgres counts it: 150004 is 15.4. */
+  /** Server version as a number: 150004 is 15.4. */
   readonly version: number;
   /**
-   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `onWarning` hears what the
-   * server warns of meanwhile.
+   * Runs `work` in one transaction: commits if it resolves, rolls back if it throws. `onWarning` receives the
+   * server's warnings.
    */
   transaction<T>(work: (session: OpenTransaction) => Promise<T>, how?: TransactionHow): Promise<T>;
-  /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. Its command tag. */
+  /**
+   * Runs one statement of the user in a transaction of its own, with values as Postgres prints them. Returns its
+   * command tag.
+   */
   streamAsText(text: string, options: TextOptions): Promise<string>;
   close(): Promise<void>;
 }
@@ -121,15 +129,15 @@ export async function openDatabase({
     pipeline: true,
     application_name: applicationName,
     connectionTimeoutMillis: connection.connectTimeoutMs,
-    // A server that went without a word is noticed within minutes; by the system's own default, after two hours.
+    // If a server vanishes silently, this notices it within minutes. With the system's default it takes two hours.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     maxLifetimeSeconds: LIFE_SECONDS,
   });
-  // An idle connection that breaks is replaced by the pool; the query that needed it gets its own error.
+  // The pool replaces an idle connection that breaks. A query that runs on it gets its own error.
   pool.on('error', ignore);
-  // While a query of the pool's own runs, the pool listens for one error alone. A server that dies says so twice: in a
-  // last message, and by its socket; the second would end the process.
+  // While its own query runs, the pool listens for only one error. A dying server causes two (a last message, and the
+  // closed socket), and an unhandled second one would end the process.
   pool.on('connect', (client) => client.on('error', ignore));
   try {
     const version = await firstAnswer(pool, choice);
@@ -142,7 +150,7 @@ export async function openDatabase({
 
 const ServerFacts = z.object({ version: z.coerce.number(), encoding: z.string(), name: z.string() });
 
-/** The version of the first server that answers, of all that there are. */
+/** The version of the first server that answers; tries each of them once. */
 async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number> {
   const tried = choice.index();
   try {
@@ -153,7 +161,7 @@ async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number>
   }
 }
 
-/** Checks the server before anything is asked of it; its version. */
+/** Checks the server's version and encoding before anything else runs on it, and returns its version. */
 async function serverVersion(pool: pg.Pool): Promise<number> {
   const row = await lastRow(
     pool,
@@ -163,7 +171,7 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
   const { version, encoding, name } = ServerFacts.parse(row);
   if (!(version >= OLDEST_SERVER)) {
     throw new WrongDatabaseError(
-      `this is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
+      `the server is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
       {
         hint: 'Use Postgres 14 or newer, or leave DATABASE_URL unset to run the embedded server.',
       },
@@ -186,7 +194,7 @@ function assemble(pool: pg.Pool, facts: Pick<Database, 'label' | 'version'>, ide
     ...sessionOnPool(pool),
     transaction: (work, { onWarning, isSnapshot = false, signal } = {}) =>
       withClient(pool, (client) =>
-        hearing(client, onWarning, () =>
+        withWarnings(client, onWarning, () =>
           inTransaction(client, async () => {
             const { began } = await begin(client, { identity, isSnapshot });
             const session = { ...transactionOn(client), began };
@@ -216,7 +224,7 @@ function sessionOn(client: pg.PoolClient): Session {
   };
 }
 
-/** Each statement in a transaction of its own, on any connection of the pool; where it can be, in one round trip. */
+/** Runs each statement in a transaction of its own, on any connection of the pool, in one round trip if possible. */
 function sessionOnPool(pool: pg.Pool): Session {
   const alone = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     withClient(pool, async (client) => {
@@ -224,7 +232,7 @@ function sessionOnPool(pool: pg.Pool): Session {
       const [, result] = await answersOf([began, work(transactionOn(client)), client.query('commit')]);
       return result;
     });
-  // Nothing can be sent behind data that is still being made, or whose end the reader decides.
+  // The commit cannot be sent ahead if the data is still being produced, or if the reader decides when it ends.
   const piecemeal = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     withClient(pool, (client) =>
       inTransaction(client, async () => {
@@ -241,7 +249,10 @@ function sessionOnPool(pool: pg.Pool): Session {
   };
 }
 
-/** A statement that is not tried, because one that was sent before it has failed, fails with the error of that one. */
+/**
+ * If an earlier statement failed, the server rejects the later ones. They then fail with the error of the earlier
+ * one.
+ */
 function transactionOn(client: pg.PoolClient): Session {
   const session = sessionOn(client);
   let cause: unknown;
@@ -268,7 +279,7 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   const client = await pool.connect().catch((error: unknown) => {
     throw translate(error);
   });
-  // What the server said when it ended the session while nothing was asked of it: later errors only tell that it ended.
+  // The server's last message when it ended an idle session. Later errors only say that the session has ended.
   let last: Error | undefined;
   const onError = (error: Error) => {
     if (error instanceof pg.DatabaseError) last ??= error;
@@ -291,10 +302,10 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
 
 const ignore = () => undefined;
 
-/** What a server says that is no warning; other levels it prints in its own language. */
+/** Severities that are not warnings. The server may print other levels in its own language. */
 const QUIET = new Set(['NOTICE', 'INFO', 'LOG', 'DEBUG']);
 
-async function hearing<T>(
+async function withWarnings<T>(
   client: pg.PoolClient,
   onWarning: ((text: string) => void) | undefined,
   work: () => Promise<T>,
@@ -316,10 +327,13 @@ interface Abortable {
   readonly signal: AbortSignal;
 }
 
-/** Between two attempts to cancel: one that comes between two statements meets none. */
+/** Time between two attempts to cancel: an attempt between two statements cancels nothing. */
 const CANCEL_MS = 500;
 
-/** A statement of ours is cancelled by where it runs and by when its transaction began: a pooler may lend it to others. */
+/**
+ * Cancels by process id and start time of the transaction: a pooler may have lent the session to another client
+ * since.
+ */
 async function untilAborted<T>(
   besides: Session,
   { session, signal }: Abortable,
@@ -375,7 +389,10 @@ async function inTransaction<T>(client: pg.PoolClient, work: () => Promise<T>): 
   }
 }
 
-/** A pooler may have led an open connection to another server: each transaction asks, in the round trip that begins it. */
+/**
+ * Checks the server's identity in each transaction, within the round trip that begins it: a pooler may have connected
+ * an open connection to another server.
+ */
 async function begin(
   client: pg.PoolClient,
   { identity, isSnapshot }: Beginning,

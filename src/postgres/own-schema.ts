@@ -10,7 +10,7 @@ export const MIGRATIONS = join(packageRoot, 'migrations');
 
 let files: ReadonlyMap<string, MigrationMeta> | undefined;
 
-/** The migrations that this program brings along, oldest first, by hash. */
+/** The migrations in this package, oldest first, by hash. */
 export function knownMigrations(): ReadonlyMap<string, MigrationMeta> {
   return (files ??= new Map(
     readMigrationFiles({ migrationsFolder: MIGRATIONS }).map((migration) => [migration.hash, migration]),
@@ -20,8 +20,8 @@ export function knownMigrations(): ReadonlyMap<string, MigrationMeta> {
 const Applied = z.object({ migrations: z.number() });
 
 /**
- * Makes sure that no newer program has migrated the database meanwhile: this one does not know what its rows have to be
- * since.
+ * Requires that no newer version of the program has migrated the database meanwhile. This version would not know how
+ * to write its rows.
  * @throws WrongDatabaseError
  */
 export async function requireOwnSchema(session: Session): Promise<void> {

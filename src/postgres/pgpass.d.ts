@@ -9,7 +9,7 @@ declare module 'pgpass' {
   /** Looks a password up in `PGPASSFILE` or `~/.pgpass`. */
   function pgpass(connection: PgpassEntry, done: (password: string | undefined) => void): void;
   namespace pgpass {
-    /** Where warnings about the file's rights go; the stream that was used before is returned. */
+    /** Sets the stream for warnings about the file's permissions, and returns the previous one. */
     function warnTo(stream: NodeJS.WritableStream): NodeJS.WritableStream;
   }
   export = pgpass;

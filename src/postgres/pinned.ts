@@ -2,9 +2,9 @@ import type { ClientBase } from 'pg';
 import * as z from 'zod';
 
 /**
- * What statements of this program mean, whatever a role, a database or a connection string makes the default. All objects
- * of its own are named with their schema, so nothing that other roles create in `public` or in a schema of theirs is
- * called in place of Postgres' own functions, operators and types (CVE-2018-1058).
+ * Settings that fix what this program's statements mean, whatever default a role, a database or a connection string
+ * sets. All of its objects are named with their schema. So no object that another role creates in `public` or in its
+ * own schema is called instead of Postgres' functions, operators and types (CVE-2018-1058).
  */
 const SETTINGS = {
   search_path: 'pg_catalog, pg_temp',
@@ -18,22 +18,22 @@ const SETTINGS = {
   transform_null_equals: 'off',
   quote_all_identifiers: 'off',
   default_table_access_method: 'heap',
-  // With many partitions compiling a query takes far longer than running it.
+  // If there are many partitions, compiling a query takes far longer than running it.
   jit: 'off',
 };
 
 /**
- * Begins every transaction of this program; a statement of its own is a transaction, too. Said once a transaction, not
- * once a session and not at its start: behind PgBouncer in transaction mode neither would hold.
+ * Begins every transaction of this program, including those of a single statement. It is sent in each transaction and
+ * not once a session, because behind PgBouncer in transaction mode a session's settings do not last.
  */
 export const PINNED = Object.entries(SETTINGS)
   .map(([name, value]) => `set local ${name} = ${value}`)
   .join('; ');
 
-/** What the driver gives for a text of several statements, though its types do not say so. */
+/** The driver's result for several statements, though its types do not say so. */
 const Results = z.array(z.object({ rows: z.array(z.unknown()) }));
 
-/** Runs statements without parameters, after those that begin a transaction; the first row of the last one. */
+/** Runs statements without parameters, and returns the first row of the last one. */
 export async function lastRow(client: Pick<ClientBase, 'query'>, text: string): Promise<unknown> {
   const given: unknown = await client.query(text);
   return Results.parse(given).at(-1)?.rows[0];

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Session } from './database.ts';
 
-/** True of a standby, and of a session that the role or the database makes read-only. */
+/** True if the server is a standby, or if the role or the database makes the session read-only. */
 export async function readsOnly(session: Pick<Session, 'rows'>): Promise<boolean> {
   const [row] = await session.rows(
     sql`select current_setting('transaction_read_only') = 'on' as reads`,

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { partsOf, type Stretch } from '../range.ts';
 import { multirangeParam } from './sql.ts';
 
-/** A condition on `utime` of a table's alias: within the stretch. */
+/** A condition on `utime` of a table alias: within the stretch. */
 export function during(alias: string, stretch: Stretch): SQL {
   const column = sql`${sql.identifier(alias)}.utime`;
   const within = sql`${column} >= to_timestamp(${stretch.from}::float8) and ${column} < to_timestamp(${stretch.to}::float8)`;
@@ -11,7 +11,7 @@ export function during(alias: string, stretch: Stretch): SQL {
   return sql`${within} and ${multirangeParam(parts)} @> extract(epoch from ${column})::int8`;
 }
 
-/** In which part of a stretch a row lies: a number that rows of one part have in common. */
+/** The number of the stretch's part that contains a row. */
 export function partOf(alias: string, stretch: Stretch): SQL {
   const parts = partsOf(stretch);
   if (parts.length < 2) return sql`1`;

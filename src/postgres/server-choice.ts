@@ -6,34 +6,37 @@ import type { Identity } from './identity.ts';
 import { lastRow, PINNED } from './pinned.ts';
 import type { Connection, Server } from './servers.ts';
 
-/** Which of several servers is connected to: the first that answers, until it fails; then the next. */
+/** Chooses one of several servers: the first that answers. If it fails later, the next one is tried. */
 export interface ServerChoice {
-  /** The place of the chosen one in the list. */
+  /** The index of the chosen server in the list. */
   readonly index: () => number;
-  /** For the pool: its clients connect to the chosen server. */
+  /** For the pool: a client that connects to the chosen server. */
   readonly Client: new () => pg.Client;
-  /** For the pool: refuses a server whose sessions are not what `target_session_attrs` wants, or that is another one. */
+  /**
+   * For the pool: rejects a server whose sessions do not match `target_session_attrs`, or that is not the server of
+   * before.
+   */
   readonly verify: (client: pg.ClientBase, done: (error?: Error) => void) => void;
 }
 
-/** Answers that the same server gives with and without TLS, and the next one as well. */
+/** Errors that do not depend on TLS or on the host: trying another one would not help. */
 const SAME_EVERYWHERE = sqlstates(
   SQLSTATE.invalidPassword,
   SQLSTATE.invalidCatalogName,
   SQLSTATE.insufficientPrivilege,
 );
-/** The server wants TLS, or has none, or wants no sessions like this one: the other kind may do. */
+/** The server requires TLS, has none, or rejects this kind of session: the other kind may work. */
 const isAboutTls = (code: string) =>
   code === SQLSTATE.invalidAuthorizationSpecification || /SSL|TLS/.test(code);
 
-/** No right, no such function, no such feature: a server that is not quite Postgres does not tell who it is. */
-const NOT_SAID = sqlstates(
+/** Missing privilege, function or feature: a server that is only similar to Postgres does not tell its identity. */
+const UNIDENTIFIED = sqlstates(
   SQLSTATE.insufficientPrivilege,
   SQLSTATE.undefinedFunction,
   SQLSTATE.featureNotSupported,
 );
 
-/** What sessions must be, by the words of `target_session_attrs`; any other word takes all. */
+/** The conditions of `target_session_attrs`. Any other value accepts all servers. */
 const FIT: ReadonlyMap<string, string> = new Map([
   ['read-write', "current_setting('transaction_read_only') = 'off'"],
   ['read-only', "current_setting('transaction_read_only') = 'on'"],
@@ -41,20 +44,20 @@ const FIT: ReadonlyMap<string, string> = new Map([
   ['standby', 'pg_is_in_recovery()'],
 ]);
 
-/** Where the next attempt to connect goes, of servers that are tried in turn. */
+/** Decides which server the next connection attempt goes to. */
 function createTurns(servers: Connection['servers']) {
   let chosen = 0;
   const at = (index: number): Server => servers[index] ?? servers[0];
   const isSameHost = (one: number, other: number) =>
     at(one).host === at(other).host && at(one).port === at(other).port;
-  // Of several connections that fail at once, one turns to the next server.
+  // If several connections fail at once, only the first one moves on.
   const turn = (from: number, to: number) => {
     if (chosen === from) chosen = to;
   };
   return {
     index: () => chosen,
     at,
-    /** To the next host, in a circle; where there is only one it stays, for it was reached as it wants to be. */
+    /** Moves to the next host, in a circle. If there is only one, it keeps the kind of TLS that worked. */
     leaveHost(from: number): void {
       for (let step = 1; step < servers.length; step += 1) {
         const next = (from + step) % servers.length;
@@ -63,7 +66,7 @@ function createTurns(servers: Connection['servers']) {
         return;
       }
     },
-    /** To the same host with or without TLS; false where that was tried. */
+    /** Moves to the other kind of TLS on the same host. Returns false if that was tried already. */
     leaveTls(from: number): boolean {
       const next = from + 1;
       if (next >= servers.length || !isSameHost(from, next)) return false;
@@ -75,7 +78,7 @@ function createTurns(servers: Connection['servers']) {
 
 const Answer = z.looseObject({ fit: z.boolean() });
 
-/** Whether a server is fit, and who it is. */
+/** Asks a server whether it matches, and for its identity. */
 async function ask(
   client: pg.ClientBase,
   condition: string,
@@ -86,15 +89,16 @@ async function ask(
       await lastRow(client, `${PINNED}; select ${condition} as fit, ${identity.columns()}`),
     );
   } catch (error) {
-    const isUnsaid = error instanceof Error && NOT_SAID.test(codeOf(error) ?? '') && identity.giveUp();
-    if (!isUnsaid) throw error;
+    const isUnidentified =
+      error instanceof Error && UNIDENTIFIED.test(codeOf(error) ?? '') && identity.giveUp();
+    if (!isUnidentified) throw error;
     return ask(client, condition, identity);
   }
 }
 
 export function chooseServer({ servers, wants }: Connection, identity: Identity): ServerChoice {
   const turns = createTurns(servers);
-  /** What a failed attempt is to those who wait for it. */
+  /** Moves on after a failed attempt, and returns the error to report. */
   const react = (error: Error, from: number): Error => {
     const code = codeOf(error) ?? error.message;
     if (SAME_EVERYWHERE.test(code)) return error;
@@ -116,7 +120,7 @@ export function chooseServer({ servers, wants }: Connection, identity: Identity)
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
       if (callback === undefined) return super.connect();
-      // The driver gives null where there is no error.
+      // The driver passes null if there is no error.
       super.connect((error: Error) => callback(error instanceof Error ? react(error, this.index) : error));
       return undefined;
     }
@@ -143,12 +147,12 @@ export function chooseServer({ servers, wants }: Connection, identity: Identity)
   };
 }
 
-/** The next attempt goes to the same host, with TLS instead of without, or the other way round. */
+/** The error for a rejected kind of TLS. The next attempt uses the other kind on the same host. */
 function refusedKind({ host, port, ssl }: Server, cause: Error): DatabaseUnavailableError {
   const kind = ssl === false ? 'without TLS' : 'with TLS';
   return new DatabaseUnavailableError(`${host}:${port} refused the connection ${kind}: ${cause.message}`, {
     cause,
-    hint: 'The other way is tried next. Set sslmode (or PGSSLMODE) to allow only one of them.',
+    hint: 'The other kind is tried next. Set sslmode (or PGSSLMODE) to allow only one.',
   });
 }
 

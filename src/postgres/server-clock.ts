@@ -9,7 +9,7 @@ export async function readClock(session: Session): Promise<number> {
   return row.time;
 }
 
-/** The same to the microsecond, as text that a statement compares moments with. */
+/** The database's clock to the microsecond, as text for comparisons in statements. */
 export async function databaseTime(session: Session): Promise<string> {
   const time = sql`clock_timestamp()::text`;
   const row = await oneRow(session, sql`select ${time} as time`, z.object({ time: z.string() }));

@@ -17,10 +17,10 @@ import { homeDirectory } from '../settings/read-values.ts';
 type Tls = ConnectionOptions | false;
 
 interface ServerAddress {
-  /** A name, an IP address or a socket's directory. */
+  /** A host name, an IP address or the directory of a socket. */
   readonly host: string;
   readonly port: number;
-  /** The name that the certificate must have, if `host` is only the address that was given for it (`hostaddr`). */
+  /** The name that the certificate must have, if `host` is only its address (`hostaddr`). */
   readonly name?: string | undefined;
 }
 
@@ -35,22 +35,22 @@ export interface Server extends ServerAddress {
 export interface Connection {
   /** In the order in which they are tried. */
   readonly servers: readonly [Server, ...Server[]];
-  /** What is the same at each of them. */
+  /** Options that are the same for each server. */
   readonly login: Pick<pg.ClientConfig, 'user' | 'database' | 'options'>;
-  /** `target_session_attrs`: which of the servers are fit. */
+  /** The value of `target_session_attrs`. */
   readonly wants: string;
-  /** Milliseconds after which an attempt to connect has failed. */
+  /** Milliseconds after which a connection attempt fails. */
   readonly connectTimeoutMs: number;
-  /** Hosts, port and database name: never the password. */
+  /** Hosts, ports and database name. Never contains the password. */
   readonly label: string;
 }
 
 const PORT = 5432;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Where Postgres' packages put the socket. */
+/** The directories in which Postgres' packages create the socket. */
 const SOCKET_DIRECTORIES = ['/var/run/postgresql', '/tmp'];
 
-// A file that others can read is not used, and the warning about it is one like any other.
+// pgpass ignores a file that others can read. Its warning becomes a warning of the process.
 pgpass.warnTo(
   new Writable({
     write(text: Buffer, _encoding, done) {
@@ -61,8 +61,8 @@ pgpass.warnTo(
 );
 
 /**
- * What a connection string means to libpq: its hosts in their order, each with the kinds of TLS that `sslmode` tries. The
- * password may come from `~/.pgpass`. The defaults are the system's user and the local socket.
+ * Reads a connection string as libpq does: its hosts in order, each with the kinds of TLS that `sslmode` tries. If it
+ * has no password, `~/.pgpass` may have one. The defaults are the system's user and the local socket.
  * @throws UsageError if the string or a file that it names cannot be read, or if a parameter cannot be obeyed
  */
 export function connectionOf(url: string): Connection {
@@ -133,7 +133,7 @@ function defaultHost(port: number): string {
   return SOCKET_DIRECTORIES.find(hasSocket) ?? 'localhost';
 }
 
-/** The one that is given, else the one that `~/.pgpass` has for this host. */
+/** The given password, or else the one that `~/.pgpass` has for this host. */
 function passwordOf(
   parameters: PostgresParameters,
   login: ServerAddress & { readonly user: string; readonly database: string },
@@ -144,7 +144,7 @@ function passwordOf(
   return () => new Promise((resolve) => pgpass({ ...login, host }, (password) => resolve(password ?? '')));
 }
 
-/** The kinds of TLS that are tried, one after another, as `sslmode` means it to libpq. */
+/** The kinds of TLS to try, in this order, for an `sslmode` of libpq. */
 function tlsOf(parameters: PostgresParameters, { host, name }: ServerAddress): readonly Tls[] {
   const mode = sslmodeOf(parameters);
   if (host.startsWith('/') || mode === 'disable') return [false];
@@ -186,7 +186,10 @@ function versionOf(parameters: PostgresParameters, name: string): (typeof TLS_VE
   return version;
 }
 
-/** Undefined: those that Node trusts. As in libpq, a certificate at home makes `require` prove the server, too. */
+/**
+ * Undefined means the certificates that Node trusts. As in libpq, if there is a root certificate in the home
+ * directory, `require` verifies the server, too.
+ */
 function rootCertificate(parameters: PostgresParameters, looksAtHome: boolean): string | undefined {
   if (parameters.get('sslrootcert') === 'system') return undefined;
   const { ca } = fileOf(parameters, 'sslrootcert', 'ca');

@@ -11,8 +11,8 @@ export function textOf(statement: SQL): string {
 }
 
 /**
- * A statement whose text is worked out once, which for many columns takes longer than to send it. A `sql.placeholder`
- * stands where it differs from time to time.
+ * A statement whose text is built once, because building it for many columns takes longer than sending it.
+ * `sql.placeholder` marks the values that change.
  */
 export function worked(statement: SQL): (values: Readonly<Record<string, unknown>>) => SQL {
   const { sql: text, params } = dialect.sqlToQuery(statement);
@@ -26,12 +26,12 @@ export function worked(statement: SQL): (values: Readonly<Record<string, unknown
   };
 }
 
-/** The same of a statement without parameters. */
+/** The same for a statement without parameters. */
 export function workedOnce(statement: SQL): SQL {
   return asMade(textOf(statement));
 }
 
-/** Text that Drizzle has made of a statement: its values are not in it. */
+/** Text that Drizzle built from a statement. It contains no values. */
 function asMade(rendered: string): SQL {
   return sql.raw(rendered);
 }
@@ -46,38 +46,38 @@ export function multirangeParam(ranges: readonly Range[]): SQL {
   return sql`${toMultirangeText(ranges)}::int8multirange`;
 }
 
-/** A range of a row, of which a statement returns the text. */
+/** Parses the text of a range column. */
 export const spanOfRow = z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 });
 
-/** Ranges of a row, of which a statement returns the text, oldest first. */
+/** Parses the text of a multirange column, oldest first. */
 export const spansOfRow = z.string().transform(parseRangeText);
 
-/** Expressions with commas between. */
+/** Expressions, separated by commas. */
 export function list(expressions: readonly SQLWrapper[]): SQL {
   return sql.join([...expressions], sql`, `);
 }
 
-/** Names as SQL: each quoted, with commas between. */
+/** Quoted names, separated by commas. */
 export function identifiers(names: readonly string[]): SQL {
   return list(names.map((name) => sql`${sql.identifier(name)}`));
 }
 
-/** Names of columns without their table, with commas between: as lists of columns, `set` and `excluded` want them. */
+/** Column names without their table, separated by commas, as column lists, `set` and `excluded` need them. */
 export function bare(...columns: readonly PgColumn[]): SQL {
   return identifiers(columns.map(({ name }) => name));
 }
 
-/** The value of a column that an insert brings, where the row is there already. */
+/** The value that an insert has for a column, if the row exists already. */
 export function excluded(column: PgColumn): SQL {
   return sql`excluded.${bare(column)}`;
 }
 
-/** An assignment for each column: it takes what the insert brings. */
+/** Assigns to each column the value of the insert. */
 export function setExcluded(...columns: readonly PgColumn[]): SQL {
   return list(columns.map((column) => sql`${bare(column)} = ${excluded(column)}`));
 }
 
-/** Texts as one parameter, for `in (…)`: a query of them. */
+/** A subquery of texts as one parameter, for `in (…)`. */
 export function texts(values: readonly string[]): SQL {
   return sql`select json_array_elements_text(${JSON.stringify(values)}::json)`;
 }
@@ -87,12 +87,12 @@ export function jsonParam(value: unknown): SQL {
   return sql`${JSON.stringify(value)}::jsonb`;
 }
 
-/** Values of a row by column: plain ones become parameters. */
+/** Values of a row by column. Plain values become parameters. */
 type RowValues<T extends PgTable> = {
   readonly [Column in keyof T['$inferInsert']]: T['$inferInsert'][Column] | SQL;
 };
 
-/** Inserts one row; a column without a value gets its default. */
+/** Inserts one row. A column without a value gets its default. */
 export function insertInto<T extends PgTable>(table: T, values: RowValues<T>): SQL {
   const byColumn = new Map<string, unknown>(Object.entries(values));
   const given = Object.entries(getTableColumns(table)).filter(([key]) => byColumn.get(key) !== undefined);

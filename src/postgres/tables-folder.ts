@@ -1,4 +1,4 @@
 import { openFolder } from '../folder.ts';
 
-/** One file a table, or some that belong together. */
+/** The files of `src/tables/`: one for each table, or for some that belong together. */
 export const folder = openFolder(new URL('../tables/', import.meta.url));

@@ -10,15 +10,15 @@ import {
 } from '../errors.ts';
 import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
 
-/** Each of Postgres' codes has a digit; those of the system, such as EPERM, have none. */
+/** A code of Postgres has a digit. Codes of the system, such as EPERM, have none. */
 const POSTGRES = /^(?=.*\d)[0-9A-Z]{5}$/;
-/** Deadlock, serialization failure, lock timeout: two transactions met, the same work can be tried at once. */
+/** Deadlock, serialization failure, lock timeout: two transactions collided, and the work can be retried at once. */
 const CONFLICTS = sqlstates(
   SQLSTATE.deadlockDetected,
   SQLSTATE.serializationFailure,
   SQLSTATE.lockNotAvailable,
 );
-/** No way leads there, or none does any longer: by SQLSTATE, by the system's word for it, or by the driver's. */
+/** The server cannot be reached, or the connection was lost: by SQLSTATE, code of the system, or text of the driver. */
 const AWAY = sqlstates(
   SQLSTATE_CLASS.connectionException,
   SQLSTATE.adminShutdown,
@@ -32,7 +32,7 @@ const AWAY_SYSTEM =
 const AWAY_TEXT =
   /connection terminated|connection ended|timeout exceeded when trying to connect|not queryable/i;
 
-/** Of classes that mostly pass, what a person must do something about; meanwhile it fails. */
+/** Exceptions within classes that are usually temporary: these fail until a person acts. */
 const LASTING: readonly (readonly [pattern: RegExp, hint: string])[] = [
   [
     sqlstates(SQLSTATE.configurationLimitExceeded),
@@ -40,24 +40,24 @@ const LASTING: readonly (readonly [pattern: RegExp, hint: string])[] = [
   ],
   [
     sqlstates(SQLSTATE.dataCorrupted, SQLSTATE.indexCorrupted),
-    'Files of the database are damaged: look at the disk, `reindex` what is named or restore a backup. `toncenter-etl verify` says what is missing then.',
+    'Files of the database are damaged: check the disk, `reindex` the named index or restore a backup. `toncenter-etl verify` then says what is missing.',
   ],
 ];
-/** PgBouncer has one code, of a lost connection, for all that it refuses. */
+/** PgBouncer reports everything that it rejects with the code of a lost connection. */
 const POOLER_REFUSES = /unsupported startup parameter|no such (database|user)/;
 
-/** What ends by itself, or when somebody does something on the server: worth waiting for. The first that matches. */
+/** Temporary errors, which are worth waiting for. The first match counts. */
 const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])[] = [
   [sqlstates(SQLSTATE.diskFull), "the database's disk is full", 'Free some space.'],
   [
     sqlstates(SQLSTATE.readOnlySqlTransaction),
-    'the database only reads',
-    'This is a standby, or default_transaction_read_only is on. Connect to the primary: with several hosts, target_session_attrs=read-write finds it.',
+    'the database is read-only',
+    'It is a standby, or default_transaction_read_only is on. Connect to the primary: if you name several hosts, target_session_attrs=read-write finds it.',
   ],
   [
     sqlstates(SQLSTATE.queryCanceled, SQLSTATE.transactionTimeout, SQLSTATE.idleSessionTimeout),
-    'the database ended what took longer than it allows',
-    'Where this stays so, give the role more time: `alter role … set statement_timeout = 0`, likewise `idle_session_timeout = 0`, and from Postgres 17 on `transaction_timeout = 0`.',
+    'a timeout of the database ended the statement or session',
+    'If this persists, raise the timeouts of the role: `alter role … set statement_timeout = 0`, likewise `idle_session_timeout = 0`, and since Postgres 17 `transaction_timeout = 0`.',
   ],
   [
     sqlstates(SQLSTATE.undefinedFile),
@@ -72,12 +72,12 @@ const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])
       SQLSTATE_CLASS.configurationFileError,
       SQLSTATE_CLASS.internalError,
     ),
-    'the database is in trouble',
-    "Look into the server's log; nothing that was committed is lost.",
+    'the database reports an internal problem',
+    "Read the server's log. Nothing that was committed is lost.",
   ],
 ];
 
-/** What a person must change, by SQLSTATE, code of Node or the driver's words. */
+/** Errors that a person must fix, by SQLSTATE, code of Node or text of the driver. */
 const ACCESS: readonly (readonly [patterns: readonly RegExp[], hint: string])[] = [
   [
     [sqlstates(SQLSTATE.invalidPassword), /password must be a string/],
@@ -85,7 +85,7 @@ const ACCESS: readonly (readonly [patterns: readonly RegExp[], hint: string])[] 
   ],
   [
     [sqlstates(SQLSTATE.invalidAuthorizationSpecification)],
-    'Check the user of DATABASE_URL (or PGUSER); pg_hba.conf on the server says who may connect, and how.',
+    'Check the user of DATABASE_URL (or PGUSER). pg_hba.conf on the server says who may connect, and how.',
   ],
   [
     [sqlstates(SQLSTATE.invalidCatalogName)],
@@ -101,7 +101,7 @@ const ACCESS: readonly (readonly [patterns: readonly RegExp[], hint: string])[] 
   ],
   [
     [POOLER_REFUSES],
-    'That is said by PgBouncer: see its databases, users and ignore_startup_parameters, or the options of DATABASE_URL.',
+    'PgBouncer rejects the connection: check its databases, users and ignore_startup_parameters, or the options of DATABASE_URL.',
   ],
   [
     [/does not support SSL/],
@@ -109,27 +109,26 @@ const ACCESS: readonly (readonly [patterns: readonly RegExp[], hint: string])[] 
   ],
   [
     [/CERT|SELF_SIGNED|UNABLE_TO_|certificate/],
-    'Name the certificate of its authority with sslrootcert, or set sslmode=require to encrypt without verifying the server.',
+    'Name the certificate of its CA with sslrootcert, or set sslmode=require to encrypt without verifying the server.',
   ],
 ];
 
-const REPORT_HINT =
-  'Where the reason does not say what to do, report it as a bug, with the command and what it printed.';
+const REPORT_HINT = 'If the reason does not say what to do, report a bug with the command and its output.';
 
-/** True of the error of a statement that was not even tried, because one before it in its transaction had failed. */
+/** True if the statement was rejected only because an earlier one in its transaction had failed. */
 export function isNotTried(error: unknown): boolean {
   return error instanceof DatabaseError && codeOf(error.cause) === SQLSTATE.inFailedSqlTransaction;
 }
 
-/** A row with that key is there, or COPY does not go together with the table, such as where it has row security. */
+/** A row with that key exists, or the table does not support COPY (such as a table with row security). */
 const NOT_NEW = sqlstates(SQLSTATE.uniqueViolation, SQLSTATE.featureNotSupported);
 
-/** True if a table did not take rows as new ones: one is stored, or the table wants to look at each. */
+/** True if the table rejected rows that were written as new ones. */
 export function isNotTakenAsNew(error: unknown): boolean {
   return error instanceof DatabaseError && NOT_NEW.test(codeOf(error.cause) ?? '');
 }
 
-/** What Postgres says of the values that it was sent. */
+/** Errors that the sent values cause. */
 const OF_VALUES = sqlstates(
   SQLSTATE_CLASS.cardinalityViolation,
   SQLSTATE_CLASS.dataException,
@@ -138,13 +137,13 @@ const OF_VALUES = sqlstates(
   SQLSTATE_CLASS.plpgsqlError,
 );
 
-/** True of trouble that the database has whatever it is sent: damaged files, a limit of its settings, a table that is gone. */
+/** True if the error does not depend on the values: damaged files, an exceeded limit, a missing table. */
 export function isFaultOfDatabase(error: unknown): boolean {
   const code = error instanceof DatabaseError ? (codeOf(error.cause) ?? '') : '';
   return POSTGRES.test(code) && !OF_VALUES.test(code);
 }
 
-/** Errors of the driver become errors of this program. */
+/** Turns an error of the driver into an error of this program. */
 export function translate(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error;
   const cause = rootOf(error);
@@ -154,22 +153,27 @@ export function translate(error: unknown): unknown {
   return ofTransaction(code, message, cause) ?? ofServer(code, message, cause);
 }
 
-/** What happened to one transaction; undefined for anything else. */
+/** The error of a single transaction; undefined for anything else. */
 function ofTransaction(code: string, message: string, cause: unknown): EtlError | undefined {
-  // Somebody else may own the range now.
+  // Another process may have taken the lease since.
   if (code === SQLSTATE.idleInTransactionSessionTimeout)
-    return new LeaseLostError('the database ended a transaction that stood idle too long', { cause });
-  // Retention dropped it between the look at the floors and the insert: the page is cut anew.
+    return new LeaseLostError('lease lost: the database ended a transaction that was idle for too long', {
+      cause,
+    });
+  // Retention dropped the partition between the check and the insert: the page is prepared again.
   const isDropped = code === SQLSTATE.checkViolation && lacksPartition(cause);
-  // Two that grant the same at the same time: Postgres has no code for it.
+  // Two sessions ran the same GRANT at the same time. Postgres has no code for it.
   const isOvertaken =
     code === SQLSTATE.internalError && /^tuple concurrently (updated|deleted)$/.test(message);
   return CONFLICTS.test(code) || isDropped || isOvertaken
-    ? new DatabaseConflictError(`two transactions met: ${message}`, { cause })
+    ? new DatabaseConflictError(`transaction conflict: ${message}`, { cause })
     : undefined;
 }
 
-/** The message is in the server's language. A violated check would have a name, and what a trigger raises no table. */
+/**
+ * True if a row found no partition. The message may be in any language, but a violated check names a constraint, and
+ * an error of a trigger names no table.
+ */
 function lacksPartition(cause: unknown): boolean {
   return cause instanceof pg.DatabaseError && cause.table !== undefined && cause.constraint === undefined;
 }
@@ -183,9 +187,9 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
     !POOLER_REFUSES.test(message) &&
     (AWAY.test(code) || AWAY_SYSTEM.test(code) || AWAY_TEXT.test(message))
   ) {
-    return new DatabaseUnavailableError(`the database is away: ${message}`, {
+    return new DatabaseUnavailableError(`cannot reach the database: ${message}`, {
       cause,
-      hint: 'Check that Postgres runs and that DATABASE_URL is right; nothing that was committed is lost.',
+      hint: 'Check that Postgres runs and that DATABASE_URL is right. Nothing that was committed is lost.',
     });
   }
   const passing = PASSING.find(([pattern]) => pattern.test(code));
@@ -199,13 +203,13 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
   );
   if (remedy !== undefined)
     return new DatabaseAccessError(`the database refused: ${reason}`, { cause, hint: remedy[1] });
-  // An error without one of Postgres' codes was made here, by the driver or by what the statement is made from.
+  // An error without a code of Postgres comes from the driver, or from building the statement.
   return POSTGRES.test(code)
     ? new DatabaseError(`the database refused: ${reason}`, { cause })
-    : new DatabaseError(`this program could not run a statement: ${reason}`, { cause, hint: REPORT_HINT });
+    : new DatabaseError(`cannot run a statement: ${reason}`, { cause, hint: REPORT_HINT });
 }
 
-/** Drizzle's own error says only "Failed query", with all parameters; the reason is its cause. */
+/** Drizzle's error says only "Failed query" with all parameters. The reason is in its cause. */
 function rootOf(error: unknown): unknown {
   if (error instanceof EtlError) return error;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];

@@ -5,7 +5,10 @@ import type { Session } from './database.ts';
 
 const Facts = z.object({ postgres: z.string(), apiVersion: z.string().nullable() });
 
-/** The server's version, and the build of the API that sent the newest page; null where none was read or it did not say. */
+/**
+ * The server's version, and the build of the API that sent the newest page. The build is null if no page was read or
+ * if the API did not send it.
+ */
 export async function readVersions(session: Session): Promise<z.infer<typeof Facts>> {
   const [there] = await session.rows(
     sql`select to_regclass('etl.pages') is not null as there`,

@@ -8,21 +8,21 @@ import { readProxies, type ProxyFor } from './proxy.ts';
 import { findUnknown, homeDirectory, readValues, workingDirectory } from './read-values.ts';
 import { withoutLogin } from './redact.ts';
 
-/** What an operator may choose of how much is read. */
+/** Choices of the operator about how much is read. */
 export interface Choices {
-  /** Whose states are read: those of the watch list, or of every account that indexed rows name. */
+  /** Whose states are read: accounts on the watch list, or all accounts in indexed rows. */
   readonly accounts: 'watched' | 'seen';
   /** True: code and data of accounts are read too, as bags of cells. */
   readonly bocs: boolean;
 }
 
-/** Hosts of the public networks, without the key's network's API paths. */
+/** Base URLs of the public networks. */
 const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
 
-/** Plans, in requests per second and network: without a key 1, with the free one 10. */
+/** Requests per second of the API's plans: without a key, and with a free one. */
 const RPS_WITHOUT_KEY = 1;
 const RPS_WITH_KEY = 10;
-/** The demo network's own limit: enough to be quick, and a limit all the same. */
+/** The limit of the demo network: fast, but still a limit. */
 export const RPS_OF_DEMO = 25;
 
 const words = z.string().transform((text) => text.split(/[\s,]+/).filter((word) => word !== ''));
@@ -94,65 +94,70 @@ export type Network = 'mainnet' | 'testnet' | 'demo' | 'custom';
 
 /** The environment, parsed once. */
 export interface Config {
-  /** Of `DATABASE_URL` and libpq's variables; undefined: the embedded server in `dataDir`. */
+  /** From `DATABASE_URL` and libpq's variables; undefined: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /** The URL of another server: what it leaves open, libpq's variables say. */
+  /** Completes the URL of another server with libpq's variables. */
   readonly completeUrl: (url: string) => string;
   readonly network: Network;
-  /** Undefined for the demo network, whose host the program starts by itself. */
+  /** Undefined for the demo network, whose server this program starts. */
   readonly baseUrl: string | undefined;
   readonly apiKey: string | undefined;
-  /** The proxy through which a URL is asked; the demo network of this process is asked without one. */
+  /** The proxy for a URL. The demo network uses none. */
   readonly proxyFor: ProxyFor;
   readonly rps: number;
-  /** Attempts at a request, or at the database, before it counts as away. */
+  /** Attempts at a request, or at the database, before the program gives up. */
   readonly attempts: number;
-  /** Whose states are looked up, and whether with code and data. */
+  /** Whose states are looked up, and whether code and data are included. */
   readonly choices: Choices;
   readonly datasets: readonly string[];
-  /** `head`, `first` or a time, as given; undefined: what the database has from an earlier start, or the head at the first one. */
+  /**
+   * `head`, `first` or a time, as given. Undefined: the start that the database has stored, or at the first start the
+   * head.
+   */
   readonly since: string | undefined;
   /** Seconds. */
   readonly freshness: number;
   /** Seconds. */
   readonly watermarkDelay: number;
   readonly partition: 'day' | 'week' | 'month';
-  /** `host:port` at which the daemon serves its status page and metrics; undefined: not at all. */
+  /** `host:port` of the daemon's status page and metrics; undefined: not served. */
   readonly listen: string | undefined;
-  /** The place of the lake that the daemon keeps up; undefined: none. */
+  /** The location of the lake that the daemon writes; undefined: none. */
   readonly lake: string | undefined;
   readonly retention: Retention;
-  /** What the daemon does at certain moments instead of all the time. */
+  /** What the daemon runs on a schedule instead of all the time. */
   readonly schedules: readonly Schedule[];
-  /** Of the embedded server; undefined if the user has no home and `ETL_DATA_DIR` is not set. */
+  /**
+   * The directory of the embedded server; undefined if the user has no home directory and `ETL_DATA_DIR` is not set.
+   */
   readonly dataDir: string | undefined;
   /** Bytes. */
   readonly minFree: number;
   readonly logLevel: string;
   readonly logFormat: 'pretty' | 'json';
-  /** How a run tells how far it is where it has no terminal: `json` only where it was asked for. */
+  /** Format of the progress without a terminal: `json` only if LOG_FORMAT asks for it. */
   readonly progressFormat: 'text' | 'json';
-  /** What has no effect although somebody set it. */
+  /** Settings that have no effect. */
   readonly warnings: readonly SettingsWarning[];
 }
 
-/** Something in the environment or `.env` that has no effect. */
+/** A name or value in the environment or `.env` that has no effect. */
 export interface SettingsWarning {
   readonly what: string;
   readonly remedy: string;
 }
 
-/** The settings that exist, for the documentation's test. */
+/** The names of all settings. The documentation's test uses them. */
 export const SETTING_NAMES: readonly string[] = Object.keys(Environment.shape);
 
 interface ReadConfigOptions {
-  /** What is wrong with the name of a dataset; undefined where nothing is. */
+  /** Says what is wrong with the name of a dataset; undefined if it is right. */
   readonly faultOfDataset?: (name: string) => string | undefined;
 }
 
 /**
- * Reads the environment and `.env` of the working directory; the environment wins.
- * @throws UsageError that names every variable that is wrong, all at once
+ * Reads the environment and `.env` of the working directory. The environment wins.
+ * @throws UsageError that names every wrong variable at once
  */
 export function readConfig(
   environment: NodeJS.ProcessEnv = process.env,
@@ -179,7 +184,7 @@ export function readConfig(
     const warnings = [...unknown.map(unknownSetting), ...server.warnings.map(uselessParameter)];
     return { ...toConfig(parsed.data, values), databaseUrl: server.url, warnings };
   }
-  // A misspelled name is often the reason for what is wrong elsewhere.
+  // A misspelled name is often the reason for another fault.
   const slips = unknown.map(
     ({ name, nearest }) =>
       `${name} is not a setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`,
@@ -193,7 +198,7 @@ function nameOfServer(values: NodeJS.Dict<string>): string {
   return 'DATABASE_URL' in values ? 'DATABASE_URL' : 'the connection of the PG variables';
 }
 
-/** Names of datasets, wherever a setting has them. */
+/** Faults in the names of datasets, in every setting that contains some. */
 function faultsOfDatasets(
   values: NodeJS.Dict<string>,
   parsed: z.infer<typeof Environment> | undefined,
@@ -218,7 +223,7 @@ function unknownSetting({ name, nearest }: ReturnType<typeof findUnknown>[number
     remedy:
       nearest === undefined
         ? 'Remove it from the environment or .env.'
-        : `Write ${nearest} if that is meant, else remove it from the environment or .env.`,
+        : `Write ${nearest} if you mean it, or remove ${name} from the environment or .env.`,
   };
 }
 
@@ -226,7 +231,7 @@ function uselessParameter(what: string): SettingsWarning {
   return { what, remedy: 'Correct it or remove it from DATABASE_URL or the PG variables.' };
 }
 
-/** What `read` returns, or the sentence of its UsageError. */
+/** The result of `read`, or the message of its UsageError. */
 function sentenceOr<T>(read: () => T): T | string {
   try {
     return read();
@@ -237,8 +242,8 @@ function sentenceOr<T>(read: () => T): T | string {
 }
 
 /**
- * Libraries read these from the process' environment alone: what `.env` says of them counts, too. They would take an empty
- * value for one, which compose files pass on for what is not set.
+ * Libraries read these variables from the process' environment, so those in `.env` are copied there. Empty values are
+ * removed: compose files pass them for variables that are not set, and libraries would use them.
  */
 function passOn(values: NodeJS.Dict<string>): void {
   for (const name of new Set([...Object.keys(process.env), ...Object.keys(values)])) {
@@ -248,15 +253,15 @@ function passOn(values: NodeJS.Dict<string>): void {
   }
 }
 
-/** The proxy of the process' own environment, in which what `.env` says of it counts, too. */
+/** The proxy for a URL from the process' environment, which includes the variables of `.env`. */
 export function proxyOfProcess(url: string): URL | undefined {
   return readProxies(process.env)(url);
 }
 
-/** What single settings cannot know of each other. */
+/** Faults that concern two settings. */
 function faultsBetween({ ETL_RETENTION, ETL_LAKE }: z.infer<typeof Environment>): string[] {
   const isWithout = ETL_RETENTION.isInLake && ETL_LAKE === undefined;
-  return isWithout ? ['ETL_RETENTION says lake, and ETL_LAKE names none'] : [];
+  return isWithout ? ['ETL_RETENTION contains lake, but ETL_LAKE is not set'] : [];
 }
 
 function toConfig(
@@ -299,7 +304,7 @@ function dataDirOf(given: string | undefined): string | undefined {
 /** @throws UsageError if there is no directory for the embedded server */
 export function requireDataDir({ dataDir }: Pick<Config, 'dataDir'>): string {
   if (dataDir !== undefined) return dataDir;
-  throw new UsageError('there is no place for the embedded database: this user has no home directory', {
+  throw new UsageError('no directory for the embedded database: this user has no home directory', {
     hint: 'Set ETL_DATA_DIR or HOME to a directory that can be written to, or set DATABASE_URL.',
   });
 }
@@ -315,7 +320,7 @@ function source(network: string): { network: Network; baseUrl: string | undefine
   return { network, baseUrl: network === 'demo' ? undefined : HOSTS[network] };
 }
 
-/** Port 0 is any free one. */
+/** Accepts port 0, which means any free port. */
 function isAddress(text: string): boolean {
   return /^(\[[\da-f:]+\]|[\w.-]+):\d{1,5}$/i.test(text) && Number(text.split(':').at(-1)) <= 65_535;
 }
@@ -324,14 +329,14 @@ function isNetworkName(text: string): text is 'mainnet' | 'testnet' | 'demo' {
   return text === 'demo' || Object.hasOwn(HOSTS, text);
 }
 
-/** The key is never repeated, wrong or not, nor is a login that another value holds by mistake. */
+/** The sentence about a wrong value. It never contains the key, nor a login that another value contains by mistake. */
 function faultIn({ path, message }: z.core.$ZodIssue, values: NodeJS.Dict<string>): string {
   const name = String(path[0]);
   const value = withoutLogin(values[name] ?? '');
   return `${name}${name === 'TONCENTER_API_KEY' ? '' : ` "${value}"`} ${withoutLogin(message)}`;
 }
 
-/** Runs a parser of this program within a schema: its sentence becomes the issue's. */
+/** Runs a parser within a schema. Its error becomes an issue. */
 function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
   try {
     return parse();
@@ -346,14 +351,14 @@ function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
 
 /**
  * True for a bucket, false for a directory.
- * @throws UsageError for an address of another kind, which would become the name of a directory
+ * @throws UsageError for any other kind of URL, which would become the name of a directory
  */
 export function isBucket(place: string): boolean {
-  if (place.trim() === '') throw new UsageError('the place of the lake is empty');
+  if (place.trim() === '') throw new UsageError('the location of the lake is empty');
   if (place.startsWith('s3://')) return true;
   if (/^\w[\w+.-]+:\/\/|^s3:/i.test(place))
     throw new UsageError(
-      `"${withoutLogin(place)}" is no place for a lake: name a directory, or s3://bucket/prefix`,
+      `"${withoutLogin(place)}" is not a location for a lake: name a directory, or s3://bucket/prefix`,
     );
   return false;
 }
@@ -365,11 +370,11 @@ function parseBytes(text: string): number {
   return Number(match[1]) * 1000 ** ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
 }
 
-/** What is kept, and where it goes. */
+/** How long rows are kept. */
 interface Retention {
-  /** For which each dataset is kept; one that is not named is kept for ever. */
+  /** Seconds for which each dataset is kept. A dataset that is not named is kept for ever. */
   readonly seconds: ReadonlyMap<string, number>;
-  /** True: only what the lake has been proved to have is dropped. */
+  /** True: rows are dropped only after the lake was verified to have them. */
   readonly isInLake: boolean;
 }
 
@@ -384,7 +389,7 @@ function parseRetention(all: readonly string[]): Retention {
   return { seconds: new Map(kept), isInLake: all.includes('lake') };
 }
 
-/** A dataset and the seconds for which it is kept, of `transactions:90d`. */
+/** Parses `transactions:90d` into the dataset and its seconds. */
 function parseKept(text: string): [string, number] {
   const [dataset, duration, ...rest] = text.split(':');
   if (dataset === undefined || duration === undefined || rest.length > 0)

@@ -39,10 +39,10 @@ const VARIABLES = {
   PGOPTIONS: 'options',
 } as const;
 
-/** If none of these is set, no server is meant: the other variables say how to connect, and not where. */
+/** If none of these is set, no server is named: the other variables say how to connect, but not where. */
 const NAMES_A_SERVER = ['PGHOST', 'PGHOSTADDR', 'PGDATABASE', 'PGSERVICE'] as const;
 
-/** What this program does with each parameter that it obeys; `refuse` says of a value why it cannot be obeyed. */
+/** The parameters that this program obeys. `refuse` returns why a value cannot be obeyed. */
 const OBEYED: ReadonlyMap<string, { readonly refuse?: (value: string) => string | undefined }> = new Map([
   ...['host', 'hostaddr', 'dbname', 'user', 'password', 'options', 'service', 'sslmode'].map(plain),
   ...['sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslcrl'].map(plain),
@@ -73,7 +73,7 @@ const OBEYED: ReadonlyMap<string, { readonly refuse?: (value: string) => string 
   ['servicefile', { refuse: () => 'set PGSERVICEFILE instead' }],
 ]);
 
-/** Parameters of libpq, and of other programs that take such a URL, which change nothing here that matters. */
+/** Parameters of libpq and of other programs that are ignored, because they change nothing that matters here. */
 const WITHOUT_EFFECT: readonly string[] = [
   ...[
     'application_name',
@@ -86,7 +86,10 @@ const WITHOUT_EFFECT: readonly string[] = [
   ...['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'statement_cache_size', 'uselibpqcompat'],
 ];
 
-/** A misspelled name of this kind could leave a connection without the protection that was asked for. */
+/**
+ * Unknown parameters with such names are refused: if one is misspelled, the connection would lack the protection that
+ * was asked for.
+ */
 const ABOUT_SECURITY = /ssl|tls|auth|bind|gss|cert|peer|verif/i;
 
 function plain(name: string): [string, { readonly refuse?: (value: string) => string | undefined }] {
@@ -101,7 +104,7 @@ function unlessExactly(...values: readonly string[]): (value: string) => string 
   return (value) => (values.includes(value) ? undefined : `it is none of ${values.join(', ')}`);
 }
 
-/** Empty is the default one. */
+/** An empty port means the default. */
 function isPort(text: string): boolean {
   return text === '' || (/^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535);
 }
@@ -116,15 +119,15 @@ const PAIR = /\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))\s*/y;
 
 /** The server that the settings name. */
 interface NamedServer {
-  /** A URL that libpq and `new URL` both read; undefined if no server is named. */
+  /** A URL that both libpq and `new URL` can read; undefined if no server is named. */
   readonly url: string | undefined;
-  /** Parameters that have no effect, a sentence each. */
+  /** A sentence for each parameter that has no effect. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the connection that `DATABASE_URL`, libpq's variables and its service file mean together. As in libpq, a parameter
- * of the URL wins over one of the service, and that one over a variable.
+ * Reads the connection from `DATABASE_URL`, libpq's variables and its service file together. As in libpq, a parameter
+ * of the URL wins over one of the service, which wins over a variable.
  * @throws UsageError for a text of no known form, and for a parameter that cannot be obeyed
  */
 export function readDatabase(databaseUrl: string | undefined, environment: NodeJS.Dict<string>): NamedServer {
@@ -148,7 +151,7 @@ function isSet(value: string | undefined): boolean {
 }
 
 /**
- * Checks that each parameter can be obeyed; a sentence about each one that has no effect.
+ * Checks that each parameter can be obeyed, and returns a sentence for each one that has no effect.
  * @throws UsageError for a value that cannot be obeyed, and for an unknown name that may be about security
  */
 export function examineParameters(parameters: PostgresParameters): string[] {
@@ -168,11 +171,11 @@ export function examineParameters(parameters: PostgresParameters): string[] {
   });
 }
 
-/** The sslmodes that need no certificate, and those that may end without TLS. */
+/** The sslmodes that do not verify the host name, and those that may connect without TLS. */
 const UNPROVED = ['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca'];
 const MAYBE_PLAIN = ['disable', 'allow', 'prefer'];
 
-/** The sslmode that is given, or the default beside the other parameters. */
+/** The given sslmode, or its default, which depends on other parameters. */
 export function sslmodeOf(parameters: PostgresParameters): string {
   const ssl = parameters.get('ssl')?.toLowerCase();
   const byDefault = parameters.get('sslrootcert') === 'system' ? 'verify-full' : 'prefer';
@@ -180,25 +183,25 @@ export function sslmodeOf(parameters: PostgresParameters): string {
   return parameters.get('sslmode') ?? mode;
 }
 
-/** @throws UsageError if a parameter promises more protection than the sslmode keeps */
+/** @throws UsageError if a parameter requires more protection than the sslmode gives */
 function requireStrongMode(parameters: PostgresParameters): void {
   const mode = sslmodeOf(parameters);
   const isDirect = parameters.get('sslnegotiation') === 'direct';
   if (parameters.get('sslrootcert') === 'system' && UNPROVED.includes(mode))
-    throw new UsageError(`has sslrootcert=system, which needs sslmode=verify-full, and sslmode is ${mode}`);
+    throw new UsageError(`has sslrootcert=system, which needs sslmode=verify-full, but sslmode is ${mode}`);
   if (isDirect && MAYBE_PLAIN.includes(mode))
     throw new UsageError(
-      `has sslnegotiation=direct, which needs sslmode=require or stronger, and sslmode is ${mode}`,
+      `has sslnegotiation=direct, which needs sslmode=require or stronger, but sslmode is ${mode}`,
     );
 }
 
-/** @throws UsageError if hosts, addresses and ports are not as many */
+/** @throws UsageError if the numbers of hosts, addresses and ports differ */
 function requireOneForEachHost(parameters: PostgresParameters): void {
   const partsOf = (name: string) => parameters.get(name)?.split(',').length;
   const [hosts, addresses, ports] = [partsOf('host'), partsOf('hostaddr'), partsOf('port')];
   const all = addresses ?? hosts ?? 1;
   if (hosts !== undefined && hosts !== all)
-    throw new UsageError(`has ${hosts} hosts, and hostaddr has ${all} addresses`);
+    throw new UsageError(`has ${hosts} hosts, but hostaddr has ${all} addresses`);
   if (ports !== undefined && ports !== 1 && ports !== all)
     throw new UsageError(`has ${ports} ports for ${all} hosts`);
 }
@@ -223,7 +226,7 @@ function readIfThere(path: string, isRequired: boolean): string {
   }
 }
 
-/** One section of a service file: `[name]`, then `parameter=value` lines. */
+/** Reads a section of a service file: `[name]`, then `parameter=value` lines. */
 function sectionOf(text: string, name: string, path: string): PostgresParameters | undefined {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const start = lines.indexOf(`[${name}]`);
@@ -246,9 +249,9 @@ function sectionOf(text: string, name: string, path: string): PostgresParameters
 }
 
 /**
- * The parameters in any form that libpq takes: `postgres://user:password@host:5432/database?sslmode=require`, with several
- * hosts or a socket's directory, or `host=… dbname=…`.
- * @throws UsageError where it is neither
+ * Parses any form that libpq takes: `postgres://user:password@host:5432/database?sslmode=require`, with several hosts
+ * or a socket's directory, or `host=… dbname=…`.
+ * @throws UsageError if the text has neither form
  */
 export function parsePostgres(text: string): PostgresParameters {
   return /^postgres(ql)?:\/\//.test(text) ? parseUrl(text) : parsePairs(text);
@@ -275,8 +278,8 @@ function parseUrl(text: string): PostgresParameters {
 }
 
 function decode(text: string): string {
-  // Postgres ends a text at NUL: what stands behind it would be lost.
-  if (text.includes('%00')) throw new UsageError('has a %00, which no text of Postgres holds');
+  // Postgres ends a text at NUL: the rest would be lost.
+  if (text.includes('%00')) throw new UsageError('has a %00, which Postgres cannot store in a text');
   try {
     return decodeURIComponent(text);
   } catch {
@@ -296,7 +299,10 @@ function parsePairs(text: string): PostgresParameters {
   return pairs;
 }
 
-/** A URL of these parameters. Several hosts, or a socket, stand behind the `?`: `new URL` takes them there alone. */
+/**
+ * A URL of these parameters. Several hosts, or a socket, are put into the query, because `new URL` accepts them only
+ * there.
+ */
 export function formatPostgres(parameters: PostgresParameters): string {
   const { dbname = '', ...others } = Object.fromEntries(parameters);
   const { host = '', port = '', user = '', password = '', ...rest } = others;
@@ -318,8 +324,8 @@ function formatHost(host: string, port: string): string {
 }
 
 /**
- * The same connection as another user, whose sessions may be read-only by themselves: no server would then be read-write,
- * and what is meant is the primary.
+ * The same connection as another user. That user's sessions may be read-only by default, so that no server would be
+ * `read-write`; `primary` has the intended meaning.
  */
 export function withLogin(url: string, user: string, password: string): string {
   const parameters = new Map([...parsePostgres(url), ['user', user], ['password', password]]);

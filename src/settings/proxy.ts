@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import { UsageError } from '../errors.ts';
 import { withoutLogin } from './redact.ts';
 
-/** The proxy that requests to a URL go through; undefined if they go there directly. */
+/** Returns the proxy for a URL; undefined if requests go there directly. */
 export type ProxyFor = (url: string) => URL | undefined;
 
 const DEFAULT_PORTS: ReadonlyMap<string, number> = new Map([
@@ -11,9 +11,10 @@ const DEFAULT_PORTS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` as curl does; lower-case names win. An entry of `NO_PROXY`
- * is a domain with its subdomains, an IP address or a CIDR block, with or without a port; `*` is every host.
- * @throws UsageError if a proxy is not a URL of a kind that this program can use
+ * Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` as curl does. Lower-case names win. An entry of
+ * `NO_PROXY` is a domain with its subdomains, an IP address or a CIDR block, with or without a port; `*` matches
+ * every host.
+ * @throws UsageError if a proxy is not a URL of a supported kind
  */
 export function readProxies(values: NodeJS.Dict<string>): ProxyFor {
   const get = (name: string) => values[name.toLowerCase()] || values[name.toUpperCase()];
@@ -42,7 +43,7 @@ function proxyOf(name: string, value: string | undefined): URL | undefined {
 }
 
 interface Target {
-  /** In lower case, an IPv6 address without brackets. */
+  /** In lower case. An IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number | undefined;
 }

@@ -5,25 +5,25 @@ import { isUtf8 } from 'node:buffer';
 import { codeOf, messageOf, UsageError } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
 
-/** Names that this program, its driver of Postgres or its client of S3 obey. Only their values are examined. */
+/** Names that this program, its Postgres driver or its S3 client obey. Only their values are checked. */
 const OBEYED =
   /^(?:(?:ETL|TONCENTER|PG|AWS)_?\w+|DATABASE_URL|LOG_(?:LEVEL|FORMAT)|(?:HTTPS?|ALL|NO)_PROXY)$/i;
 
-/** `NAME=value`: the value is quoted and may span lines, or it ends with the line. */
+/** `NAME=value`: either the value is quoted and may span lines, or it ends with the line. */
 const ENTRY = /[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=(?:[ \t]*(["'`])([^]*?)\2([^\n]*)|([^\n]*))(?:\n|$)/y;
 const LINE = /[^\n]*(?:\n|$)/y;
 
-/** What the environment and `.env` say. */
+/** The values of the environment and `.env`. */
 export interface Values {
   /** The environment's values win. An empty value counts as not set. */
   readonly values: NodeJS.Dict<string>;
-  /** What a person probably meant otherwise, a sentence each. No sentence repeats a value. */
+  /** Probable mistakes, a sentence each. No sentence repeats a value. */
   readonly faults: readonly string[];
   /** The names that the file sets. */
   readonly fromFile: readonly string[];
 }
 
-/** @throws UsageError if there is a `.env` that cannot be read as text */
+/** @throws UsageError if `.env` exists but cannot be read as text */
 export function readValues(environment: NodeJS.ProcessEnv, directory: string): Values {
   const path = join(directory, '.env');
   const file = isThere(path) ? parseFile(readText(path)) : NOTHING;
@@ -41,7 +41,7 @@ export function readValues(environment: NodeJS.ProcessEnv, directory: string): V
   };
 }
 
-/** True for a link that leads nowhere, too: its settings were meant to count. */
+/** True for a broken link, too: its settings were meant to count. */
 function isThere(path: string): boolean {
   try {
     lstatSync(path);
@@ -51,7 +51,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Reads UTF-8, with or without a byte order mark, and with the line ends of any system. */
+/** Reads UTF-8 with or without a byte order mark, and with any kind of line end. */
 function readText(path: string): string {
   let bytes: Buffer;
   try {
@@ -79,8 +79,8 @@ interface ParsedFile {
 const NOTHING: ParsedFile = { values: {}, faults: [] };
 
 /**
- * Reads `NAME=value` lines as dotenv and docker compose do. Other programs disagree about `#` inside a value, quotes inside
- * a value and a second line with the same name, so these are faults instead of guesses.
+ * Reads `NAME=value` lines as dotenv and docker compose do. Programs disagree about `#` within a value, quotes within
+ * a value, and a repeated name, so these are reported as faults.
  */
 function parseFile(text: string): ParsedFile {
   const values: Record<string, string> = {};
@@ -103,8 +103,8 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
 }
 
 /**
- * A line that is no entry matters only if it names something that this program obeys, be it with spaces (`ETL LAKE=`), or
- * if letters of another alphabet stand among the ASCII ones of its name: they look alike.
+ * A line of another form is reported only if it contains a name that this program obeys, even with spaces
+ * (`ETL LAKE=`), or if its name contains look-alike letters of another alphabet.
  */
 function faultOfLine(line: string): string[] {
   const [name = ''] = line.split('=', 1);
@@ -116,7 +116,7 @@ function faultOfLine(line: string): string[] {
   return isOurs ? ['is not NAME=value, so it has no effect'] : [];
 }
 
-/** Keeps the value of one entry; what is ambiguous about it. */
+/** Stores the value of an entry, and returns what is ambiguous about it. */
 function keepEntry(values: Record<string, string>, entry: RegExpExecArray): string[] {
   const [, name = '', quote, quoted = '', rest = '', plain = ''] = entry;
   const unquoted = plain.replace(/[ \t]#.*$/, '').trim();
@@ -132,11 +132,11 @@ function keepEntry(values: Record<string, string>, entry: RegExpExecArray): stri
     [/^["'`]/.test(unquoted), `the value of ${name} begins with a quote that does not end`],
     [
       unquoted.includes('#'),
-      `${name} has a # that some programs take for a comment: put the value in single quotes`,
+      `${name} has a # that some programs read as a comment: put the value in single quotes`,
     ],
     [
       quote !== "'" && /\$[\w{(]/.test(value),
-      `${name} has a $ by which some programs put a variable in, and this one does not: put what is meant in single quotes`,
+      `${name} has a $, which some programs replace with a variable, but this one does not: put the value in single quotes`,
     ],
   ];
   return OBEYED.test(name) ? checks.filter(([isFault]) => isFault).map(([, fault]) => fault) : [];
@@ -149,7 +149,7 @@ const LISTS: ReadonlySet<string> = new Set(['ETL_DATASETS', 'ETL_RETENTION', 'ET
 const PATHS =
   /^(?:ETL_(?:LAKE|DATA_DIR)|PG(?:PASSFILE|SERVICEFILE|SYSCONFDIR|SSL(?:ROOTCERT|CERT|KEY|CRL)))$/;
 
-/** Values that a person probably meant otherwise, wherever they were set. */
+/** Probable mistakes in a value, in the environment or `.env`. */
 function faultsOfValue(name: string, value: string, isFromFile: boolean): string[] {
   const isQuoted = /^(["'`\u2018\u201C]).*["'`\u2019\u201D]$/s.test(value);
   const where = isFromFile ? '' : ' "docker run --env-file" keeps quotes as a part of the value.';
@@ -158,17 +158,15 @@ function faultsOfValue(name: string, value: string, isFromFile: boolean): string
       ? [`the value of ${name} begins and ends with a quote: remove the quotes.${where}`]
       : []),
     ...(/[\p{Cc}\p{Cf}]/u.test(LISTS.has(name) ? value.replaceAll(/[\t\n]/g, ' ') : value)
-      ? [
-          `the value of ${name} has a control character, such as a line end, or one that is invisible: remove it`,
-        ]
+      ? [`the value of ${name} has a control character, such as a line end, or an invisible one: remove it`]
       : []),
     ...(PATHS.test(name) && /^~|^\$\w|^%\w+%/.test(value)
-      ? [`${name} begins with what only a shell replaces: write the whole path`]
+      ? [`${name} begins with something that only a shell expands: write the full path`]
       : []),
   ];
 }
 
-/** The user's home; undefined if neither `HOME` nor the system's list of users names one. */
+/** The user's home directory; undefined if neither `HOME` nor the system's list of users names one. */
 export function homeDirectory(): string | undefined {
   try {
     const home = homedir();
@@ -178,24 +176,24 @@ export function homeDirectory(): string | undefined {
   }
 }
 
-/** @throws UsageError if the directory that the process was started in is gone */
+/** @throws UsageError if the working directory no longer exists */
 export function workingDirectory(): string {
   try {
     return process.cwd();
   } catch (error) {
-    throw new UsageError(`the working directory is gone: ${messageOf(error)}`, {
+    throw new UsageError(`the working directory no longer exists: ${messageOf(error)}`, {
       hint: 'Start the program in a directory that exists.',
     });
   }
 }
 
-/** A name that looks like a setting's, and the setting that is probably meant, if any. */
+/** A name that looks like a setting, and the setting that is probably meant, if any. */
 export interface UnknownSetting {
   readonly name: string;
   readonly nearest: string | undefined;
 }
 
-/** Names that begin as this program's settings do and are none, and names in `.env` that are close to a setting's. */
+/** Unknown names with the prefix of this program's settings, and names in `.env` that are similar to a setting. */
 export function findUnknown({ values, fromFile }: Values, known: readonly string[]): UnknownSetting[] {
   return Object.keys(values)
     .filter((name) => !known.includes(name) && !OBEYED_ELSEWHERE.test(name))
@@ -207,5 +205,5 @@ export function findUnknown({ values, fromFile }: Values, known: readonly string
     );
 }
 
-/** Names that libpq, the client of S3 or a proxy obey: close to a setting's or not, they are none of ours. */
+/** Names that libpq, the S3 client or a proxy obey: never reported, even if they are similar to a setting. */
 const OBEYED_ELSEWHERE = /^(?:PG[A-Z]+|AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY)$/i;

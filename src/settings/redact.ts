@@ -1,22 +1,22 @@
-/** Shorter ones stand in every text by chance, and are no secrets. */
+/** Shorter secrets occur in any text by chance, and are not redacted. */
 const SHORTEST = 4;
-/** Shorter ones may be a part of other words, which stay: they are found as a whole word alone. */
+/** Shorter secrets may be a part of other words, so only whole words are redacted. */
 const UNIQUE = 16;
-/** A piece of base64 that is shorter may stand anywhere by chance. */
+/** Shorter pieces of base64 occur by chance. */
 const SHORTEST_CODE = 8;
 
-/** Makes a function that takes secrets out of texts, however they are spelled there: as they are, in a URL, in JSON or in base64. */
+/** Creates a function that replaces secrets in texts, whether they are plain, URL-encoded, in JSON or in base64. */
 export function createRedactor(
   secrets: readonly (string | undefined)[],
   label = '[redacted]',
 ): (text: string) => string {
   const spellings = new Set(secrets.flatMap((secret = '') => spellingsOf(secret)));
-  // The longest first: another spelling may be a part of it.
+  // The longest first: it may contain another spelling.
   const steps = [...spellings].sort((a, b) => b.length - a.length).map((spelling) => step(spelling, label));
   return (text) => steps.reduce((redacted, replace) => replace(redacted), text);
 }
 
-/** How a secret may stand in a text; not at all where it is short. */
+/** The spellings of a secret; none if it is too short. */
 export function spellingsOf(secret: string): string[] {
   return secret.length < SHORTEST ? [] : [...new Set([...plain(secret), ...inBase64(secret)])];
 }
@@ -38,7 +38,10 @@ function plain(secret: string): string[] {
   ];
 }
 
-/** By itself, and within something longer (such as `user:password`): what a code says there depends on the bytes before it. */
+/**
+ * In base64, alone and within a longer text (such as `user:password`), where the encoding depends on the bytes before
+ * it.
+ */
 function inBase64(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return (['base64', 'base64url'] as const).flatMap((encoding) => {
@@ -53,18 +56,18 @@ function inBase64(secret: string): string[] {
   });
 }
 
-/** The parts of a URL's path, where providers of the API put keys. */
+/** The parts of a URL's path: some providers of the API put keys there. */
 export function pathIn(url: string | undefined): string[] {
   if (url === undefined || !URL.canParse(url)) return [];
   return new URL(url).pathname.split('/');
 }
 
-/** A text without the login that URLs in it may carry. */
+/** Removes the logins from URLs in a text. */
 export function withoutLogin(text: string): string {
   return text.replaceAll(/:\/\/[^/\s]*@/g, '://…@');
 }
 
-/** The passwords in URLs, as they stand there and decoded. */
+/** The passwords in URLs, as written and decoded. */
 export function passwordsIn(...urls: readonly (string | undefined)[]): string[] {
   return urls
     .filter((url) => url !== undefined && URL.canParse(url))

@@ -2,21 +2,24 @@ import { Cron } from 'croner';
 import { messageOf, UsageError } from '../errors.ts';
 import { parseTime } from '../range.ts';
 
-/** Something that the daemon does at certain moments instead of all the time. */
+/** Something that the daemon runs on a schedule. */
 export interface Schedule {
-  /** When: a cron expression, in UTC. */
+  /** A cron expression, in UTC. */
   readonly cron: string;
-  /** Names of datasets, `core` or `all`; undefined: all that the daemon has. */
+  /** Names of datasets, `core` or `all`; undefined: all datasets of the daemon. */
   readonly only: readonly string[] | undefined;
-  /** The words of a range to cover; undefined: from `ETL_SINCE` to the head, of datasets that are then read at no other time. */
+  /**
+   * The range to cover, as written. Undefined: from `ETL_SINCE` to the head; these datasets are then read only on
+   * this schedule.
+   */
   readonly range: { readonly from: string; readonly to: string } | undefined;
 }
 
 const FORMS = '"actions @ 0 * * * *" or "2026-01-01 .. -1h @ 0 3 * * *"';
 
 /**
- * Schedules with semicolons between: what, `@`, and when. What is names of datasets (`actions,nft_transfers`), a range
- * (`2026-01-01 .. -1h`), or names and a range.
+ * Parses schedules, separated by semicolons. Each is names of datasets (`actions,nft_transfers`), a range
+ * (`2026-01-01 .. -1h`) or both, then `@` and a cron expression.
  * @throws UsageError
  */
 export function parseSchedules(text: string): Schedule[] {
@@ -41,7 +44,10 @@ function parseSchedule(text: string): Schedule {
   };
 }
 
-/** Two dates, or two times that count from now, must be in order; a date may lie on either side of a time from now. */
+/**
+ * If both are dates, or both are relative to now, they must be in order. A date may lie on either side of a relative
+ * time.
+ */
 function requireOrder(from: string, to: string): void {
   const [isFixed, isFixedToo] = [from, to].map((word) => /^\d/.test(word));
   const [start, end] = [from, to].map((word) => parseTime(word, ANY_NOW));

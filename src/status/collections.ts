@@ -9,29 +9,32 @@ import type { LookupCounts } from '../ledger/subjects.ts';
 import type { RowCount } from '../read/count-rows.ts';
 import type { Status } from '../read/stored-status.ts';
 
-/** Where one walk of a collection stands. */
+/** The state of one walk of a collection. */
 export interface WalkReport {
   readonly walk: string;
-  /** What it is, for people. */
+  /** A title for people. */
   readonly title: string;
-  /** How far it is, in words; empty if there is nothing to say but when. */
+  /** The progress, in words; empty if the times say everything. */
   readonly progress: string;
-  /** Unix seconds at which the source last answered it; null before its first page. */
+  /** Unix seconds at which the source last answered; null before the first page. */
   readonly at: number | null;
-  /** Unix seconds at which a list was last read to its end; null of other walks, and while the first reading lasts. */
+  /**
+   * Unix seconds at which a list was last read to its end; null for other walks, and before the first reading has
+   * ended.
+   */
   readonly wholeAt: number | null;
   readonly beingRead: boolean;
 }
 
-/** A walk that has not been read for longer than so many of its periods, and a while more, is in trouble. */
+/** A walk is overdue if it was not read for this many of its periods plus these seconds. */
 const LONGEST_AGE = { periods: 3, seconds: 900 };
 
-/** Seconds for which a walk may go without an answer before somebody should look at it. */
+/** Seconds after which a walk without an answer is overdue. */
 export function longestAgeOf(walk: Walk): number {
   return LONGEST_AGE.periods * walkSeconds(walk) + LONGEST_AGE.seconds;
 }
 
-/** What a walk is, for people. */
+/** The title of a walk, for people. */
 function titleOf({ kind, name }: Pick<Walk, 'kind' | 'name'>): string {
   const words = name.replaceAll('_', ' ');
   switch (kind) {
@@ -48,7 +51,7 @@ function titleOf({ kind, name }: Pick<Walk, 'kind' | 'name'>): string {
   }
 }
 
-/** Where a dataset that is no stream of time stands. */
+/** The state of a collection: a dataset that is not a stream of time. */
 export interface CollectionReport {
   readonly dataset: string;
   readonly rows: readonly RowCount[];
@@ -56,7 +59,7 @@ export interface CollectionReport {
   readonly lookups: readonly LookupCounts[];
   readonly quarantined: number;
   readonly lastError: Status['failures'][number] | null;
-  /** Of each pool or walk that has committed nothing since, newest first. */
+  /** The last error of each pool or walk that has committed nothing since, newest first. */
   readonly errors: Status['failures'];
 }
 
@@ -66,7 +69,7 @@ interface CollectionFacts {
   readonly count: (database: Database, table: object) => Promise<RowCount>;
 }
 
-/** Of every collection that somebody has begun to read. */
+/** Reports on each collection of which anything was read or looked up, or that failed. */
 export async function readCollectionReports(
   database: Database,
   collections: readonly Collection[],
@@ -110,7 +113,8 @@ const Blocks = z.object({
 function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
   const title = walk === undefined ? scope : titleOf(walk);
   const common = { walk: scope, title, wholeAt: null, beingRead: owner !== null };
-  // Whoever claims a walk leaves a row, also where the source then answers nothing. Histories have a cursor for each account.
+  // Claiming a walk leaves a row without a cursor, even if the source then answers nothing. A history has a cursor
+  // for each account.
   if (cursor === null)
     return { ...common, at: null, progress: walk?.kind === 'backward' ? '' : 'not read yet' };
   const list = List.safeParse(cursor).data;
@@ -130,7 +134,7 @@ function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: W
   return { ...common, at: updatedAt, progress };
 }
 
-/** What the server does not serve of it. */
+/** Names the rows or blocks that the server does not serve. */
 function lackingText(lacking: readonly Lacking[], what: string): string {
   if (lacking.length === 0) return '';
   const shown = lacking.slice(0, SHOWN).map(({ at }) => at);

@@ -9,57 +9,60 @@ import {
   type TailPlan,
 } from '../dataset/tail-pace.ts';
 
-/** A dataset may be so far behind its own delay before somebody should look at it, seconds. */
+/** Tolerated lag beyond a dataset's own delay, in seconds. */
 const LONGEST_LAG_SECONDS = 300;
-/** With a long `ETL_FRESHNESS` so many rounds of the tail may pass. */
+/** If `ETL_FRESHNESS` is long: the tolerated lag in rounds of the tail. */
 const LONGEST_LAG_ROUNDS = 4;
-/** A head that is older than this does not move: blocks come every few seconds. */
+/** A head that is older has stopped: blocks come every few seconds. */
 export const STILL_HEAD_SECONDS = 120;
 
-/** Of a dataset that is read pool by pool it is not known here how many there are. */
+/** The number of pools of a dataset that is read pool by pool is not known here. */
 const ONE_STREAM = 1;
 
-/** What decides how far behind the clock a dataset, or the head of the chain, may be. */
+/** The settings that limit the lag of a dataset, and the age of the head. */
 export interface LagLimits {
-  /** Seconds between two rounds of the tail, as wanted. */
+  /** `ETL_FRESHNESS`: seconds between two rounds of the tail. */
   readonly freshness: number;
-  /** Seconds that every dataset stays behind the head by design, unless it has a delay of its own. */
+  /** `ETL_WATERMARK_DELAY`: seconds that a dataset stays behind the head, unless it has a delay of its own. */
   readonly watermarkDelay: number;
-  /** Seconds of tolerance that were chosen instead of the default. */
+  /** Tolerance in seconds instead of the default. */
   readonly maxLagSeconds?: number | undefined;
 }
 
-/** Seconds between the clock and the end of what is covered, so it grows while nothing happens; null where nothing is covered. */
+/**
+ * Seconds between the clock and the end of what is covered, so it grows while nothing is read. Null if nothing is
+ * covered.
+ */
 export function lagOf(covered: readonly Range[], now: number): number | null {
   const end = covered.at(-1)?.to;
   return end === undefined ? null : ageOf(end, now);
 }
 
-/** Seconds since a moment; a source whose clock is ahead has an age of 0. */
+/** Seconds since a moment. If the source's clock is ahead, the age is 0. */
 export function ageOf(time: number, now: number): number {
   return Math.max(0, now - time);
 }
 
-/** What a dataset lags behind what the chain has named while nothing is wrong, but for the seconds that its requests take. */
+/** How far a dataset lags in normal operation, without the seconds that its requests take. */
 export interface RestingLag {
   readonly dataset: string;
-  /** Seconds that it waits then by design. */
+  /** Seconds that it waits by design. */
   readonly delay: number;
-  /** True of a delay of the dataset's own, false of the one that was set for all. */
+  /** True if the dataset has a delay of its own, false if it uses the one for all. */
   readonly isOwn: boolean;
-  /** Seconds at most between what may be read then and the round that reads it: one may have just begun. */
+  /** Maximum seconds until the round that reads it, because a round may have just begun. */
   readonly round: number;
-  /** True where this is longer than wanted, because the rate that is allowed has no room for more. */
+  /** True if the round is longer than wanted because the allowed rate leaves no room for more. */
   readonly isBoundByRate: boolean;
 }
 
-/** How long the chain takes until no row of a second can still appear, because all shards have been named beyond it. Seconds. */
+/** Seconds until the chain has named all blocks of a second in all shards, so that no row of it can still appear. */
 export interface Naming {
   readonly usual: number;
   readonly most: number;
 }
 
-/** Of the seconds that the last polls saw named, each poll by the newest block and the watermark; null before there are two. */
+/** Measured over the seconds that became complete between the last polls; null if fewer than two polls are known. */
 export function namingOf(
   polls: readonly { readonly newest: number; readonly utime: number }[],
 ): Naming | null {
@@ -75,9 +78,9 @@ export function namingOf(
   return seconds === 0 ? null : { usual: Math.round(sum / seconds), most };
 }
 
-/** When a poll sees what the chain has named. */
+/** How soon a poll sees what the chain has named. */
 export interface PollLag {
-  /** Seconds at most, where blocks come as often as usual. */
+  /** Maximum seconds, if blocks come as often as usual. */
   readonly seconds: number;
   readonly isBoundByRate: boolean;
 }
@@ -87,7 +90,7 @@ export function pollLagOf({ freshness, rps }: TailPlan): PollLag {
   return { seconds, isBoundByRate: seconds > seenWithinSeconds({ freshness, rps: Infinity }) };
 }
 
-/** Of the datasets that the daemon follows. */
+/** The normal lag of each dataset that the daemon follows. */
 export function restingLagsOf(
   datasets: readonly Dataset[],
   { watermarkDelay, ...plan }: TailPlan & Pick<LagLimits, 'watermarkDelay'>,
@@ -112,7 +115,7 @@ export function longestLagOf(dataset: Dataset, limits: LagLimits): number {
   return tolerance + delayOf(dataset, watermarkDelay) + (dataset.job.everySeconds ?? 0);
 }
 
-/** Seconds that the newest block may be old. */
+/** The maximum age of the newest block, in seconds. */
 export function longestHeadAgeOf({ maxLagSeconds = 0 }: LagLimits): number {
   return Math.max(STILL_HEAD_SECONDS, maxLagSeconds);
 }

@@ -1,27 +1,27 @@
 import type { Work } from '../crawl/streams/missing.ts';
 import { lengthOf, type Range, without } from '../range.ts';
 
-/** How much of what was wanted is done, in seconds of chain time over all scopes; `done` is never above `total`. */
+/** How much of the wanted range is done, in seconds of chain time over all scopes. `done` is never above `total`. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
 }
 
-/** Whole tenths; 100 only where all is done. */
+/** Percent in tenths; 100 only if all is done. */
 export function percentOf({ done, total }: Progress): number {
   return done >= total ? 100 : Math.min(99.9, Math.floor((1000 * done) / total) / 10);
 }
 
-/** Follows a run through its work. */
+/** Counts the progress of a run. */
 export interface ProgressCount {
-  /** A part of a scope was read: undefined where a page completed nothing. A scope that is new is more work. */
+  /** Notes a part of a scope that was read; undefined if the page completed nothing. A new scope adds work. */
   complete(dataset: string, scope: string, range: Range | undefined): void;
-  /** More than pages has covered the only scope of a dataset: this is what is left of it. */
+  /** Sets what is left of a dataset with one scope, if something else than pages has covered a part of it. */
   replaceLeft(dataset: string, missing: readonly Range[]): void;
-  /** What is left of a dataset, of all its scopes. */
+  /** What is left of a dataset, over all scopes. */
   left(dataset: string): readonly Range[];
   of(dataset: string): Progress;
-  /** Of all datasets together that are counted. */
+  /** The sum over all datasets that are counted. */
   all(isCounted?: (dataset: string) => boolean): Progress;
 }
 

@@ -5,21 +5,21 @@ import { SILENT_SECONDS } from '../ledger/worker-name.ts';
 import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
 import type { DatasetReport, Report } from './report.ts';
 
-/** Why something wanted is not there, in a form that the clock alone does not change. */
+/** A reason for not being ready, in a form that does not change with the clock alone. */
 interface ReadinessReason {
-  /** A sentence; `{age}` in it stands for the time since `since`. */
+  /** A sentence. `{age}` in it is replaced by the time since `since`. */
   readonly text: string;
   /** Unix seconds. */
   readonly since?: number;
 }
 
-/** Whether everything that is wanted is there, and why not. */
+/** Whether everything that is wanted is stored, and if not, why. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly ReadinessReason[];
 }
 
-/** The reasons as sentences at a moment. */
+/** The reasons as sentences, as of a moment. */
 export function sayReasons({ reasons }: Readiness, at: number): string[] {
   return reasons.map(({ text, since }) =>
     since === undefined ? text : text.replace('{age}', formatDuration(ageOf(since, at))),
@@ -27,8 +27,8 @@ export function sayReasons({ reasons }: Readiness, at: number): string[] {
 }
 
 /**
- * Ready: the head moves, each dataset follows it, and nothing since `ETL_SINCE` is missing but what cannot be read.
- * `/ready`, `/metrics` and `status --check` ask this and nothing else.
+ * Ready means: the head moves, each dataset follows it, and nothing since `ETL_SINCE` is missing except what cannot
+ * be read. `/ready`, `/metrics` and `status --check` all use this.
  */
 export function readinessOf(
   report: Report,
@@ -42,15 +42,15 @@ export function readinessOf(
   return { ready: reasons.length === 0, reasons };
 }
 
-/** What a database is held against. */
+/** The limits for readiness. */
 interface ReadinessLimits extends LagLimits {
-  /** From when on everything is wanted, unix seconds; default: since `ETL_SINCE`, or the first covered second without a daemon. */
+  /** The start of what is wanted, unix seconds. Default: `ETL_SINCE`; without a daemon, the first covered second. */
   readonly from?: number | undefined;
 }
 
 function headReasons({ head, awaited, silence, hasEnded }: Report, limits: LagLimits): ReadinessReason[] {
   const isFollowed = silence !== null && silence <= SILENT_SECONDS && !hasEnded;
-  // With --max-lag the database may be kept up by backfills, which do not poll the head: its coverage tells enough.
+  // With --max-lag, backfills may keep the database up to date without polling the head. Then coverage alone decides.
   if (!isFollowed && limits.maxLagSeconds !== undefined) return [];
   if (awaited !== null) return [{ text: `the watermark is not known yet: waiting for ${awaited}` }];
   if (head === null)
@@ -69,7 +69,7 @@ function datasetReasons(
   const report = datasets.find((one) => one.dataset === name);
   if (report?.isWithoutPools === true) return [];
   if (report === undefined || report.lag === null)
-    return isAwaited(dataset, report, at, limits) ? [] : [{ text: `${name}: nothing is covered yet` }];
+    return isWithinDelay(dataset, report, at, limits) ? [] : [{ text: `${name}: nothing is covered yet` }];
   const refused = [...report.refused, ...gaps].flatMap(({ span }) => span);
   const unread = without(missingFrom(report, limits.from), refused);
   const isBehind = report.lag > longestLagOf(dataset, limits);
@@ -80,7 +80,7 @@ function datasetReasons(
   ];
 }
 
-/** What is wanted, lies below the end of what is covered, and is not covered. */
+/** What is wanted, lies below the end of coverage, and is not covered. */
 function missingFrom({ covered, since, missing, holes }: DatasetReport, from?: number): readonly Range[] {
   if (from === undefined) return since === null ? holes : missing;
   return without([{ from, to: Math.max(from, covered.at(-1)?.to ?? from) }], covered);
@@ -91,11 +91,11 @@ function unreadReasons(name: string, unread: readonly Range[]): ReadinessReason[
   if (first === undefined) return [];
   const more = unread.length === 1 ? '' : ` and ${unread.length - 1} more`;
   const length = formatDuration(lengthOf(unread));
-  return [{ text: `${name}: ${length} of its past are not read yet: ${formatRange(first)}${more}` }];
+  return [{ text: `${name}: ${length} of history are not read yet: ${formatRange(first)}${more}` }];
 }
 
-/** Wanted since so short a time that it may still be behind all of it: its delay has not passed. */
-function isAwaited(
+/** True if the dataset is wanted for so short a time that its delay has not passed yet. */
+function isWithinDelay(
   dataset: Dataset,
   report: DatasetReport | undefined,
   at: number,
@@ -105,14 +105,14 @@ function isAwaited(
   return since !== null && ageOf(since, at) <= longestLagOf(dataset, limits);
 }
 
-/** The datasets that keep up with the head: all but those that a schedule reads from `ETL_SINCE` to the head. */
+/** The datasets that follow the head: all except those that a schedule reads from `ETL_SINCE` to the head. */
 export function followedDatasets(
   datasets: readonly Dataset[],
   schedules: readonly Schedule[],
 ): readonly Dataset[] {
   const scheduled = new Set(
     schedules.flatMap(({ only, range }) =>
-      // Also where a range is named: a name that is no dataset here is refused at the start.
+      // Names are checked even if a range is given: an unknown name is rejected at the start.
       chooseDatasets(only ?? [], datasets)
         .filter(() => range === undefined)
         .map(({ name }) => name),

@@ -18,68 +18,76 @@ import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
 import { ageOf, lagOf, namingOf, type Naming } from './lag.ts';
 
-/** Where one dataset stands. Ranges of unix seconds; of a dataset that is read pool by pool, those that all pools share. */
+/**
+ * The state of one dataset. Ranges are in unix seconds. If a dataset is read pool by pool, they are what all pools
+ * have in common.
+ */
 export interface DatasetReport {
   readonly dataset: string;
-  /** From when on a daemon keeps it complete, unix seconds; null where none has run. */
+  /** The start of what a daemon keeps complete, unix seconds; null if none has run. */
   readonly since: number | null;
   readonly covered: readonly Range[];
   readonly verified: readonly Range[];
   /** Not covered, between the first and the last covered second. */
   readonly holes: readonly Range[];
-  /** Wanted by the daemon, below the end of what is covered, and not covered: holes, and what is older than all of them. */
+  /**
+   * Wanted by the daemon, below the end of coverage, and not covered: the holes, and what is older than all coverage.
+   */
   readonly missing: readonly Range[];
   readonly rows: readonly RowCount[];
-  /** Seconds between the clock and the end of what is covered; null where nothing is covered. */
+  /** Seconds between the clock and the end of coverage; null if nothing is covered. */
   readonly lag: number | null;
-  /** True of a dataset that is read pool by pool, while no pool is known. */
+  /** True if the dataset is read pool by pool and no pool is known yet. */
   readonly isWithoutPools: boolean;
   readonly quarantined: number;
-  /** True where more than a few of its records are in quarantine. */
+  /** True if more than a few of its records are in quarantine. */
   readonly isUnfit: boolean;
-  /** Members of the API that no column takes. */
+  /** Members of the API that have no column. */
   readonly drift: Status['drift'];
   readonly refused: Status['refused'];
   readonly lastError: Status['failures'][number] | null;
-  /** Of each pool or walk that has committed nothing since, newest first. */
+  /** The last error of each pool or walk that has committed nothing since, newest first. */
   readonly errors: Status['failures'];
 }
 
-/** Where a database stands at a moment, from the database alone. */
+/** The state of a database at a moment, from the database alone. */
 export interface Report {
-  /** The moment by the database's clock, unix seconds: on a host whose clock is behind, a head that stands looks young. */
+  /**
+   * The moment by the database's clock, unix seconds. A host's clock may be slow, and then a stopped head would look
+   * young.
+   */
   readonly at: number;
   readonly database: string;
   readonly network: string | null;
-  /** The number of that network. */
+  /** The network's global_id. */
   readonly globalId: number | null;
-  /** Seconds since a daemon last wrote; null where none has run. */
+  /** Seconds since a daemon's last heartbeat; null if none has run. */
   readonly silence: number | null;
-  /** True where that daemon ran on this host and is gone; whether one of another host still runs, its silence tells. */
+  /** True if that daemon ran on this host and has ended. For a daemon of another host only its silence tells. */
   readonly hasEnded: boolean;
   readonly head: {
     readonly seqno: number;
-    /** Its block time, and the time below which no row can still appear; unix seconds. */
+    /** The head's block time, and the watermark below which no row can still appear; unix seconds. */
     readonly time: number;
     /** Seconds since its block time. */
     readonly age: number;
     readonly watermark: number;
     readonly waitingFor: string | null;
-    /** How long the chain takes to name the blocks of a second; null where too few polls are known. */
+    /** How long the chain takes to name the blocks of a second; null if too few polls are known. */
     readonly naming: Naming | null;
   } | null;
-  /** What the watermark waits for, where it is not known yet. */
+  /** What the watermark waits for; null if it is known. */
   readonly awaited: string | null;
-  /** Seconds of which the source lacks blocks: no dataset is read there. */
+  /** Ranges whose blocks the source lacks. No dataset is read there. */
   readonly gaps: Status['refused'];
   readonly datasets: readonly DatasetReport[];
   readonly collections: readonly CollectionReport[];
   readonly leases: Status['leases'];
   readonly spending: Spending;
-  /** The lake that a daemon keeps up; null where none does. */
+  /** The lake that a daemon writes; null if none does. */
   readonly lake: {
     readonly place: string;
-    /** Seconds since all that was covered was in the lake, or since the first round began, where none has ended. */
+    /** Seconds since the lake last had all that was covered; before the first round has ended, since it began. */
     readonly age: number;
     readonly isWhole: boolean;
     /** Why the last round failed. */
@@ -88,13 +96,13 @@ export interface Report {
 }
 
 interface ReportOptions {
-  /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for callers that ask all the time. */
+  /** `exact` counts rows, which takes seconds; `estimated` uses Postgres' statistics, for callers that ask often. */
   readonly rows: 'exact' | 'estimated';
-  /** Counts subjects of look-ups, which takes long where there are millions. Default: counts them now. */
+  /** Counts the subjects of look-ups, which is slow if there are millions. Default: counts them now. */
   readonly countLookups?: () => Promise<readonly LookupCounts[]>;
 }
 
-/** Reads where every dataset that the database knows of stands. */
+/** Reads the state of every dataset that the database knows. */
 export async function readReport(
   database: Database,
   datasets: readonly Dataset<AnyJob>[],
@@ -192,7 +200,7 @@ function reportOn(
   };
 }
 
-/** Seconds that lie in each of the lists. */
+/** The seconds that all lists have in common. */
 function shared(lists: readonly (readonly Range[])[]): Range[] {
   const [first, ...others] = lists;
   return first === undefined ? [] : others.reduce<Range[]>((both, list) => common(both, list), union(first));

@@ -13,35 +13,35 @@ import { readinessOf, type Readiness } from './readiness.ts';
 import { HOUR } from '../range.ts';
 import { readQuarantineKinds, type QuarantineKind } from '../read/quarantined.ts';
 
-/** How much of the past is shown minute by minute, in seconds. */
+/** The range that is shown minute by minute, in seconds. */
 const HISTORY = 6 * HOUR;
-/** Minutes that may still grow: what a process reports of a minute comes a few seconds late. */
-const UNSETTLED = 120;
-/** A snapshot that is there is good for so long, whoever asks for it, in milliseconds. */
+/** Seconds within which a minute may still change: processes report their minutes a few seconds late. */
+const UNFINISHED_SECONDS = 120;
+/** How long a snapshot is reused for all callers. */
 const GOOD_FOR_MS = 1000;
-/** Subjects of look-ups may be millions: they are counted once a minute, in milliseconds. */
+/** How long the counts of look-ups are reused: there may be millions of subjects. */
 const LOOKUPS_GOOD_FOR_MS = 60_000;
 const MOST_REASONS = 20;
 
-/** Everything that the daemon's pages and metrics show, as of one moment. Times in unix seconds. */
+/** Everything that the daemon's pages and metrics show, as of one moment. Times are in unix seconds. */
 export interface Snapshot extends Report {
   readonly version: string;
   readonly readiness: Readiness;
-  /** The lag above which each dataset that follows the head is behind, seconds. */
+  /** For each dataset that follows the head: the lag in seconds above which it is behind. */
   readonly lagLimits: Readonly<Record<string, number>>;
-  /** The chosen walks of collections, and the seconds for which each may go without an answer. */
+  /** The chosen walks of collections, with the seconds after which each is overdue. */
   readonly walkLimits: readonly {
     readonly dataset: string;
     readonly walk: string;
     readonly seconds: number;
   }[];
-  /** When this process began to watch, unix seconds. */
+  /** When this process started, unix seconds. */
   readonly startedAt: number;
-  /** Minute by minute, the last six hours. */
+  /** The last six hours, minute by minute. */
   readonly activity: readonly Activity[];
   readonly spentMinutes: readonly SpentMinute[];
   readonly quarantine: readonly QuarantineKind[];
-  /** Bytes of the embedded database's disk; null of a server, whose disk nobody here knows. */
+  /** Bytes of the embedded database's disk; null for another server, whose disk this process cannot see. */
   readonly disk: { readonly free: number; readonly minFree: number } | null;
 }
 
@@ -49,14 +49,17 @@ interface SnapshotOptions {
   readonly context: Pick<CrawlContext, 'database' | 'clock'> & Partial<Pick<CrawlContext, 'disk'>>;
   /** The datasets that follow the head. */
   readonly datasets: readonly Dataset[];
-  /** What is read beside them. */
+  /** The collections that are read. */
   readonly collections?: readonly Collection[];
-  /** All that may be stored. */
+  /** Every dataset that may be stored. */
   readonly jobs: readonly Dataset<AnyJob>[];
   readonly config: Config;
 }
 
-/** Reads snapshots: one at a time, and at most one a second, however many ask; minutes that are over are read once. */
+/**
+ * Creates a reader of snapshots. It reads one at a time and at most one a second, however many callers ask. Minutes
+ * that are over are read once.
+ */
 export function createSnapshots({
   context,
   datasets,
@@ -79,7 +82,7 @@ export function createSnapshots({
     const report = await readReport(database, jobs, counting);
     const oldest = report.at - HISTORY;
     const newest = activity.at(-1)?.minute ?? 0;
-    const from = Math.max(oldest, newest - UNSETTLED);
+    const from = Math.max(oldest, newest - UNFINISHED_SECONDS);
     const kept = activity.filter(({ minute }) => minute >= oldest && minute < from - (from % 60));
     activity = [...kept, ...(await readActivity(database, from - (from % 60)))];
     return {
@@ -99,8 +102,8 @@ export function createSnapshots({
 }
 
 /**
- * Reads anew only what was read longer ago than `goodForMs`. However long a reading takes, all who ask meanwhile wait for
- * it: more of them would take the connections that the crawl needs. A failure is tried again soon.
+ * Caches a reading for `goodForMs`. All callers that ask during a reading wait for it: concurrent readings would take
+ * the connections that the crawl needs. A failure is cached for GOOD_FOR_MS.
  */
 function remembered<T>(clock: Clock, goodForMs: number, read: () => Promise<T>): () => Promise<T> {
   let last: Promise<T> | undefined;

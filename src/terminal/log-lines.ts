@@ -1,22 +1,22 @@
 import { writeSync } from 'node:fs';
 import { codeOf } from '../errors.ts';
 
-/** Bytes that wait at most for a reader that takes none. Lines that come then are dropped. */
+/** Maximum bytes that are buffered for a slow reader. Further lines are dropped. */
 const MOST_WAITING = 2 ** 20;
-/** Milliseconds until what waits is tried again. */
+/** Milliseconds between two attempts to write the buffer. */
 const RETRY_MS = 100;
-/** Milliseconds that the end of the process waits for a reader that takes nothing. */
-const PATIENCE_MS = 5000;
+/** At exit: milliseconds to wait for a reader that takes nothing. */
+const EXIT_TIMEOUT_MS = 5000;
 
-/** Writes whole lines, one behind the other. */
+/** Writes whole lines in order. */
 interface Lines {
   write(line: string): void;
 }
 
 /**
- * Writes at once, so that a process that ends has written what it said. A reader that stands still stops nobody, where
- * the file does not block: what it does not take waits in memory. `onDropped` hears how many lines found no room, once
- * there is some again. What cannot be written for another reason is tried again with the next line.
+ * Writes synchronously, so that a process that ends has written everything. If the file is non-blocking, a stopped
+ * reader does not stop the process: lines are buffered. `onDropped` receives the number of dropped lines, when there
+ * is room again. After any other error, the next line tries again.
  */
 export function openLines(fd: number, onDropped: (lines: number) => void): Lines {
   const queue = openQueue(fd);
@@ -49,11 +49,11 @@ export function openLines(fd: number, onDropped: (lines: number) => void): Lines
 }
 
 interface Queue {
-  /** False where there is no room for it. */
+  /** Returns false if there is no room. */
   add(line: string): boolean;
-  /** False where the reader takes no more now. */
+  /** Returns false if the reader takes no more now. */
   drain(): boolean;
-  /** Bytes that wait. */
+  /** Buffered bytes. */
   readonly bytes: number;
 }
 
@@ -87,12 +87,12 @@ function openQueue(fd: number): Queue {
   };
 }
 
-/** At the end of a process nothing else is left to do: a reader that is only slow gets everything. */
+/** At exit it waits for a reader that is only slow, so that everything is written. */
 function drainAtEnd(queue: Queue): void {
   const bell = new Int32Array(new SharedArrayBuffer(4));
-  let [left, patientUntil] = [queue.bytes, performance.now() + PATIENCE_MS];
+  let [left, patientUntil] = [queue.bytes, performance.now() + EXIT_TIMEOUT_MS];
   while (!queue.drain() && performance.now() < patientUntil) {
-    if (queue.bytes < left) [left, patientUntil] = [queue.bytes, performance.now() + PATIENCE_MS];
+    if (queue.bytes < left) [left, patientUntil] = [queue.bytes, performance.now() + EXIT_TIMEOUT_MS];
     Atomics.wait(bell, 0, 0, 10);
   }
 }

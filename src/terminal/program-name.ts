@@ -4,12 +4,13 @@ import { packageRoot } from '../package.ts';
 
 const NAME = 'toncenter-etl';
 
-/** How this program is called in the directory where it runs, for what it prints as the next command. */
+/** The command that runs this program in the current directory, for hints. */
 export const programName = nameOf(process.argv[1] ?? '', process.cwd());
 
 /**
- * `npx toncenter-etl` inside the checkout and in a package that depends on it; the name alone where it was called by its
- * name; else the path of what was called, such as the copy that `npx` keeps of a package that is not installed.
+ * `npx toncenter-etl` within the checkout and in a package that depends on it; the name alone if the program was
+ * called by its name; otherwise the path of the script, such as the copy that `npx` caches for a package that is not
+ * installed.
  */
 export function nameOf(script: string, directory: string): string {
   if (isBelow(directory, packageRoot) || hasBin(directory)) return `npx ${NAME}`;
@@ -22,7 +23,7 @@ function isBelow(path: string, directory: string): boolean {
   return !relative(directory, path).startsWith('..');
 }
 
-/** Whether npx finds the program from here: in this directory or one above. */
+/** True if npx finds the program in this directory or in one above. */
 function hasBin(directory: string): boolean {
   if (existsSync(join(directory, 'node_modules', '.bin', NAME))) return true;
   const parent = dirname(directory);

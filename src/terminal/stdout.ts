@@ -3,16 +3,16 @@ import { EXIT, toError } from '../errors.ts';
 
 const gone = new AbortController();
 
-/** Aborted when nobody reads stdout any more (`| head`), or its disk is full. */
+/** Aborted when stdout was closed by its reader (`| head`), or its disk is full. */
 export const stdoutGone: AbortSignal = gone.signal;
 
 /**
- * Lets a command end by itself when stdout can take no more: what it has opened is closed, such as the embedded server.
- * A reader that has seen enough is no failure; results that cannot be stored are one.
+ * Lets a command end normally when stdout takes no more, so that it closes what it has opened, such as the embedded
+ * server. A reader that closes the pipe is no failure; results that cannot be written are one.
  */
 export function watchStdout(): void {
   const { stdout, stderr } = process;
-  // Node's own stream takes a part of a text for the whole, which is what a disk that becomes full writes.
+  // When a disk becomes full, a write is partial. Node's own stream would count it as complete.
   if (isFile(stdout.fd)) stdout._write = writeWhole;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && !stdoutGone.aborted) {
@@ -23,20 +23,20 @@ export function watchStdout(): void {
     }
     gone.abort();
   });
-  // A log that cannot be written ends nobody.
+  // A log that cannot be written must not end the process.
   stderr.on('error', () => undefined);
 }
 
 let draining: Promise<void> | undefined;
 
 /**
- * Writes results to stdout; nothing where nobody reads it any more.
- * @returns what to wait for before more is written, undefined where it takes more at once; it never rejects
+ * Writes results to stdout, and nothing if stdout is closed.
+ * @returns a promise to await before the next write; undefined if more can be written at once. It never rejects.
  */
 export function writeOut(text: string): Promise<void> | undefined {
   const { stdout } = process;
   if (gone.signal.aborted || stdout.write(text)) return undefined;
-  // One wait for all who write: each of its own would leave its listeners behind.
+  // All writers share one promise: otherwise each of them would leave listeners behind.
   draining ??= new Promise((resolve) => {
     const end = () => {
       stdout.off('drain', end);
@@ -54,7 +54,7 @@ function isFile(fd: number): boolean {
   try {
     return fstatSync(fd).isFile();
   } catch {
-    // Whoever started this closed stdout.
+    // The parent process closed stdout.
     return false;
   }
 }

@@ -2,15 +2,15 @@ import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 
-/** The terminal behind stderr. It has one writer: lines that scroll go above the lines that stand at its foot. */
+/** The terminal of stderr. It has one writer: log lines scroll above a status area at the bottom. */
 export interface Terminal {
-  /** Columns of a line; undefined where stderr is no terminal, or one that does not say how wide it is. */
+  /** The width in columns; undefined if stderr is not a terminal, or does not tell its width. */
   readonly columns: number | undefined;
-  /** Writes whole lines above those that stand; long ones are broken between words. */
+  /** Writes whole lines above the status area. Long ones are broken between words. */
   write(text: string): void;
-  /** Draws lines at the foot, over those that stood there; none may be longer than the terminal is wide. */
+  /** Redraws the status area. No line may be longer than the terminal is wide. */
   stand(lines: readonly string[]): void;
-  /** Leaves what stands where it is: what is written next comes below it. */
+  /** Ends the status area: it stays, and what is written next comes below it. */
   release(): void;
 }
 
@@ -25,11 +25,14 @@ const ROWS = 24;
 
 export const terminal = openTerminal(process.stderr);
 
-// Not a library such as log-update: it takes a tenth of a second to load, which every command would pay.
+// Not log-update: loading it takes a tenth of a second, in every command.
 export function openTerminal(stream: TerminalStream): Terminal {
   let standing: readonly string[] = [];
   const columns = () => (stream.isTTY === true && (stream.columns ?? 0) > 0 ? stream.columns : undefined);
-  /** Goes to the first line that stands, and deletes what is below it. In a window that became narrower, lines wrap. */
+  /**
+   * Moves to the first line of the status area, and deletes everything below. If the window became narrower, lines
+   * have wrapped.
+   */
   const clear = () => {
     const rows = standing.reduce(
       (sum, line) => sum + Math.max(1, Math.ceil(line.length / (columns() ?? Infinity))),
@@ -47,7 +50,7 @@ export function openTerminal(stream: TerminalStream): Terminal {
     },
     stand(lines) {
       const before = clear();
-      // What scrolls off the top cannot be drawn over.
+      // Lines that scroll off the top cannot be redrawn.
       standing = lines.slice(-((stream.rows ?? ROWS) - 1));
       stream.write(before + draw());
     },
@@ -57,7 +60,7 @@ export function openTerminal(stream: TerminalStream): Terminal {
   };
 }
 
-/** What does not fit into a line goes on in the next one, a little further in. A word that is longer stays whole. */
+/** Breaks long lines between words, and indents the rest. A longer word stays whole. */
 export function wrap(text: string, columns = Infinity, indent = '    '): string {
   return text
     .split('\n')
@@ -67,7 +70,7 @@ export function wrap(text: string, columns = Infinity, indent = '    '): string 
 
 function wrapLine(line: string, columns: number, indent: string): string {
   let [lines, length] = ['', 0];
-  // Words end with a space, and fields of a log record with a comma.
+  // Words end with a space, fields of a log record with a comma.
   for (const word of line.split(/(?<=[ ,])/)) {
     const more = stripVTControlCharacters(word).length;
     const isLong = length > 0 && length + more - (word.endsWith(' ') ? 1 : 0) > columns;
@@ -77,15 +80,18 @@ function wrapLine(line: string, columns: number, indent: string): string {
   return lines;
 }
 
-/** Line feeds and tabs do no harm; other control characters move a cursor or change colours, and some turn a line around. */
+/**
+ * Line feeds and tabs are harmless. Other control characters move the cursor, change colors or reverse the direction
+ * of text.
+ */
 const UNPRINTABLE = /(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu;
 
-/** Text of others, such as a jetton's name, as a terminal may have it: what it could command is shown as �. */
+/** Makes foreign text, such as a jetton's name, safe for a terminal: control characters become �. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, '�');
 }
 
-/** What commands print reaches a terminal printable, and everything else as it is. */
+/** Makes the console's output printable if it goes to a terminal. */
 export function protectTerminal(): void {
   globalThis.console = new Console({ stdout: protect(process.stdout), stderr: protect(process.stderr) });
 }

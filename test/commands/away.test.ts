@@ -18,7 +18,7 @@ describe('what is away is tried again, then exit 75', () => {
       DATABASE_URL: `postgres://me:secret@${NOWHERE}/x`,
       ETL_ATTEMPTS: '2',
     });
-    expect(stderr).toContain('the database is away');
+    expect(stderr).toContain('cannot reach the database');
     expect(stderr).toContain('DATABASE_URL');
     expect(stderr).not.toContain('secret');
     expect(code).toBe(75);

@@ -87,7 +87,7 @@ describe('doctor', () => {
       const found = (JSON.parse(stdout) as DoctorFinding[]).filter(({ check }) => check === 'routes');
       expect(found.map(({ what }) => what)).toEqual([
         expect.stringMatching(
-          /^blocks cannot be read .* answers in a form that does not fit: root_hash: is not a hash/,
+          /^blocks cannot be read .* answers in an unexpected form: root_hash: is not a hash/,
         ),
         expect.stringMatching(/^nft_items cannot be read from this server: it has no \/api\/v3\/nft\/items$/),
         expect.stringMatching(/^nft_items /),
@@ -116,7 +116,7 @@ describe('doctor', () => {
     );
     const found = await findings();
     const what = found.map((finding) => `${finding.check}: ${finding.what}`).join('\n');
-    expect(what).toContain('schema: etl.settings has a column by_hand that no migration made');
+    expect(what).toContain('schema: etl.settings has a column by_hand that no migration created');
     expect(what).toContain('schema: ton.blocks lacks the column flags');
     expect(what).toContain('schema: ton.action_accounts lacks the index action_accounts_account');
     expect(what).toContain('indexes: the index ton.scratch_n is invalid');
@@ -151,7 +151,7 @@ describe('doctor', () => {
         expect.stringMatching(/^head: the newest block that the API shows is 1d ?\S* old$/),
       );
       expect(reported[1]).toEqual([
-        expect.stringMatching(/^disk: \d+\.\d GB are free where .*; a crawl pauses below 900000\.0 GB/),
+        expect.stringMatching(/^disk: \d+\.\d GB are free on the disk of .*; a crawl pauses below 900000\.0 GB/),
       ]);
       expect([elsewhere.code, full.code]).toEqual([1, 1]);
       await other.close();

@@ -248,7 +248,7 @@ describe('status --check', () => {
     expect(await check(...lax, '--from', String(START))).toEqual([0, '']);
     expect(await check(...lax, '--from', String(START - 7200))).toEqual([
       3,
-      'check     blocks: 2h of its past are not read yet: 2026-05-31T22:00:00Z .. 2026-06-01T00:00:00Z\n',
+      'check     blocks: 2h of history are not read yet: 2026-05-31T22:00:00Z .. 2026-06-01T00:00:00Z\n',
     ]);
     // One has run, and runs no longer.
     await saveWatermark(store.database, { utime: START, headSeqno: 9, headUtime: START, waitingFor: null });

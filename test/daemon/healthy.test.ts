@@ -139,13 +139,13 @@ describe('of a healthy daemon with default settings', () => {
       'daemon stopped',
     ]);
     const firstLine = async () => (await cli.ask(['status'], settings)).stdout.split('\n')[0];
-    expect(await firstLine()).toMatch(/^daemon {4}no daemon has written for \d+/);
+    expect(await firstLine()).toMatch(/^daemon {4}no heartbeat of a daemon for \d+/);
     // One of another host is missed by its silence alone.
     await store.database.run(
       sql`update etl.settings set value = value || '{"owner": "elsewhere/1/a"}',
             updated_at = now() - interval '5 minutes' where name = 'lookout'`,
     );
-    expect(await firstLine()).toMatch(/^daemon {4}no daemon has written for 5m/);
+    expect(await firstLine()).toMatch(/^daemon {4}no heartbeat of a daemon for 5m/);
   });
 });
 

@@ -117,7 +117,7 @@ describe('the daemon’s server', () => {
     const { ready, reasons } = JSON.parse(text) as { ready: boolean; reasons: string[] };
     expect(ready).toBe(false);
     expect(reasons.join('\n')).toMatch(/transactions: \d+m( \d+s)? behind the clock/);
-    expect(reasons.join('\n')).toMatch(/blocks: 1m 40s of its past are not read yet/);
+    expect(reasons.join('\n')).toMatch(/blocks: 1m 40s of history are not read yet/);
   });
 
   test('tells at /status what the database knows', async () => {

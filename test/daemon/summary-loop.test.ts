@@ -68,7 +68,7 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   expect(records[3]).toMatchObject({ rows: 0, requests: 0, refused: 0 });
   expect(records[3]).not.toHaveProperty('waitingFor');
 
-  snapshot = () => Promise.reject(new Error('the database is away: it rests'));
+  snapshot = () => Promise.reject(new Error('cannot reach the database: it rests'));
   await clock.advance(60_000);
   // It was not ready before.
   expect(records[4]).toMatchObject({ waitingFor: 'the database', msg: 'the last minute' });

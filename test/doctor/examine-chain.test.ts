@@ -52,7 +52,7 @@ test('a source of which all can be known has no finding', async () => {
 test('shard states without the shards are a finding that says what the program needs', async () => {
   expect(await examine({ after: without(0) })).toMatchObject([
     {
-      what: expect.stringMatching(/^how far it is safe to read is not known: /) as string,
+      what: expect.stringMatching(/^the watermark is not known: /) as string,
       remedy: expect.stringContaining('needs the tops of all shards') as string,
     },
   ]);

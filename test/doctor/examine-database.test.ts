@@ -89,10 +89,10 @@ test('what somebody added to the tables is named, and what is missing of them', 
     alter table ton.traces add column doubled int generated always as (mc_seqno_end * 2) stored`);
   const schema = (await examine()).filter((what) => what.startsWith('schema'));
   expect(schema).toEqual([
-    'schema: ton.traces has a column doubled that no migration made',
+    'schema: ton.traces has a column doubled that no migration created',
     'schema: ton.address_book lacks its primary key',
-    'schema: ton.blocks has a trigger dropper that no migration made: it may drop or change rows',
-    'schema: ton.jetton_masters has a rule nothing that no migration made: it may drop or change rows',
+    'schema: ton.blocks has a trigger dropper that no migration created: it may drop or change rows',
+    'schema: ton.jetton_masters has a rule nothing that no migration created: it may drop or change rows',
   ]);
 });
 
@@ -108,7 +108,7 @@ test('a daemon that writes no longer is reported, soon on another host and at on
   await wrote('elsewhere/1/a', 5);
   expect(await only()).toEqual([]);
   await wrote('elsewhere/1/a', 100);
-  expect(await only()).toEqual([expect.stringMatching(/^daemon: no daemon has written for 1m 4\ds/)]);
+  expect(await only()).toEqual([expect.stringMatching(/^daemon: no heartbeat of a daemon for 1m 4\ds/)]);
   await wrote(`${hostname()}/${process.pid}/a`, 5);
   expect(await only()).toEqual([]);
   await wrote(`${hostname()}/${2 ** 22 + 1}/a`, 5);

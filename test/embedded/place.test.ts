@@ -29,7 +29,7 @@ test('a directory that holds something else is refused and left as it was', asyn
   await writeFile(join(foreign, 'ibdata1'), 'another program');
   const error = await errorOf(openEmbedded({ dataDir: foreign }));
   expect(error).toBeInstanceOf(WrongDatabaseError);
-  expect(error.message).toBe(`${foreign} holds files that this program did not make`);
+  expect(error.message).toBe(`${foreign} holds files that this program did not create`);
   expect(error.hint).toContain('ETL_DATA_DIR');
   expect(existsSync(join(foreign, 'postgres'))).toBe(false);
 });
@@ -56,7 +56,7 @@ test('a Postgres directory without our mark, or of another major version, is ref
   await rm(join(pgdata, 'toncenter-etl.json'));
   const unmarked = await errorOf(openEmbedded({ dataDir }));
   expect(unmarked).toBeInstanceOf(WrongDatabaseError);
-  expect(unmarked.message).toBe(`${pgdata} holds files that this program did not make`);
+  expect(unmarked.message).toBe(`${pgdata} holds files that this program did not create`);
 });
 
 test('what the skipped install script would have linked is linked; what is missing is said plainly', async () => {
@@ -133,7 +133,7 @@ test.runIf(asRoot)('root does not take over a shelter that another user could ha
   await chmod(shelter, 0o777);
   const error = await errorOf(openEmbedded({ dataDir: join(home, 'data'), shelters: [shelter] }));
   expect(error).toBeInstanceOf(DatabaseError);
-  expect(error.message).toContain(`${shelter} belongs to somebody else`);
+  expect(error.message).toContain(`${shelter} belongs to another user`);
   expect(error.hint).toContain('ETL_DATA_DIR');
 });
 

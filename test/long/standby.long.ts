@@ -60,7 +60,7 @@ test('a standby that lacks the schema says where it comes from', async () => {
   const migrating = await ask(pair.standby().url, 'migrate');
   expect(migrating.code).toBe(EXIT.tryAgain);
   expect(migrating.stderr).toMatch(
-    /lacks a part of this version's schema[^]*hint: Run `toncenter-etl migrate` on the primary/,
+    /needs a migration, but the server is read-only[^]*hint: Run `toncenter-etl migrate` on the primary/,
   );
   const reading = await ask(pair.standby().url, 'status');
   expect(reading.code).toBe(EXIT.usage);
@@ -85,7 +85,7 @@ test('a crawl ends when a standby was promoted; the next one reads again what wa
 
   const error = await first;
   expect(error).toMatchObject({ code: 'server_changed', exitCode: EXIT.tryAgain });
-  expect(error.message).toMatch(/timeline is 2, and not 1/);
+  expect(error.message).toMatch(/timeline is 2 instead of 1/);
 
   const counted = `select count(*)::int as held from etl.pages where worker = '${OWNER}' and completed is not null`;
   const [row] = await pair.primary().query(counted);

@@ -74,7 +74,7 @@ describe('schemas that are there already', () => {
       expect(error).toBeInstanceOf(WrongDatabaseError);
       expect(error).toMatchObject({
         exitCode: 2,
-        hint: expect.stringContaining('use a database of its own') as string,
+        hint: expect.stringContaining('use another database') as string,
       });
     }
   });
@@ -193,7 +193,7 @@ describe('a journal that was changed by hand', () => {
       for (const attempt of [migrate, requireSchema]) {
         const error = await attempt(store.database).catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(WrongDatabaseError);
-        expect(String(error)).toContain('etl.migrations lacks migrations that the database has had');
+        expect(String(error)).toContain('etl.migrations lacks migrations that were applied');
       }
       const { hint = '' } = (await migrate(store.database).catch(
         (thrown: unknown) => thrown,

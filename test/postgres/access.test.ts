@@ -130,7 +130,7 @@ test.each(['LATIN1', 'SQL_ASCII'])(
 test('a database that only reads is worth waiting for, and says how to find the primary', async () => {
   const error = await errorAt(urlWith({ dbname: 'standby' }), sql`create schema mine`);
   expect(error).toBeInstanceOf(DatabaseUnavailableError);
-  expect(error.message).toContain('the database only reads: cannot execute CREATE SCHEMA');
+  expect(error.message).toContain('the database is read-only: cannot execute CREATE SCHEMA');
   expect(error.hint).toMatch(/target_session_attrs/);
 });
 
@@ -144,7 +144,7 @@ test.each(['statement_timeout', 'transaction_timeout'])(
     );
     await asAdmin(`alter role guest reset ${name}`);
     expect(error).toBeInstanceOf(DatabaseUnavailableError);
-    expect(error.message).toContain('the database ended what took longer than it allows');
+    expect(error.message).toContain('a timeout of the database ended the statement or session');
     expect(error.hint).toContain(`${name} = 0`);
   },
 );

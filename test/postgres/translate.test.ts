@@ -33,14 +33,14 @@ test.each([
 test('a session that the database ended because it was idle names the setting', () => {
   const idle = translate(failure('57P05', 'terminating connection due to idle-session timeout'));
   expect(idle).toMatchObject({ code: 'database_unavailable', exitCode: EXIT.tryAgain });
-  expect(String(idle)).toContain('ended what took longer than it allows');
+  expect(String(idle)).toContain('a timeout of the database ended');
   expect(idle).toHaveProperty('hint', expect.stringContaining('idle_session_timeout = 0'));
 });
 
 test('what this program did not manage is not said to be refused by the database', () => {
   const made = translate(new RangeError('Invalid string length'));
-  expect(String(made)).toContain('this program could not run a statement: Invalid string length');
-  expect(made).toHaveProperty('hint', expect.stringContaining('report it as a bug'));
+  expect(String(made)).toContain('cannot run a statement: Invalid string length');
+  expect(made).toHaveProperty('hint', expect.stringContaining('report a bug'));
   expect(String(translate(failure('EPERM', 'not permitted')))).toContain('(EPERM)');
   expect(String(translate(failure('EPERM', 'not permitted')))).not.toContain('refused');
   for (const code of ['42P01', 'P0001', '22023'])

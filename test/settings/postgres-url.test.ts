@@ -151,7 +151,7 @@ describe('each parameter is obeyed, refused or named', () => {
 
   test.each([
     ['host=a,b,c port=1,2', '2 ports for 3 hosts'],
-    ['host=a,b hostaddr=192.0.2.1', '2 hosts, and hostaddr has 1'],
+    ['host=a,b hostaddr=192.0.2.1', '2 hosts, but hostaddr has 1'],
     ['hostaddr=192.0.2.1 port=1,2,3', '3 ports for 1 hosts'],
   ])('as many as there are hosts: %s', (text, sentence) => {
     expect(() => readDatabase(text, {})).toThrow(sentence);

@@ -79,9 +79,9 @@ describe('a value that a person probably meant otherwise is named, and never rep
     ['PGPASSWORD=a$SECRET', /line 1: PGPASSWORD has a \$/],
     ['DATABASE_URL="postgres://u:${SECRET}@h/d"', /line 1: DATABASE_URL has a \$/],
     ['TONCENTER_API_KEY=$(cat SECRET)', /line 1: TONCENTER_API_KEY has a \$/],
-    ['ETL_LAKE=~/SECRET', /ETL_LAKE begins with what only a shell replaces/],
-    ["ETL_DATA_DIR='$HOME/SECRET'", /ETL_DATA_DIR begins with what only a shell replaces/],
-    ['PGSSLROOTCERT=~root/SECRET', /PGSSLROOTCERT begins with what only a shell replaces/],
+    ['ETL_LAKE=~/SECRET', /ETL_LAKE begins with something that only a shell expands/],
+    ["ETL_DATA_DIR='$HOME/SECRET'", /ETL_DATA_DIR begins with something that only a shell expands/],
+    ['PGSSLROOTCERT=~root/SECRET', /PGSSLROOTCERT begins with something that only a shell expands/],
   ])('%j', async (text, sentence) => {
     const { faults } = readValues({}, await directoryWith(text));
     expect(faults).toEqual([expect.stringMatching(sentence)]);
@@ -145,11 +145,11 @@ test.each([
 });
 
 test.each([
-  ['ETL_LAKE=gs://bucket/prefix', /"gs:\/\/bucket\/prefix" is no place for a lake/],
-  ['ETL_LAKE=file:///data/lake', /no place for a lake/],
-  ['ETL_LAKE=https://u:SECRET@host/lake', /no place for a lake/],
-  ['ETL_LAKE=S3://bucket', /no place for a lake/],
-  ['ETL_LAKE=s3:bucket', /no place for a lake/],
+  ['ETL_LAKE=gs://bucket/prefix', /"gs:\/\/bucket\/prefix" is not a location for a lake/],
+  ['ETL_LAKE=file:///data/lake', /not a location for a lake/],
+  ['ETL_LAKE=https://u:SECRET@host/lake', /not a location for a lake/],
+  ['ETL_LAKE=S3://bucket', /not a location for a lake/],
+  ['ETL_LAKE=s3:bucket', /not a location for a lake/],
   ['ETL_RETENTION=transactions:1d,transactions:90d', /transactions is named twice/],
   ['ETL_RETENTION=transactions:0d', /transactions would be dropped as soon as it is stored/],
 ])('what would be kept elsewhere, or not at all, is named: %s', async (line, sentence) => {
