@@ -34,12 +34,12 @@ ${examples(
 }
 
 /**
- * `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. Collections are read
- * behind the streams, which name what is looked up in them.
+ * `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. Collections are
+ * read after the streams, which name what to look up.
  */
 export async function backfill(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
   if (flags.quiet !== true || invocation.config.logLevel !== 'info') return cover(invocation, flags);
-  // Cron mails whatever is printed, so what went well is not worth a word.
+  // Cron mails all output, so nothing is printed if the run succeeds.
   const { logger, release } = createHeldLogger({ level: 'warn', format: invocation.config.logFormat });
   let code: ExitCode | undefined;
   try {
@@ -52,7 +52,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
 
 async function cover(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
   const { deadlineMs, ...chosen } = await parseBackfill(invocation, flags);
-  // The larger part of the program: it is loaded while the database migrates.
+  // Loads the larger part of the program while the database migrates.
   const load = () => import('./cover-range.ts');
   const meanwhile = () => void load().catch(() => undefined);
   return withSource(invocation, { migrates: true, deadlineMs, meanwhile }, async (opened) =>
@@ -60,7 +60,7 @@ async function cover(invocation: Invocation, flags: BackfillFlags): Promise<Exit
   );
 }
 
-/** @throws UsageError where a range is needed and none, or half of one, was given */
+/** @throws UsageError if a range is needed and none, or only one end, was given */
 async function parseBackfill({ config, now }: Invocation, flags: BackfillFlags): Promise<BackfillWanted> {
   const deadlineMs = flags.deadline === undefined ? undefined : parseDuration(flags.deadline) * 1000;
   const all = await loadDatasets();

@@ -3,7 +3,9 @@ import type { Command } from 'commander';
 import { datasetNames } from '../dataset/load-jobs.ts';
 import { examples } from './option-words.ts';
 
-/** `completion SHELL` prints what a shell loads. That asks `complete -- WORDS…` at each press of the tab key. */
+/**
+ * `completion SHELL` prints a script for a shell, which calls `complete -- WORDS…` each time the tab key is pressed.
+ */
 export function defineCompletion(command: Command): void {
   command
     .addArgument(command.createArgument('<shell>').choices(SHELLS))
@@ -18,7 +20,7 @@ export function defineCompletion(command: Command): void {
     .action((shell: Shell) => console.log(SCRIPTS[shell]));
 }
 
-/** Reads no settings, as `completion` does not: a wrong one says nothing about words. */
+/** Like `completion`, it reads no settings: a wrong one must not break completion. */
 export function defineComplete(command: Command): void {
   command.argument('[words...]').action(async (words: readonly string[]) => {
     const { parent } = command;
@@ -31,8 +33,9 @@ type Shell = 'bash' | 'zsh' | 'fish';
 const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
 
 /*
- * Each hands the words before the cursor over as they are, and takes lines of a word, a tab and its description. Not the
- * scripts of the library that finds the words: in bash they need a package beside it, and evaluate what is being typed.
+ * Each script passes the words before the cursor unchanged, and reads lines of a word, a tab and its description. The
+ * scripts of the completion library are not used: in bash they need another package, and evaluate what is being
+ * typed.
  */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: String.raw`_toncenter_etl() {
@@ -56,7 +59,7 @@ end
 complete -c toncenter-etl -f -a '(__toncenter_etl_complete)'`,
 };
 
-/** What completes the commands and options of `program`, and the names of datasets where one is expected. */
+/** The completer of commands and options of `program`, and of dataset names. */
 function createCompletion(program: Command, datasets: readonly string[]): typeof tab {
   const names = (complete: Complete) => {
     for (const name of [...datasets, 'core', 'all']) complete(name, '');

@@ -6,38 +6,38 @@ import { lengthOf, type Range } from '../range.ts';
 import { countProgress, percentOf, type Progress } from '../status/progress.ts';
 
 /**
- * What a run waits for: a slot of the budget, the server's answer, the database, the end of a pause that the server asked
- * for, room on the disk, or another process that reads the rest.
+ * What a run waits for: a slot of the budget, the server's response, the database, the end of a pause that the server
+ * requested, free disk space, or another process that reads the rest.
  */
 export type WaitsFor = 'budget' | 'server' | 'database' | 'pause' | 'disk' | 'process';
 
 interface CourseOptions extends Pick<InFlight, 'isRateBound'> {
   readonly tasks: readonly Task[];
-  /** What the run wants of each dataset, also what was covered before. */
+  /** The wanted range of each dataset, including what was covered before. */
   readonly work: readonly Work[];
   /** Requests sent so far. */
   readonly requests: () => number;
-  /** Responses that are being read or written now. */
+  /** Responses that are being parsed or written now. */
   readonly workedOn: () => number;
-  /** What nothing can be read for, however much is left. */
+  /** What blocks all reading, if anything does. */
   readonly blockedBy: () => WaitsFor | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-/** What has happened so far in a run, whatever is made of it. */
+/** The progress of a run so far. */
 export interface Course {
   onPage(event: PageEvent): void;
-  /** Replaces what is left of a dataset, where more than pages has covered it. */
+  /** Sets what is left of a dataset, if something else than pages has covered a part of it. */
   replaceLeft(dataset: string, missing: readonly Range[]): void;
   of(dataset: string): Progress & { readonly rows: number };
-  /** The dataset whose pages bring this one's rows, while they do: until then nothing of it is done. */
+  /** The dataset whose pages contain this one's rows, while that one is being read. */
   comesWith(dataset: string): string | undefined;
   all(): Overall;
 }
 
 export interface Overall {
-  /** Undefined before anybody knows how much there is. */
+  /** Undefined until the total is known. */
   readonly percent: number | undefined;
   readonly rows: number;
   /** Rows a second since the start. */
@@ -45,9 +45,9 @@ export interface Overall {
   readonly requests: number;
   /** Seconds since the start. */
   readonly elapsed: number;
-  /** Seconds; undefined before anything is known. */
+  /** Seconds; undefined until it can be estimated. */
   readonly left: number | undefined;
-  /** Undefined where nothing is left to be read. */
+  /** Undefined if nothing is left to read. */
   readonly waitsFor: WaitsFor | undefined;
 }
 
@@ -58,7 +58,7 @@ interface RecentPage {
   readonly requests: number;
 }
 
-/** What a run waits for is judged by the last so many milliseconds. */
+/** The period by which `waitsFor` is judged. */
 const RECENT_MS = 10_000;
 
 export function followCourse(options: CourseOptions): Course {
@@ -104,12 +104,15 @@ export function followCourse(options: CourseOptions): Course {
   };
 }
 
-/** Of a dataset whose pools are not known yet nobody can say how much it is. */
+/** The percentage; undefined if the dataset's pools are not known yet. */
 export function knownPercentOf(progress: Progress): number | undefined {
   return progress.total === 0 ? undefined : percentOf(progress);
 }
 
-/** The budget where it is nearly used up, else whoever takes more of the time of all pages, or holds up the next one. */
+/**
+ * The budget if it is nearly used up; otherwise the server or the database, whichever takes more of the pages' time,
+ * or delays the next page.
+ */
 function waitsFor(
   { isRateBound, requests, workedOn, blockedBy }: CourseOptions,
   pages: readonly RecentPage[],
@@ -126,41 +129,41 @@ function waitsFor(
   return more > 0 ? 'server' : 'database';
 }
 
-/** What is to be read of one dataset. */
+/** The work for one dataset. */
 export interface Task {
   readonly dataset: string;
-  /** Rows a second by time, where `plan` has looked before. */
+  /** Rows a second over time, if `plan` has sampled the range. */
   readonly profile: readonly RowRate[] | undefined;
-  /** Rows and seconds that were read of the range before this run: how dense it is, as far as known. */
+  /** Rows and seconds of the range that were read before this run, which give its density. */
   readonly before: { readonly rows: number; readonly seconds: number };
   readonly pageSize: number;
-  /** The part of its requests that is needed, where other datasets bring the same rows; else 1. */
+  /** The share of its requests that is needed, if other datasets bring the same rows; otherwise 1. */
   readonly share: number;
-  /** The dataset whose pages bring nearly all rows of this one, if there is one. */
+  /** The dataset whose pages contain nearly all rows of this one, if any. */
   readonly bringer?: string | undefined;
 }
 
-/** How long the rest will take. */
+/** Estimates the remaining time. */
 interface Forecast {
-  /** A page was committed. */
+  /** Notes a committed page. */
   learn(dataset: string, rows: number, completed: Range | undefined, at: number): void;
-  /** Seconds until all is read; undefined before anything is known. `at` is in monotonic milliseconds. */
+  /** Seconds until all is read; undefined until it can be estimated. `at` is in monotonic milliseconds. */
   left(at: number): number | undefined;
 }
 
-/** After so many pages it shows whether a plan foresaw too much or too little. */
+/** The number of pages after which the plan's estimate is corrected by what was read. */
 const SURE_PAGES = 10;
 
 interface State {
   readonly task: Task;
-  /** Of the pages of this run. */
+  /** In the pages of this run. */
   rows: number;
   seconds: number;
-  /** Rows that the plan foresaw for the seconds of these pages. */
+  /** Rows that the plan expected for the seconds of these pages. */
   foreseen: number;
 }
 
-/** Work of the last so many milliseconds counts twice as much as that before it. */
+/** After this many milliseconds, work counts half. */
 const HALF_LIFE_MS = 60_000;
 
 /**
@@ -174,7 +177,7 @@ export function createForecast(
   const states = new Map<string, State>(
     tasks.map((task) => [task.dataset, { task, rows: 0, seconds: 0, foreseen: 0 }]),
   );
-  // From the first page on: what went before it was opening connections and waiting for the first slot.
+  // Starts with the first page: before it, connections were opened and the first slot was awaited.
   const pace: { work: number; ms: number; at: number | undefined } = { work: 0, ms: 0, at: undefined };
   const costOf = (name: string, rows: number) => {
     const task = states.get(name)?.task;
@@ -200,7 +203,7 @@ export function createForecast(
     },
     left(at) {
       const all = [...states.values()];
-      // What nobody has seen a page of may be the most of the work.
+      // Without a page of a dataset, its size is unknown: it may be most of the work.
       if (all.some((state) => isUnknown(state) && lengthOf(leftOf(state.task.dataset)) > 0)) return undefined;
       const work = all.reduce(
         (sum, state) =>
@@ -219,7 +222,7 @@ function isUnknown({ task, seconds }: State): boolean {
   return task.bringer === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
 }
 
-/** Rows that are still to come. What a plan foresaw is scaled by what pages really brought. */
+/** Rows that are still expected. The plan's estimate is scaled by the rows that really came. */
 function expected({ task, rows, seconds, foreseen }: State, left: readonly Range[]): number {
   if (lengthOf(left) === 0) return 0;
   if (task.profile !== undefined) {

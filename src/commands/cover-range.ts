@@ -30,22 +30,22 @@ export interface BackfillFlags {
   readonly quiet?: boolean;
 }
 
-/** What a backfill is asked for. */
+/** The wanted work of a backfill. */
 export interface BackfillWanted {
-  /** Every stream that is known, chosen or not. */
+  /** Every known stream, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
-  /** Collections whose records come with the responses of others. */
+  /** Collections whose records are part of other datasets' responses. */
   readonly piggybacked: readonly Collection[];
-  /** Names of datasets that were asked for one by one, not as part of a group. */
+  /** Datasets that were named one by one, not as part of a group. */
   readonly named: ReadonlySet<string>;
-  /** Undefined where only collections are read that are of no time. */
+  /** Undefined if only collections without time are read. */
   readonly wanted: Range | undefined;
   readonly deadlineMs: number | undefined;
 }
 
-/** Does what a backfill is asked for, in a database that is there. */
+/** Runs a backfill in an open database. */
 export async function coverRange(
   { config, logger }: Pick<Invocation, 'config' | 'logger'>,
   flags: BackfillFlags,
@@ -66,7 +66,7 @@ export async function coverRange(
   );
   opened.stop.finishing.throwIfAborted();
   if (crawl === undefined) return EXIT.incomplete;
-  /** What `--quiet` says only where it is not done. */
+  /** Output that `--quiet` prints only if the run is incomplete. */
   const held: string[] = [];
   let isWhole = false;
   try {
@@ -95,13 +95,13 @@ interface BackfillReportOptions {
   readonly collections: readonly Collection[];
   readonly wanted: Range | undefined;
   readonly style: ProgressStyle;
-  /** The cap on requests, where there is one. */
+  /** The maximum number of requests, if there is one. */
   readonly allowed: number | undefined;
-  /** Prints a line of what became of it; default stdout. */
+  /** Prints a line of the result. Default: stdout. */
   readonly say?: (line: string) => void;
 }
 
-/** Prints what a backfill is about to do, how far it is, and what became of it. */
+/** Prints what a backfill will do, its progress, and its result. */
 export function createBackfillReport(options: BackfillReportOptions): BackfillReport {
   const { crawl, baseUrl, datasets, collections, wanted, style, say = console.log } = options;
   const { context, chain } = crawl;
@@ -137,7 +137,7 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
 }
 
 interface Verdict {
-  /** What the run ended with, in a sentence. */
+  /** The result in a sentence. */
   readonly verdict: string;
   /** Unix seconds. */
   readonly now: number;
@@ -154,12 +154,12 @@ function printCovered(
   for (const one of refused) say(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
   for (const [dataset, path] of absent) say(absentLine(dataset, path));
   for (const [dataset, range] of delayed)
-    say(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
+    say(`cut       ${dataset}: ${formatRange(range)} is not safe to read yet: its source may lag`);
   printVerdict(say, verdict, unfit);
   for (const each of settled) say(settledLine(each, bringerOf(each.dataset, datasets)));
 }
 
-/** What `plan` expected, beside what came. */
+/** Compares the plan's estimate with the real numbers. */
 function settledLine(
   { dataset, rows, low, high, realRows, requests, realRequests }: Settled,
   bringer: string | undefined,
@@ -182,7 +182,7 @@ function printCollectionsRead(
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const name of refused) say(`missing   ${name}: the API refused it, or a part of it; status says why`);
   for (const [dataset, path] of absent) say(absentLine(dataset, path));
-  // What was stopped may lack any of them.
+  // After a stop, any of them may be incomplete.
   const lacking = new Set([
     ...refused,
     ...unfit.filter(({ isMuch }) => isMuch).map(({ dataset }) => dataset),
@@ -196,7 +196,7 @@ function printCollectionsRead(
   );
 }
 
-/** The last line names what is in quarantine, for a script or a person may read no other one. */
+/** The last line names what is in quarantine: a script or a person may read no other line. */
 function printVerdict(say: (line: string) => void, verdict: string, unfit: readonly Unfit[]): void {
   for (const each of unfit) say(unfitLine(each));
   const named = unfit.map(({ dataset, records }) => `${formatNumber(records)} of ${dataset}`).join(', ');

@@ -23,7 +23,7 @@ export function defineDatasets(command: Command): void {
     );
 }
 
-/** `datasets [NAME]`: what can be crawled, and what it stores; needs neither database nor API. */
+/** `datasets [NAME]`: what can be crawled, and what it stores. Needs neither the database nor the API. */
 async function datasets(
   { config, now }: Invocation,
   name: string | undefined,
@@ -44,7 +44,7 @@ async function datasets(
   return EXIT.done;
 }
 
-/** The words `core` and `all` name groups: a sheet is of one dataset. */
+/** `core` and `all` are groups, but the description is of one dataset. */
 function findDataset(name: string, all: readonly Dataset<AnyJob>[]): Dataset<AnyJob> {
   const [dataset, more] = chooseDatasets([name], all);
   if (dataset !== undefined && more === undefined && dataset.name === name) return dataset;
@@ -55,14 +55,14 @@ function findDataset(name: string, all: readonly Dataset<AnyJob>[]): Dataset<Any
 
 type DatasetSheet = StreamSheet | CollectionSheet;
 
-/** `hour` is the range of the request that is shown; `freshness` in seconds decides how often the tail asks. */
+/** `hour` is the range of the example request. `freshness` in seconds decides how often the tail sends requests. */
 function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): DatasetSheet {
   return job.kind === 'stream'
     ? streamSheet({ name, job }, hour, freshness)
     : collectionSheet({ name, job }, freshness);
 }
 
-/** All of them, a line each. */
+/** An overview with a line for each dataset. */
 function formatOverview(sheets: readonly DatasetSheet[], freshness: number): string {
   const rows = sheets.map((sheet) => [
     sheet.name,
@@ -75,11 +75,11 @@ function formatOverview(sheets: readonly DatasetSheet[], freshness: number): str
   return `${fitTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows, ['tables', 'endpoint'])}
 
 At rest: requests a minute that keep it up to date while nothing happens.
-How far it is safe to read costs ${watermarkRequests(freshness).toFixed(1)} more, for all together.
-More on one of them: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
+The watermark costs ${watermarkRequests(freshness).toFixed(1)} more, for all together.
+Details of one dataset: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
 }
 
-/** One of them, column by column. */
+/** The description of one dataset with its columns. */
 function formatSheet(sheet: DatasetSheet): string {
   const facts = 'walks' in sheet ? collectionFacts(sheet) : streamFacts(sheet);
   return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
@@ -99,10 +99,7 @@ function formatTableSheet({ name, comment, key, partitioned, columns }: TableDes
 
 type StreamSheet = ReturnType<typeof streamSheet>;
 
-/**
- * What a stream of time is, for people and (`--json`) for programs. `hour` is the range of the request that is shown as
- * an example of every parameter.
- */
+/** The description of a stream, for people and (`--json`) for programs. `hour` is the range of the example request. */
 export function streamSheet({ name, job }: Dataset, hour: Range, freshness: number) {
   const { paginator } = job;
   return {
@@ -111,25 +108,25 @@ export function streamSheet({ name, job }: Dataset, hour: Range, freshness: numb
     core: job.core,
     endpoint: `GET ${job.path}`,
     params: { ...job.params, ...paginator.request(paginator.start(hour), paginator.maxSize) },
-    /** The server's index that its requests ride. */
+    /** The server's index that its requests use. */
     index: job.index,
     pageSize: paginator.maxSize,
-    /** Seconds to keep away from the head beyond ETL_WATERMARK_DELAY's; null if that decides. */
+    /** Seconds that it stays behind the head; null if ETL_WATERMARK_DELAY decides. */
     delay: job.delaySeconds ?? null,
-    /** Seconds after which each second is read once more; null if one reading is enough. */
+    /** Seconds after which each second is read a second time; null if it is read once. */
     readAgainAfter: job.maturitySeconds ?? null,
     readPer: job.scopes?.param ?? null,
-    /** Requests a minute that keep it up to date while nothing happens; for each of what it is read for, if there is. */
+    /** Requests a minute that keep it up to date while nothing happens; if `readPer` is set, for each of these. */
     requestsAtRest: restingRequests(job, freshness),
-    /** The highest grade that a range of it can have: covered, cross-checked or proved. */
+    /** The highest grade that a range can get: covered, cross-checked or proved. */
     grade: job.grade.grade,
-    /** The checks that verify it, by name; none if nothing can. */
+    /** The names of the checks that verify it; empty if there are none. */
     checks: Object.keys(job.checks),
     tables: Object.values(job.tables).map(describeTable),
   };
 }
 
-/** The facts of a sheet, title and text. */
+/** The facts of a stream, as title and text. */
 export function streamFacts(sheet: StreamSheet): string[][] {
   return [
     ['dataset', `${sheet.name}${sheet.core ? ' (core)' : ''}`],
@@ -145,12 +142,12 @@ export function streamFacts(sheet: StreamSheet): string[][] {
       ? []
       : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
     ['checks', sheet.checks.length === 0 ? 'none: it is never verified' : sheet.checks.join(', ')],
-    ['grade', sheet.checks.length === 0 ? sheet.grade : `${sheet.grade}, where it is verified`],
+    ['grade', sheet.checks.length === 0 ? sheet.grade : `${sheet.grade}, if it is verified`],
     ['tables', sheet.tables.map(({ name }) => name).join(', ')],
   ];
 }
 
-/** The window's times depend on the moment; everything else is what each request says. */
+/** The times of the window depend on the moment. All other parameters are the same in each request. */
 function paramsText(params: Params): string {
   return Object.entries(params)
     .filter(([, value]) => value !== undefined)
@@ -165,10 +162,10 @@ function indexOf({ columns, of }: ServerIndex): string {
 function orderOf({ sort }: Params): string {
   return sort === 'asc'
     ? 'by time, ascending'
-    : 'the server’s own; windows of time are read one after the other';
+    : 'the server’s own; windows of time are read one after another';
 }
 
-/** In one decimal; of a dataset that is read for one thing at a time, for each of them. */
+/** With one decimal; if `readPer` is set, for each of these. */
 function atRest({ requestsAtRest, readPer }: Pick<StreamSheet, 'requestsAtRest' | 'readPer'>): string {
   return `${requestsAtRest.toFixed(1)}${readPer === null ? '' : ` a ${readPer}`}`;
 }
@@ -190,7 +187,7 @@ function streamCost({ pageSize, readAgainAfter, readPer }: StreamSheet): string 
 
 type CollectionSheet = ReturnType<typeof collectionSheet>;
 
-/** What a dataset that is no stream of time is, for people and (`--json`) for programs. */
+/** The description of a collection, for people and (`--json`) for programs. */
 function collectionSheet({ name, job }: Collection, freshness: number) {
   return {
     name,
@@ -200,11 +197,11 @@ function collectionSheet({ name, job }: Collection, freshness: number) {
     walks: job.walks.map((walk) => ({
       how: walk.kind,
       from: endpointOf(walk),
-      /** The server's index that its requests ride; a node's own endpoints have none. */
+      /** The server's index that its requests use. A node's endpoints have none. */
       index: 'path' in walk.endpoint ? walk.endpoint.index : undefined,
       cost: walkCost(walk),
     })),
-    /** Requests a minute that keep it up to date while nothing happens; look-ups and histories take none then. */
+    /** Requests a minute that keep it up to date while nothing happens. Look-ups and histories need none then. */
     requestsAtRest: restingRequests(job, freshness),
     cannotKnow: job.limitations,
     onRequest: job.onRequest,
@@ -212,10 +209,10 @@ function collectionSheet({ name, job }: Collection, freshness: number) {
   };
 }
 
-/** The facts of a sheet, title and text. */
+/** The facts of a collection, as title and text. */
 function collectionFacts(sheet: CollectionSheet): [string, string][] {
   return [
-    ['dataset', `${sheet.name}${sheet.onRequest ? ' (read only where it is named)' : ''}`],
+    ['dataset', `${sheet.name}${sheet.onRequest ? ' (read only if it is named)' : ''}`],
     ['what', sheet.title],
     ...sheet.walks.flatMap(({ how, from, index, cost }): [string, string][] => [
       ['how', `${WORDS[how] ?? how}: ${from}`],

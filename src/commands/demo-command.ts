@@ -22,17 +22,17 @@ export function defineDemo(command: Command): void {
     .action(() => runCommand((invocation) => demo(invocation)));
 }
 
-/** What gives amounts their decimals, and accounts their names: small, and read in seconds. */
+/** Datasets with the decimals of amounts and the names of accounts: small, and read in seconds. */
 const NAMES = ['jetton_masters', 'nft_collections', 'address_book', 'token_metadata', 'multisig_wallets'];
-/** The network is read as far as it goes: neither its range nor its requests were asked for. */
+/** The whole network is read: neither the range nor the number of requests is limited. */
 const UNBOUNDED = { wanted: undefined, allowed: undefined };
 const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };
 
-/** `demo`: the whole way from an API to SQL answers on this machine alone: simulator, crawl, Postgres. */
+/** `demo`: the whole way from an API to SQL answers on this machine: simulator, crawl, Postgres. */
 async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
   const dataDir = join(requireDataDir(given), 'demo');
   const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
-  // The bars tell how far it is: a line for each range as well would push them off the screen.
+  // The bars show the progress. Log lines for each range would scroll them off the screen.
   const level = given.logLevel === 'info' ? 'warn' : given.logLevel;
   const invocation = { config, now, logger: createLogger({ level, format: given.logFormat }) };
   const available = await loadDatasets();
@@ -66,7 +66,7 @@ const HOUR = `
 const LAST_BLOCKS = `
   select utime, workchain, shard, seqno, tx_count from blocks order by utime desc, workchain, shard limit 5`;
 
-/** Prints what the demo has brought: how much of everything, some questions with their answers, and how to ask more. */
+/** Prints the result of the demo: row counts, some questions with their answers, and how to ask more. */
 async function printTables(
   { database, embedded }: Store,
   datasets: readonly Dataset<AnyJob>[],

@@ -27,12 +27,12 @@ export function defineDoctor(command: Command): void {
 }
 
 interface DoctorFlags {
-  /** Where to write everything that a bug report needs. */
+  /** The file for everything that a bug report needs. */
   readonly bundle?: string;
   readonly json?: boolean;
 }
 
-/** `doctor`: compares the database, the settings and the machine with what they should be. Exit 1 where something is found. */
+/** `doctor`: checks the database, the settings and the machine. Exits with 1 if it finds something. */
 async function doctor(invocation: Invocation, flags: DoctorFlags): Promise<ExitCode> {
   const { config } = invocation;
   return withStore(invocation, 'toncenter-etl doctor', async (store) => {
@@ -49,7 +49,9 @@ async function doctor(invocation: Invocation, flags: DoctorFlags): Promise<ExitC
     if (flags.json === true) console.log(JSON.stringify(findings, null, 2));
     else printFindings(findings);
     if (flags.bundle !== undefined && flags.json !== true) {
-      console.log(`bundle    ${flags.bundle}: no key, no password; have a look before you send it`);
+      console.log(
+        `bundle    ${flags.bundle}: it contains no key and no password; check it before you send it`,
+      );
     }
     return findings.length === 0 ? EXIT.done : EXIT.failed;
   });
@@ -57,7 +59,7 @@ async function doctor(invocation: Invocation, flags: DoctorFlags): Promise<ExitC
 
 async function examineApi(invocation: Invocation, store: Store): Promise<DoctorFinding[]> {
   if (await readsOnly(store.database)) {
-    console.error('the API was not asked: the database only reads, and the budget of requests is kept there');
+    console.error('the API was not checked: the database is read-only, and it stores the budget of requests');
     return [];
   }
   const config = { ...invocation.config, attempts: 1 };
@@ -72,7 +74,7 @@ async function examineApi(invocation: Invocation, store: Store): Promise<DoctorF
           }).read(signal);
         const { finishing } = opened.stop;
         const ofChain = await examineChain({ ...store, read, readWatermark, finishing, now });
-        // Where not even the head was answered, each route would say the same.
+        // If even the head could not be read, each route would fail in the same way.
         if (ofChain.some(({ check }) => check === 'budget' || check === 'api')) return ofChain;
         const datasets = chooseDatasets(config.datasets, await loadDatasets());
         const asking = {
@@ -90,7 +92,7 @@ async function examineApi(invocation: Invocation, store: Store): Promise<DoctorF
   }
 }
 
-/** Prints what is wrong, and what to do about it. */
+/** Prints each finding with its remedy. */
 function printFindings(findings: readonly DoctorFinding[]): void {
   for (const { check, what, remedy } of findings) {
     console.log(`${check.padEnd(10)}${what}`);

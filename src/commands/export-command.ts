@@ -22,7 +22,7 @@ export function defineExport(command: Command): void {
     )
     .option(
       '--only <datasets>',
-      'these datasets alone, with commas between; all that are covered without it',
+      'only these datasets, separated by commas; default: all that are covered',
       datasetList,
     )
     .option('--format <parquet|csv>', 'a lake of Parquet files, or a CSV file for each table', 'parquet')
@@ -40,7 +40,10 @@ export function defineExport(command: Command): void {
     .action((flags: ExportFlags) => runCommand((invocation) => exportRows(invocation, flags)));
 }
 
-/** `export --from … --to … --out LAKE`: brings what is covered into a lake, or with `--format csv` into a file for each table. */
+/**
+ * `export --from … --to … --out LAKE`: writes what is covered to a lake, or with `--format csv` to a file for each
+ * table.
+ */
 export async function exportRows(invocation: Invocation, flags: ExportFlags): Promise<ExitCode> {
   const { format, ...wanted } = await parseExport(invocation, flags);
   return withStop(invocation.logger, (stop) =>
@@ -57,8 +60,8 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
 }
 
 /**
- * Names the datasets of which nothing was exported: those that were asked for by name, and those that have rows but know no
- * covered seconds. True if one that was asked for is among them.
+ * Names the datasets of which nothing was exported: those that were asked for by name, and those that have rows but
+ * no covered seconds. Returns true if one of them was asked for.
  */
 async function nameMissing(
   { database, tables, brought, range }: Options,
@@ -73,7 +76,7 @@ async function nameMissing(
       (await coveredBy(database, dataset, ALWAYS)).length === 0;
     if (hasUncovered)
       console.error(
-        `not exported: ${dataset}: its rows are complete by block, and no second of it is covered. Read them in the database.`,
+        `not exported: ${dataset}: its rows are complete by block, not by second, so no second is covered. Read them in the database.`,
       );
     else if (only.includes(dataset))
       console.error(`not exported: ${dataset}: nothing of it is covered in ${formatRange(range)}`);
@@ -82,11 +85,11 @@ async function nameMissing(
 }
 
 type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'> & {
-  /** Names of the tables of which something was exported. */
+  /** Names of the tables of which rows were exported. */
   readonly brought: Set<string>;
 };
 
-/** Holes that are named: of many the first ones tell enough. */
+/** Holes that are named before the rest is only counted. */
 const NAMED_HOLES = 3;
 
 async function toCsv(
@@ -142,7 +145,7 @@ interface ExportFlags {
 }
 
 /**
- * Without a choice: all datasets, of which an export takes what is covered.
+ * Without --only, all datasets are chosen, and what is covered of them is exported.
  * @throws UsageError for a format, a dataset or a range that does not exist
  */
 async function parseExport({ now }: Pick<Invocation, 'now'>, flags: ExportFlags) {

@@ -32,12 +32,15 @@ interface ImportFlags {
   readonly only?: readonly string[];
 }
 
-/** `import --lake LAKE --from … --to …`: brings what the database does not cover. Exit 3 where the lake has not all of it. */
+/**
+ * `import --lake LAKE --from … --to …`: imports what the database does not cover. Exits with 3 if the lake lacks a
+ * part.
+ */
 export async function importRows(invocation: Invocation, flags: ImportFlags): Promise<ExitCode> {
   const { config, logger, now } = invocation;
   const range = parseRange(flags.from, flags.to, now);
   const available = await loadDatasets();
-  // Without --only all that the lake has is brought, and what of the chosen datasets it lacks is said.
+  // Without --only, everything in the lake is imported, and missing parts of the chosen datasets are reported.
   const chosen = chooseDatasets(flags.only ?? config.datasets, available);
   const expected = new Set(chosen.map(({ name }) => name));
   const datasets = flags.only === undefined ? available : chosen;
@@ -55,7 +58,7 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
           const imported = await importLake(shared);
           for (const { dataset, lacking } of imported)
             for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);
-          console.error('nothing of it is verified yet: `toncenter-etl verify` proves it');
+          console.error('the imported rows are not verified yet: run `toncenter-etl verify`');
           const isWhole = imported.every(({ lacking }) => lacking.length === 0);
           return isWhole && !stop.finishing.aborted ? EXIT.done : EXIT.incomplete;
         },

@@ -18,15 +18,15 @@ export function defineLabels(command: Command): void {
   );
   command
     .command('import')
-    .description('a file of CSV with a header: address, label, and if it has them category and organization')
+    .description('a CSV file with a header: address, label, and optionally category and organization')
     .argument('<file>')
     .action((file: string) => runCommand((invocation) => importLabels(invocation, file)));
 }
 
-/** `labels import FILE`: its rows take the place of what an earlier import of a file of this name brought. */
+/** `labels import FILE`: its rows replace those of an earlier import of a file of this name. */
 async function importLabels(invocation: Invocation, path: string): Promise<ExitCode> {
   await access(path).catch((cause: unknown) => {
-    throw new UsageError(`cannot read ${path}`, { cause, hint: 'Give the path of a file of CSV.' });
+    throw new UsageError(`cannot read ${path}`, { cause, hint: 'Give the path of a CSV file.' });
   });
   const engine = await openEngine();
   try {
@@ -43,13 +43,13 @@ async function importLabels(invocation: Invocation, path: string): Promise<ExitC
   }
 }
 
-/** Rows that are no labels, and why the first is none. */
+/** The number of rows that are not labels, and why the first is not. */
 interface Refused {
   rows: number;
   first?: string;
 }
 
-/** Columns by the names that files give them. */
+/** The names that files may use for each column. */
 const NAMES: Readonly<Record<keyof Label, readonly string[]>> = {
   address: ['address', 'account'],
   label: ['label', 'name'],
@@ -59,11 +59,11 @@ const NAMES: Readonly<Record<keyof Label, readonly string[]>> = {
 
 const ROWS = 50_000;
 
-/** The rows of a file of CSV, some at a time. What names no account, or has no label, is noted as refused. */
+/** Reads a CSV file in batches. Rows without an account or a label are counted as refused. */
 async function* readLabels(engine: Engine, path: string, refused: Refused): AsyncGenerator<Label[]> {
   const csv = `read_csv('${path.replaceAll("'", "''")}', header = true, all_varchar = true)`;
   await engine.ask(`create temp table given as select * from ${csv}`).catch((cause: unknown) => {
-    throw new UsageError(`${path} is no CSV with a header`, { cause });
+    throw new UsageError(`${path} is not CSV with a header`, { cause });
   });
   const { rows: found } = await engine.ask(
     `select lower(column_name), column_name from (describe select * from given)`,
@@ -82,7 +82,7 @@ async function* readLabels(engine: Engine, path: string, refused: Refused): Asyn
       `select ${columns.join(', ')} from given where rowid >= ${from} and rowid < ${from + ROWS} order by rowid`,
     );
     if (rows.length === 0) return;
-    yield rows.flatMap((row, place) => labelOf(row, from + place + 1, refused));
+    yield rows.flatMap((row, index) => labelOf(row, from + index + 1, refused));
   }
 }
 

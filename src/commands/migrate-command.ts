@@ -9,7 +9,7 @@ export function defineMigrate(command: Command): void {
     .action(() => runCommand((invocation) => migrate(invocation)));
 }
 
-/** `migrate`: does alone what commands that write what they read do at their start. */
+/** `migrate`: brings the schema up to date, as commands that write do at their start. */
 function migrate(invocation: Invocation): Promise<ExitCode> {
   return withStore({ ...invocation, migrates: true }, 'toncenter-etl migrate', ({ database }) => {
     console.log(`migrated  ${database.label} has this version's schema`);

@@ -3,7 +3,9 @@ import { UsageError } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
 import { parseRange, type Range, TIME_FORMS } from '../range.ts';
 
-/** Reads the names of `--only`, with commas between. None is a slip, such as an empty variable of a script. */
+/**
+ * Reads the names of `--only`, separated by commas. An empty list is an error, such as an empty variable in a script.
+ */
 export function datasetList(text: string): string[] {
   const names = text.split(',').flatMap((word) => word.trim() || []);
   if (names.length === 0)
@@ -23,18 +25,18 @@ export function roleName(text: string): string {
   return text;
 }
 
-/** Postgres cuts longer names. */
+/** Postgres truncates longer names. */
 const LONGEST_NAME = 63;
 
-/** Reads one more of several; commander hands over those that were read so far. */
+/** Reads one more number. Commander passes the ones before. */
 export function wholeNumbers(text: string, before: readonly number[] = []): number[] {
   return [...before, wholeNumber(text)];
 }
 
-/** Said in two lines: one would not fit 80 columns. */
+/** Split into two lines, because one would not fit 80 columns. */
 const RELATIVE = TIME_FORMS.indexOf('-6h');
 
-/** How times may be written, before the end of a command's `--help`. */
+/** The forms of times, for a command's `--help`. */
 export const TIMES = `Times: ${TIME_FORMS.slice(0, RELATIVE).join(', ')},
        ${TIME_FORMS.slice(RELATIVE).join(', ')}`;
 
@@ -43,7 +45,7 @@ export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
 }
 
-/** Refuses words behind the command that `parent` runs by default: they are misspelled commands. */
+/** Refuses words after a default command of `parent`: they are misspelled commands. */
 export function refuseWords(parent: Command, byDefault: Command): Command {
   return byDefault.allowExcessArguments().hook('preAction', () => {
     const [word] = byDefault.args;
@@ -56,20 +58,20 @@ export function refuseWords(parent: Command, byDefault: Command): Command {
   });
 }
 
-/** `--from` and `--to` of a command that can do without them. */
+/** `--from` and `--to` of a command that does not always need them. */
 interface Ends {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
 
 interface Needing {
-  /** What needs a range, where not all that was asked for does. */
+  /** What needs a range, if not all that was asked for does. */
   readonly names?: string;
-  /** A sentence that says what needs none. */
+  /** A sentence about what needs no range. */
   readonly otherwise: string;
 }
 
-/** @throws UsageError where none, or half of a range, was given */
+/** @throws UsageError if an end of the range is missing */
 export function parseEnds({ from, to }: Ends, now: number, { names = '', otherwise }: Needing): Range {
   if (from !== undefined && to !== undefined) return parseRange(from, to, now);
   throw new UsageError(`--from and --to are needed together${names === '' ? '' : `: for ${names}`}`, {

@@ -38,11 +38,11 @@ interface PlanFlags {
   readonly json?: boolean;
 }
 
-/** `plan --from … --to …`: what a backfill will bring and cost, from a few samples of the range. */
+/** `plan --from … --to …`: estimates what a backfill will store and cost, from a few samples of the range. */
 async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode> {
   const { config, now } = invocation;
   const wanted = parseRange(flags.from, flags.to, now);
-  // A collection is of no time: its cost is shown by its own report.
+  // Collections have no range of time. `datasets` shows their cost.
   const jobs = await loadDatasets();
   const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, jobs)).streams;
   const needs = { isRepeatable: true, applicationName: 'toncenter-etl plan' } as const;
@@ -75,9 +75,9 @@ async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode>
   });
 }
 
-/** Plans of requests a second that TON Center sells. */
+/** Requests a second of TON Center's plans. */
 const PLANS = [1, 10, 25, 100];
-/** The budget keeps this part of a plan: slots lie a little apart. */
+/** The share of a plan that the budget uses: it leaves some time between slots. */
 const USED = 1 / (1 + LEAST_SLACK_SECONDS);
 
 interface PlanReport {
@@ -86,7 +86,7 @@ interface PlanReport {
   readonly unknown: ReadonlyMap<string, EtlError>;
   readonly speed: MachineSpeed;
   readonly rps: number;
-  /** Requests that the estimate took. */
+  /** Requests that were sent for the estimate. */
   readonly probes: number;
 }
 
@@ -111,12 +111,10 @@ function printPlan({ planned, unknown, speed, rps, probes }: PlanReport): void {
     console.log(`at ${String(plan).padStart(3)}/s  ${time}`);
   }
   const source = speed.isSeen
-    ? 'as it lately did here'
-    : 'as a small one does: nothing was read here yet at full speed';
-  console.log(`machine   takes in ${formatBytes(speed.perSecond)} of JSON a second, ${source}`);
-  console.log(
-    `looked    with ${probes} requests; the backfill of this range will be held against this estimate`,
-  );
+    ? 'as measured here lately'
+    : 'assumed for a small machine: nothing was read here yet at full speed';
+  console.log(`machine   processes ${formatBytes(speed.perSecond)} of JSON a second, ${source}`);
+  console.log(`samples   ${probes} requests; the backfill of this range will be compared with this estimate`);
 }
 
 function unknownLine(dataset: string, error: EtlError): string {
@@ -163,13 +161,13 @@ function totalOf(planned: readonly Planned[]): Guesses {
 
 type PlannedWork = Pick<Guesses, 'requests' | 'size'>;
 
-/** Seconds that work takes: the requests at their rate, or what they bring at the machine's speed, whichever is longer. */
+/** Seconds that work takes: limited by the rate of requests, or by the machine's speed, whichever is slower. */
 function timeAt({ requests, size }: PlannedWork, { perSecond }: MachineSpeed, rps: number): Guess {
   const longer = (bound: keyof Guess) => Math.max(requests[bound] / (rps * USED), size[bound] / perSecond);
   return { low: longer('low'), likely: longer('likely'), high: longer('high') };
 }
 
-/** Seconds under each plan, by its requests a second. */
+/** Seconds for each plan, by its requests a second. */
 function secondsAt(work: PlannedWork, speed: MachineSpeed, rps: number): Record<string, Guess> {
   return Object.fromEntries([...new Set([rps, ...PLANS])].map((plan) => [plan, timeAt(work, speed, plan)]));
 }

@@ -8,7 +8,10 @@ import { closeAfter, type Invocation } from './run-command.ts';
 /** Builds of the API that this program was made for. */
 const BUILDS = '1.2 and 1.3';
 
-/** `--version`: of this program, its schema, Postgres and the API. Starts nothing; asks only a server that is named. */
+/**
+ * `--version`: the versions of this program, its schema, Postgres and the API. It starts no server, and asks only one
+ * that is named.
+ */
 export async function printVersion({ config }: Invocation): Promise<ExitCode> {
   console.log(`toncenter-etl  ${version}`);
   console.log(`schema         ${await schemaVersion()}`);

@@ -28,9 +28,9 @@ Exit codes:
 Docs: ${join(packageRoot, 'README.md')}
   and docs/ beside it: analyst.md, operator.md, library.md`;
 
-/** A command as `--help` lists it. Its file, which defines its arguments and runs it, is loaded only if it is named. */
+/** A command in `--help`. Its file, which defines its options and runs it, is loaded only if it is named. */
 interface Listed {
-  /** Its name and what `--help` shows behind the name. */
+  /** Its name and what `--help` shows after it. */
   readonly usage: string;
   readonly about: string;
   readonly hidden?: boolean;
@@ -46,7 +46,7 @@ const COMMANDS: readonly Listed[] = [
   },
   {
     usage: 'plan [options]',
-    about: 'what a backfill of a range will bring and cost: asks for samples, stores no data, prints ranges',
+    about: 'estimate what a backfill will store and cost: sends some requests, stores no data, prints ranges',
     load: async () => (await import('./plan-command.ts')).definePlan,
   },
   {
@@ -57,7 +57,8 @@ const COMMANDS: readonly Listed[] = [
   },
   {
     usage: 'promote <url>',
-    about: 'copy the embedded database, rows and coverage, to a server of your own; goes on where it stopped',
+    about:
+      'copy the embedded database, rows and coverage, to a server of your own; continues where it stopped',
     load: async () => (await import('./promote-command.ts')).definePromote,
   },
   {
@@ -67,18 +68,18 @@ const COMMANDS: readonly Listed[] = [
   },
   {
     usage: 'status [options]',
-    about: 'where every dataset stands, from the database alone',
+    about: 'the state of every dataset, from the database alone',
     load: async () => (await import('./status-command.ts')).defineStatus,
   },
   {
     usage: 'verify [options]',
     about:
-      'prove a range from what is stored: every check that its datasets have (exit 3 where it is not proved)',
+      'prove a range from what is stored: every check that its datasets have (exit 3 if it is not proved)',
     load: async () => (await import('./verify-command.ts')).defineVerify,
   },
   {
     usage: 'prune [options]',
-    about: 'drop what ETL_RETENTION does not keep any more, as the daemon does every hour',
+    about: 'drop what ETL_RETENTION no longer keeps, as the daemon does every hour',
     load: async () => (await import('./prune-command.ts')).definePrune,
   },
   {
@@ -89,7 +90,8 @@ const COMMANDS: readonly Listed[] = [
   },
   {
     usage: 'why [options] <hash>',
-    about: 'what became of a transaction or message: stored, in quarantine, never read, or missing (exit 3)',
+    about:
+      'what happened to a transaction or message: stored, in quarantine, never read, or missing (exit 3)',
     load: async () => (await import('./why-command.ts')).defineWhy,
   },
   {
@@ -99,7 +101,7 @@ const COMMANDS: readonly Listed[] = [
   },
   {
     usage: 'labels',
-    about: 'names for accounts, from files of CSV; views show them',
+    about: 'names for accounts, from CSV files; views show them',
     load: async () => (await import('./labels-command.ts')).defineLabels,
   },
   {
@@ -109,8 +111,7 @@ const COMMANDS: readonly Listed[] = [
   },
   {
     usage: 'doctor [options]',
-    about:
-      'compare schema, settings, clock, disk and API with what they should be; each finding with its remedy (exit 1)',
+    about: 'check schema, settings, clock, disk and API; prints a remedy for each finding (exit 1)',
     load: async () => (await import('./doctor-command.ts')).defineDoctor,
   },
   {
@@ -126,17 +127,17 @@ const COMMANDS: readonly Listed[] = [
   {
     usage: 'export [options]',
     about:
-      'bring what is covered into a lake of Parquet files, or into CSV files; a re-run adds to the lake what is new',
+      'write what is covered to a lake of Parquet files, or to CSV files; a second run adds to the lake what is new',
     load: async () => (await import('./export-command.ts')).defineExport,
   },
   {
     usage: 'import [options]',
-    about: 'bring from a lake what the database does not cover; `verify` proves it afterwards',
+    about: 'import from a lake what the database does not cover; run `verify` afterwards',
     load: async () => (await import('./import-command.ts')).defineImport,
   },
   {
     usage: 'reader [options]',
-    about: 'make a role that reads the data and does no more, and print its connection string',
+    about: 'create a role that can only read the data, and print its connection string',
     load: async () => (await import('./reader-command.ts')).defineReader,
   },
   {
@@ -163,7 +164,7 @@ export async function runProgram(): Promise<void> {
   protectTerminal();
   const words = process.argv.slice(2).filter((word) => !word.startsWith('-'));
   const program = await createProgram(words);
-  // Commander would want a command beside it.
+  // Commander would require a command, too.
   if (process.argv[2] === '--version') {
     const [{ runCommand }, { printVersion }] = await Promise.all([
       import('./run-command.ts'),
@@ -176,7 +177,7 @@ export async function runProgram(): Promise<void> {
   }
 }
 
-/** All commands, of which those that `words` name have their arguments. */
+/** Creates all commands. Those that `words` name get their options. */
 export async function createProgram(words: readonly string[]): Promise<Command> {
   const program = new Command('toncenter-etl')
     .description(
@@ -191,14 +192,17 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   );
   for (const { usage, about, hidden = false, load } of COMMANDS) {
     const [name = ''] = usage.split(' ');
-    // For the others `--help` needs the usage alone: commander takes "[options]" for the name of an argument.
+    // The others are only listed in `--help`. Commander would read "[options]" as an argument.
     const command = program.command(named.has(name) ? name : usage, { hidden }).description(about);
     if (named.has(name)) (await load())(command);
   }
   return program;
 }
 
-/** Commander prints the main help for an unknown command if `--help` is beside it, and takes that for success. */
+/**
+ * If `--help` follows an unknown command, commander prints the main help and exits with 0. So unknown commands are
+ * refused here.
+ */
 function requireKnown(program: Command, words: readonly string[]): void {
   const word = words[0] === 'help' ? words[1] : words[0];
   const names = program.commands.map((command) => command.name());

@@ -18,7 +18,7 @@ import {
   type WaitsFor,
 } from './course.ts';
 
-/** Bars at the foot of a terminal, lines elsewhere, or nothing. */
+/** Bars at the bottom of a terminal, lines elsewhere, or nothing. */
 export type ProgressStyle = 'bars' | 'text' | 'json' | 'quiet';
 
 interface Shown {
@@ -27,16 +27,19 @@ interface Shown {
   readonly range: Range;
   readonly watermark: number;
   readonly style: ProgressStyle;
-  /** The cap on requests, where there is one. */
+  /** The maximum number of requests, if there is one. */
   readonly allowed?: number | undefined;
 }
 
-/** Progress that is shown page by page, until it is ended. */
+/** A progress display, until it is ended. */
 interface ShownProgress extends Pick<Course, 'replaceLeft'> {
   end(): void;
 }
 
-/** Shows the progress of a run that covers what is missing of a range; it knows what earlier runs read and what `plan` saw. */
+/**
+ * Shows the progress of a run that covers what is missing of a range. It includes what earlier runs have read, and
+ * the samples of `plan`.
+ */
 export async function openProgress(shown: Shown): Promise<ShownProgress> {
   const { crawl, datasets, range, watermark, style, allowed } = shown;
   if (style === 'quiet') return { replaceLeft: () => undefined, end: () => undefined };
@@ -83,7 +86,7 @@ async function readTasks({ crawl, datasets, range }: Shown): Promise<Task[]> {
   return tasks;
 }
 
-/** Bars for people; what goes elsewhere is for people too, unless `LOG_FORMAT=json` says otherwise. */
+/** Bars on a terminal. Other outputs get lines for people, unless `LOG_FORMAT=json`. */
 export function progressStyle(config: Config, quiet = false): ProgressStyle {
   if (quiet) return 'quiet';
   if (config.progressFormat === 'json') return 'json';
@@ -101,7 +104,7 @@ interface BarsOptions {
 const REDRAW_MS = 500;
 const LONGEST_BAR = 40;
 
-/** Draws a bar for each dataset and one in total at the foot of the terminal; the result ends it. */
+/** Draws a bar for each dataset and one in total at the bottom of the terminal. Returns a function that ends it. */
 function drawBars(options: BarsOptions): () => void {
   const draw = () => options.terminal.stand(barLines(options, options.terminal.columns ?? 80));
   draw();
@@ -127,7 +130,8 @@ function barLines({ datasets, course, allowed }: BarsOptions, columns: number): 
   bars.push({ name: 'in all', percent: all.percent, words: `${formatNumber(all.rows)} rows` });
   const longestName = Math.max(...bars.map(({ name }) => name.length));
   const longestWords = Math.max(...bars.map(({ words }) => words.length));
-  // Between name, bar, percentage and words are spaces; the last column stays free, where terminals differ.
+  // Name, bar, percentage and words are separated by spaces. The last column stays free, because terminals differ
+  // there.
   const size = Math.min(LONGEST_BAR, columns - longestName - longestWords - ' '.length * 3 - 6 - 1);
   const lines = bars.map(({ name, percent, words }) => {
     const parts = [name.padEnd(longestName), bar(percent ?? 0, size), formatPercent(percent), words];
@@ -155,10 +159,13 @@ interface LinesOptions {
 }
 
 const EVERY_MS = 5000;
-/** Nothing cuts a line that goes to a file. */
+/** Lines of a file are not truncated. */
 const COLUMNS = 200;
 
-/** Writes a line every few seconds, also while nothing comes; a run that is shorter leaves none. The result ends it. */
+/**
+ * Writes a line every few seconds, even if nothing happens. A shorter run writes none. Returns a function that ends
+ * it.
+ */
 function writeLines(options: LinesOptions): () => void {
   const { format, write } = options;
   const print = () => write(`${format === 'json' ? jsonLine(options) : textLine(options)}\n`);
@@ -199,19 +206,19 @@ const WAITS_FOR: Readonly<Record<WaitsFor, string>> = {
   budget: 'the budget',
   server: 'the server',
   database: 'the database',
-  pause: 'the end of a pause that the API asked for',
-  disk: 'room on the disk (ETL_MIN_FREE)',
+  pause: 'the end of a pause that the API requested',
+  disk: 'free disk space (ETL_MIN_FREE)',
   process: 'another process, which reads the rest',
 };
 
-/** How far a run is as a whole, in as many words as a line of so many columns takes. */
+/** The progress of the whole run, with as many words as fit into `columns`. */
 export function overallWords(
   { rows, rate, requests, left, waitsFor }: Overall,
   allowed: number | undefined,
   columns: number,
 ): string {
   const used = formatNumber(requests) + (allowed === undefined ? '' : ` of ${formatNumber(allowed)}`);
-  // The last are the first to go.
+  // The last words are removed first.
   const words = [
     left === undefined ? 'time left not known yet' : `${formatDuration(left)} left`,
     `${formatNumber(rate)} rows/s`,
@@ -223,7 +230,7 @@ export function overallWords(
   return words.join(', ');
 }
 
-/** A percentage of fixed width; `-` where nobody knows it yet. */
+/** A percentage of fixed width; `-` if it is not known yet. */
 function formatPercent(percent: number | undefined): string {
   return (percent === undefined ? '-' : `${percent.toFixed(1)}%`).padStart(6);
 }

@@ -15,16 +15,16 @@ export function definePromote(command: Command): void {
     .action((url: string) => runCommand((invocation) => promote(invocation, url)));
 }
 
-/** The name that Postgres shows for the connection. */
+/** The connection's name in pg_stat_activity. */
 const NAME = 'toncenter-etl promote';
 
-/** `promote postgres://…`: moves what the embedded database holds to a server, without asking the API for anything. */
+/** `promote postgres://…`: copies the embedded database to a server, without a request to the API. */
 async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
   const target = targetOf(invocation.config, url);
   return withStop(invocation.logger, (stop) =>
     withStore({ ...invocation, migrates: true, signal: stop.finishing }, NAME, async (store) =>
       closeAfter(await openTarget(target), async (to) => {
-        if (to.label === store.database.label) throw new UsageError('that is the database itself');
+        if (to.label === store.database.label) throw new UsageError('the URL is that of the source database');
         await migrate(to);
         const counts = new Map<string, number>();
         const isWhole = await promoteTables({
@@ -38,8 +38,8 @@ async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
         if (rows.length > 0) console.log(formatTable(['table', 'rows copied'], rows));
         console.log(
           isWhole
-            ? `promoted  ${store.database.label} to ${to.label}: set DATABASE_URL to go on there`
-            : 'stopped   what was copied is kept: the same command goes on',
+            ? `promoted  ${store.database.label} to ${to.label}: set DATABASE_URL to use it`
+            : 'stopped   what was copied is kept: the same command continues',
         );
         return isWhole ? EXIT.done : EXIT.incomplete;
       }),
@@ -47,22 +47,22 @@ async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
   );
 }
 
-/** What is wrong with it is wrong with the argument, not with the setting. */
+/** Errors concern the argument, not the setting: the hint is adapted. */
 function openTarget(url: string): Promise<Database> {
   return openDatabase({ url, applicationName: NAME }).catch((error: unknown) => {
     if (!(error instanceof DatabaseUnavailableError || error instanceof DatabaseAccessError)) throw error;
     const Failure = error instanceof DatabaseAccessError ? DatabaseAccessError : DatabaseUnavailableError;
-    const hint = (error.hint ?? '').replace('DATABASE_URL', 'the URL behind `promote`');
+    const hint = (error.hint ?? '').replace('DATABASE_URL', 'the URL after `promote`');
     throw new Failure(error.message, { cause: error, ...(hint !== '' && { hint }) });
   });
 }
 
-/** What the URL leaves open, such as the password, libpq's variables say. */
+/** Completes the URL with libpq's variables, such as the password. */
 function targetOf(config: Config, url: string): string {
   try {
     return config.completeUrl(url);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`where to promote to ${error.message}`);
+    throw new UsageError(`the URL to promote to ${error.message}`);
   }
 }

@@ -6,33 +6,33 @@ interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   /**
-   * Runs a statement, or a line that begins with a backslash, and shows what it returned, or what went wrong, until the
-   * signal ends it. Must not throw.
+   * Runs a statement, or a line that begins with a backslash, until the signal ends it, and shows the result or the
+   * error. Must not throw.
    */
   readonly run: (statement: string, signal: AbortSignal) => Promise<void>;
-  /** Names that Tab puts in beside SQL's own words: asked for at the first Tab. */
+  /** Names that Tab completes besides SQL's keywords. Called at the first Tab. */
   readonly names?: () => Promise<readonly string[]>;
 }
 
-const FRESH = 'sql> ';
+const EMPTY = 'sql> ';
 const OPEN = '  -> ';
 
 /**
- * Reads statements that end with `;` and runs one after the other, until `\q` or Ctrl-D. Ctrl-C ends the statement that
- * runs, else it drops what was typed, in this line and before.
+ * Reads statements that end with `;` and runs one after another, until `\q` or Ctrl-D. Ctrl-C cancels the running
+ * statement, or else discards what was typed, in this line and before.
  */
 export async function prompt({ input, output, run, names }: PromptOptions): Promise<void> {
   const lines = createInterface({
     input,
     output,
-    prompt: FRESH,
+    prompt: EMPTY,
     terminal: 'isTTY' in output,
     ...(names !== undefined && { completer: completerOf(names) }),
   });
   let typed = '';
   let running: AbortController | undefined;
   const ask = () => {
-    lines.setPrompt(saysSomething(typed) ? OPEN : FRESH);
+    lines.setPrompt(hasText(typed) ? OPEN : EMPTY);
     lines.prompt();
   };
   const received = queueOf(lines);
@@ -59,7 +59,7 @@ export async function prompt({ input, output, run, names }: PromptOptions): Prom
   output.write('\n');
 }
 
-/** Lines that were typed and not yet read. Readline's own iterator cannot drop those that were typed ahead. */
+/** Lines that were typed but not yet read. Readline's own iterator cannot discard lines that were typed ahead. */
 function queueOf(lines: Interface) {
   let waiting: string[] = [];
   let isClosed = false;
@@ -84,7 +84,7 @@ function queueOf(lines: Interface) {
   };
 }
 
-/** As if it were deleted by hand: to its end, and from there to its beginning. */
+/** Deletes the line as a user would: to its end, then to its beginning. */
 function dropLine(lines: Interface, output: NodeJS.WritableStream): void {
   lines.write(null, { ctrl: true, name: 'e' });
   lines.write(null, { ctrl: true, name: 'u' });
@@ -94,12 +94,12 @@ function dropLine(lines: Interface, output: NodeJS.WritableStream): void {
 const WORDS =
   'select from where group by order limit offset having join left on using with as and or not in is null like between case when then else end count sum avg min max distinct union all exists interval desc asc over partition lateral true false explain analyze';
 
-/** Completes the word before the cursor, behind the last point of it: `t.utime`, `etl.coverage`. */
+/** Completes the word before the cursor, after its last dot: `t.utime`, `etl.coverage`. */
 function completerOf(names: () => Promise<readonly string[]>): AsyncCompleter {
   let known: Promise<readonly string[]> | undefined;
   return (line, done) => {
     const word = /\w*$/.exec(line)?.[0] ?? '';
-    // What cannot be asked now completes nothing, and is asked again.
+    // If the query fails, nothing is completed, and the next Tab queries again.
     known ??= names().catch(() => {
       known = undefined;
       return [];
@@ -113,32 +113,32 @@ function completerOf(names: () => Promise<readonly string[]>): AsyncCompleter {
 }
 
 function asksForHelp(line: string, typed: string): boolean {
-  return /^\s*help\s*;?\s*$/.test(line) && !saysSomething(typed);
+  return /^\s*help\s*;?\s*$/.test(line) && !hasText(typed);
 }
 
-/** Text that was typed so far: the statements in it that are complete, and what stands behind the last `;`. */
+/** The complete statements in the typed text, and the rest after the last `;`. */
 interface SplitSql {
   readonly statements: readonly string[];
   readonly rest: string;
 }
 
 /**
- * Postgres' tokens that may hold a semicolon without ending a statement: comments, strings (with backslashes where an E
- * stands before), quoted names, dollar quotes. Each is matched whole or, unterminated, not at all.
+ * Tokens of Postgres that may contain a semicolon without ending a statement: comments, strings (with backslashes
+ * after an E), quoted names, dollar quotes. An unterminated token does not match.
  */
 const OPAQUE =
   /--[^\n]*|[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$(?:[A-Za-z_]\w*)?\$)[\s\S]*?\1/y;
 
 /**
- * Splits text at the semicolons that end statements. Statements come without their semicolon; empty ones are dropped. A
- * backslash where a statement could begin makes a command of the rest of its line, as in psql.
+ * Splits text at the semicolons that end statements. Statements have no semicolon; empty ones are dropped. As in
+ * psql, a backslash at the start of a statement makes the rest of the line a command.
  */
 export function splitSql(text: string): SplitSql {
   const statements: string[] = [];
   let start = 0;
   let at = 0;
   while (at < text.length) {
-    if (text[at] === '\\' && !saysSomething(text.slice(start, at))) {
+    if (text[at] === '\\' && !hasText(text.slice(start, at))) {
       const end = lineEnd(text, at);
       statements.push(text.slice(at, end).trim());
       start = at = end;
@@ -152,11 +152,11 @@ export function splitSql(text: string): SplitSql {
     if (opaque === undefined) break;
     at = opaque;
   }
-  return { statements: statements.filter(saysSomething), rest: text.slice(start).trim() };
+  return { statements: statements.filter(hasText), rest: text.slice(start).trim() };
 }
 
-/** True where text holds more than space and comments. */
-export function saysSomething(text: string): boolean {
+/** True if the text contains more than space and comments. */
+export function hasText(text: string): boolean {
   return text.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\//g, '').trim() !== '';
 }
 
@@ -165,14 +165,15 @@ function lineEnd(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Where reading goes on after the token at `at`; undefined where it does not end in this text. */
+/** The position after the token at `at`; undefined if the token does not end in this text. */
 function opaqueEnd(text: string, at: number): number | undefined {
   if (text.startsWith('/*', at)) return commentEnd(text, at);
   OPAQUE.lastIndex = at;
   if (OPAQUE.test(text)) return OPAQUE.lastIndex;
   const next = text.slice(at, at + 256);
   if (/^(?:[eE]?'|"|\$(?:[A-Za-z_]\w*)?\$)/.test(next)) return undefined;
-  // A whole word at once: the dollar within `a$b$` opens no quote, and the e that ends `name` makes no E string.
+  // Takes a whole word at once: the dollar in `a$b$` opens no quote, and the e at the end of `name` begins no E
+  // string.
   return at + (/^[A-Za-z_][\w$]*/.exec(next)?.[0].length ?? 1);
 }
 
@@ -192,18 +193,21 @@ function commentEnd(text: string, at: number): number | undefined {
   return undefined;
 }
 
-/** Runs what is typed at the terminal, one statement after the other; one that fails is reported, and the next is asked for. */
+/**
+ * Runs the statements that are typed at the terminal, one after another. An error is reported, and the prompt
+ * continues.
+ */
 export async function converse(
   label: string,
   run: (typed: string, signal: AbortSignal) => Promise<void>,
   names?: () => Promise<readonly string[]>,
 ): Promise<void> {
-  console.error(`${label}: statements end with ; and \\? tells more; \\q or Ctrl-D ends`);
+  console.error(`${label}: statements end with ; and \\? shows help; \\q or Ctrl-D quits`);
   const runOrReport = async (typed: string, signal: AbortSignal) => {
     try {
       await run(typed, signal);
     } catch (error) {
-      if (signal.aborted && error instanceof EtlError) console.error('the statement was ended');
+      if (signal.aborted && error instanceof EtlError) console.error('the statement was cancelled');
       else if (!(error instanceof EtlError)) throw error;
       else reportError(error);
     }

@@ -17,8 +17,8 @@ export function definePrune(command: Command): void {
 }
 
 /**
- * `prune`: drops what `ETL_RETENTION` does not keep, once. The daemon does the same every hour; this is for a database that
- * only `backfill` fills, and shows beforehand what a new setting would drop.
+ * `prune`: drops once what `ETL_RETENTION` does not keep. The daemon does the same every hour. This command is for a
+ * database that only `backfill` fills, and shows in advance what a new setting would drop.
  */
 async function prune(invocation: Invocation, flags: { dryRun?: boolean }): Promise<ExitCode> {
   const { config, now } = invocation;

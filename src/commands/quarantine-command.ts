@@ -34,7 +34,7 @@ export function defineQuarantine(command: Command): void {
     examples(
       'toncenter-etl quarantine list',
       'toncenter-etl quarantine retry           # after an upgrade: without a request',
-      'toncenter-etl quarantine retry --again   # asks the API for their seconds anew',
+      'toncenter-etl quarantine retry --again   # reads their seconds from the API again',
       'toncenter-etl quarantine export > quarantine.jsonl',
     ),
   );
@@ -47,16 +47,16 @@ export function defineQuarantine(command: Command): void {
 
   command
     .command('show')
-    .description('one record, whole, with the request that brought it')
+    .description('one complete record, with the request that returned it')
     .argument('<id>', 'its number in the list', wholeNumber)
     .action((id: number) => runCommand((invocation) => quarantineShow(invocation, id)));
 
   command
     .command('retry')
-    .description('read them again with this version (exit 3 where some still do not fit)')
+    .description('parse them again with this version (exit 3 if some still do not fit)')
     .argument('[ids...]', 'their numbers in the list; default all', wholeNumbers)
     .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
-    .option('--again', 'ask the API anew for the seconds of those that still do not fit')
+    .option('--again', 'read the seconds of those that still do not fit from the API again')
     .action((ids: readonly number[], flags: QuarantineFlags) =>
       runCommand((invocation) => quarantineRetry(invocation, ids, flags)),
     );
@@ -74,7 +74,7 @@ interface QuarantineFlags {
   readonly again?: boolean;
 }
 
-/** Which records are meant: no number means all, no dataset any. */
+/** The chosen records: without ids all, without --only of all datasets. */
 async function parseChosen(ids: readonly number[], { only }: QuarantineFlags): Promise<Chosen> {
   const datasets =
     only === undefined ? undefined : chooseDatasets(only, await loadDatasets()).map(({ name }) => name);
@@ -84,7 +84,7 @@ async function parseChosen(ids: readonly number[], { only }: QuarantineFlags): P
 /** Records that are shown before the rest is only counted. */
 const SHOWN = 50;
 
-/** `quarantine list`: why records did not fit, and which they are. */
+/** `quarantine list`: which records did not fit, and why. */
 function quarantineList(invocation: Invocation, flags: QuarantineFlags): Promise<ExitCode> {
   return withStore(invocation, 'toncenter-etl quarantine', async ({ database }) => {
     const chosen = await parseChosen([], flags);
@@ -102,7 +102,7 @@ function quarantineList(invocation: Invocation, flags: QuarantineFlags): Promise
   });
 }
 
-/** `quarantine show ID`: one record, whole. */
+/** `quarantine show ID`: one complete record. */
 function quarantineShow(invocation: Invocation, id: number): Promise<ExitCode> {
   return withStore(invocation, 'toncenter-etl quarantine', async ({ database }) => {
     const [record] = await readQuarantined(database, { ids: [id] }, { after: 0, limit: 1 });
@@ -117,8 +117,8 @@ function quarantineShow(invocation: Invocation, id: number): Promise<ExitCode> {
 }
 
 /**
- * `quarantine retry [ID…]`: reads the stored records with this version's schemas; with `--again` asks the API anew for
- * the seconds of those that still do not fit. Exit 0 where nothing of what was chosen is left.
+ * `quarantine retry [ID…]`: parses the stored records with this version's schemas. With `--again` it reads the
+ * seconds of those that still do not fit from the API. Exits with 0 if nothing that was chosen is left.
  */
 export function quarantineRetry(
   invocation: Invocation,
@@ -147,7 +147,7 @@ export function quarantineRetry(
   });
 }
 
-/** @throws UsageError if one of these numbers is no record's */
+/** @throws UsageError if there is no record with one of these ids */
 async function requireRecords(database: Database, ids: readonly number[]): Promise<void> {
   for (const id of ids)
     if ((await countQuarantined(database, { ids: [id] })) === 0)
@@ -156,7 +156,7 @@ async function requireRecords(database: Database, ids: readonly number[]): Promi
       });
 }
 
-/** `quarantine export`: a JSON line a record, the record itself without a digit lost. */
+/** `quarantine export`: a JSON line for each record. The record keeps all its digits. */
 function quarantineExport(invocation: Invocation, flags: QuarantineFlags): Promise<ExitCode> {
   return withStoreOnce(invocation, 'toncenter-etl quarantine', async ({ database }) => {
     const chosen = await parseChosen([], flags);
@@ -165,7 +165,7 @@ function quarantineExport(invocation: Invocation, flags: QuarantineFlags): Promi
   });
 }
 
-/** Prints why records did not fit, by kind, and the first of them. */
+/** Prints why records did not fit, by kind, and the first records. */
 function printQuarantine(kinds: readonly QuarantineKind[], first: readonly Quarantined[]): void {
   if (kinds.length === 0) {
     console.log('nothing is in quarantine');
@@ -193,7 +193,7 @@ function listRow(record: Quarantined): string[] {
   return [String(id), dataset, formatTime(utime), times, pathOf(record), recordId];
 }
 
-/** Prints one record, whole. */
+/** Prints one complete record. */
 function printRecord(record: Quarantined): void {
   const facts: readonly (readonly [string, string])[] = [
     ['record', `${record.id}: ${record.recordId}`],
@@ -208,31 +208,31 @@ function printRecord(record: Quarantined): void {
   console.log(`\n${record.raw}`);
 }
 
-/** A line of JSON: the record is JSON text already; parsed and printed anew it would lose digits. */
+/** A line of JSON. The record is JSON text already, and would lose digits if it were parsed. */
 function recordLine(record: Quarantined): string {
   return `${JSON.stringify(factsOf(record)).slice(0, -1)},"record":${record.raw}}`;
 }
 
-/** Everything about a record but itself. */
+/** Everything about a record except the record. */
 function factsOf({ raw, ...facts }: Quarantined): object {
   return { ...facts, characters: raw.length };
 }
 
-/** Prints what reading the stored records anew has brought. */
+/** Prints the result of parsing the stored records again. */
 function printRetried(released: number, unfit: readonly Quarantined[]): void {
-  console.log(`released  ${released} ${released === 1 ? 'record' : 'records'}: written from what was kept`);
+  console.log(`released  ${released} ${released === 1 ? 'record' : 'records'}: written from the stored text`);
   for (const record of unfit.slice(0, SHOWN))
     console.log(`unfit     ${record.id} of ${record.dataset}: ${pathOf(record)}: ${record.reason}`);
 }
 
-/** Prints how many of the unfit records are left, and what to do next; `again` where the API was asked for them anew. */
+/** Prints how many unfit records are left, and what to do next. `again`: they were read from the API again. */
 function printLeft(left: number, unfit: number, again: boolean): void {
-  if (again) console.log(`read anew ${unfit - left} of ${unfit} are out of quarantine`);
+  if (again) console.log(`read again ${unfit - left} of ${unfit} are out of quarantine`);
   if (left === 0) return;
   console.error(
     again
-      ? `hint: The API still sends them in this form: \`${programName} quarantine export\` writes them out for a bug report.`
-      : `hint: \`${programName} quarantine retry --again\` asks the API for those seconds anew.`,
+      ? `hint: The API still sends them in this form: \`${programName} quarantine export\` writes them for a bug report.`
+      : `hint: \`${programName} quarantine retry --again\` reads those seconds from the API again.`,
   );
 }
 

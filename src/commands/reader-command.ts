@@ -9,12 +9,12 @@ import { type Invocation, runCommand, withStore } from './run-command.ts';
 export function defineReader(command: Command): void {
   command
     .option('--name <role>', 'the role', roleName, 'toncenter_reader')
-    .option('--keep-password', 'of a role that is there, which only gets its rights')
+    .option('--keep-password', 'keep the password of an existing role, and only grant its rights')
     .option(
       '--strict',
       'take temporary tables, large objects and advisory locks from every role of the database (PUBLIC); always so on the embedded server',
     )
-    .option('--timeout <duration>', 'after which its statements are ended', '60s')
+    .option('--timeout <duration>', 'timeout of its statements', '60s')
     .addHelpText(
       'after',
       examples(
@@ -33,22 +33,22 @@ interface ReaderFlags {
 }
 
 /**
- * `reader`: makes the read-only role and prints its connection string, alone, to stdout; or, where this user may not
- * make roles, the SQL with which an administrator does.
+ * `reader`: creates the read-only role and prints only its connection string to stdout. If this user may not create
+ * roles, it prints the SQL for an administrator.
  */
 async function reader(invocation: Invocation, flags: ReaderFlags): Promise<ExitCode> {
   const { name } = flags;
   const timeout = parseDuration(flags.timeout);
   return withStore(invocation, 'toncenter-etl reader', async (store) => {
     const kept = flags.keepPassword === true ? { password: null } : {};
-    // The program's own server has no other application that needs what is taken from PUBLIC.
+    // On the embedded server no other application needs what is revoked from PUBLIC.
     const strict = flags.strict === true || store.embedded !== undefined;
     const made = await allowReading(store.database, { name, timeout, strict, ...kept });
     const { exists, password, left, hidden } = made;
     if (!exists) {
       console.log(left.join('\n'));
       console.error(
-        `the role of this program may not make roles: it lacks CREATEROLE\nhint: Let an administrator run the SQL above in this database, then run reader again. Keep the password that it names.`,
+        `the role of this program cannot create roles: it lacks CREATEROLE\nhint: Let an administrator run the SQL above in this database, then run reader again. Keep the password that it names.`,
       );
       return EXIT.usage;
     }
@@ -59,7 +59,7 @@ async function reader(invocation: Invocation, flags: ReaderFlags): Promise<ExitC
       console.error('The embedded server behind it runs only while a command such as sync runs.');
     if (left.length > 0)
       console.error(
-        `Not all is done: without what follows, its sessions have not all of their settings and limits. Let an administrator of the server run it in this database:\n${left.join('\n')}`,
+        `Not all is done: its sessions lack some settings and limits. Let an administrator of the server run this in the database:\n${left.join('\n')}`,
       );
     for (const sentence of hidden) console.error(`It does not see everything: ${sentence}`);
     return left.length + hidden.length === 0 ? EXIT.done : EXIT.usage;
@@ -67,10 +67,10 @@ async function reader(invocation: Invocation, flags: ReaderFlags): Promise<ExitC
 }
 
 const NOT_STRICT =
-  'As any role of this database it may also take advisory locks, and make temporary tables and large objects: --strict takes that from PUBLIC, and so from the roles of other applications.';
+  'Like any role of this database, it may also take advisory locks, and create temporary tables and large objects. --strict revokes that from PUBLIC, and so from the roles of other applications.';
 
 function passwordLine(password: string | undefined): string {
   return password === undefined
-    ? 'The role was there before: its password stays as it is, and is not in the line above.'
-    : 'The password is new: one that was printed before is void.';
+    ? 'The role existed: its password is unchanged, and is not in the line above.'
+    : 'The password is new: earlier ones no longer work.';
 }

@@ -3,19 +3,19 @@ import type { RowTaker, TextResult, TextRow } from '../postgres/as-text.ts';
 import { writeOut } from '../terminal/stdout.ts';
 import { fitTable, formatTable } from './table.ts';
 
-/** How rows are shown: as a table where it fits, each as a record, or as a table whose last column goes on below itself. */
+/** How rows are shown: as a table if it fits, as records, or as a table whose last column is wrapped. */
 export type ResultShape = 'table' | 'records' | 'lines';
 
 /**
- * Prints a result to stdout, and to stderr what the statement did. A table that is wider than the terminal becomes
- * records, one below the other, as it does where these are asked for.
+ * Prints a result to stdout, and its summary to stderr. If a table is wider than the terminal, or if records are
+ * asked for, each row becomes a record.
  */
 export function showResult(result: TextResult, format: SqlFormat, shape: ResultShape): void {
   const { columns, rows, command } = result;
   if (format !== 'table') {
     const writer = createRowWriter(format);
     writer.columns(columns);
-    // All of it is in memory: nobody has to wait.
+    // All of it is in memory: no backpressure is needed.
     for (const row of rows) void writer.row(row);
     console.error(summarize(writer.end(), command));
     return;
@@ -39,10 +39,12 @@ function shaped(result: TextResult, shape: ResultShape): string {
 
 export type SqlFormat = 'table' | RowFormatName;
 
-/** On a terminal a cell longer than this is cut, so that rows stay rows. */
+/** On a terminal, longer cells are truncated, so that rows stay on one line. */
 const WIDEST = 60;
 
-/** A result as a table of aligned columns: null as empty, line breaks as \n. On a terminal long cells are cut. */
+/**
+ * A result as a table of aligned columns: null as empty, line breaks as \n. On a terminal, long cells are truncated.
+ */
 function formatResult({ columns, rows }: TextResult, terminal: boolean): string {
   const cell = (value: string | null) => shorten(oneLine(value ?? ''), terminal);
   return formatTable(
@@ -51,23 +53,23 @@ function formatResult({ columns, rows }: TextResult, terminal: boolean): string 
   );
 }
 
-/** True where a line of the table does not fit into so many columns. */
+/** True if a line of the table is longer than `columns`. */
 function isTooWide(table: string, columns: number): boolean {
   return table.split('\n').some((line) => line.length > columns);
 }
 
-/** Each row as lines of its own, one for each column, whole. */
+/** Each row as a block with a line for each column, not truncated. */
 function formatRecords({ columns, rows }: TextResult): string {
   const width = Math.max(...columns.map((column) => column.length));
   return rows
-    .flatMap((row, index) => [
-      `-- ${index + 1} ${'-'.repeat(width)}`,
-      ...columns.map((column, place) => `${column.padEnd(width)}  ${oneLine(row[place] ?? '')}`.trimEnd()),
+    .flatMap((row, number) => [
+      `-- ${number + 1} ${'-'.repeat(width)}`,
+      ...columns.map((column, index) => `${column.padEnd(width)}  ${oneLine(row[index] ?? '')}`.trimEnd()),
     ])
     .join('\n');
 }
 
-/** What the statement did, for people: `(3 rows)`, or Postgres' own words where it returns none: `DELETE 3`. */
+/** A summary for people: `(3 rows)`, or the command tag if the statement returns no rows: `DELETE 3`. */
 export function summarize(rows: number | undefined, command: string): string {
   return rows === undefined ? command : `(${rows} ${rows === 1 ? 'row' : 'rows'})`;
 }
@@ -80,16 +82,16 @@ function shorten(text: string, terminal: boolean): string {
   return terminal && text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text;
 }
 
-/** Characters that are written at once: fewer calls of the system than rows. */
+/** Characters that are written with one system call. */
 const PIECE = 2 ** 16;
 
-/** Writes a result while it comes. */
+/** Writes a result while it is received. */
 interface RowWriter extends RowTaker {
-  /** Writes what is left; how many rows there were, undefined where the statement was not one that returns any. */
+  /** Writes the rest. Returns the number of rows; undefined if the statement returns none. */
   end(): number | undefined;
 }
 
-/** What stands before, between and behind rows, and a row itself. */
+/** The text before, between and after rows, and of a row. */
 interface RowFormat {
   readonly head: (columns: readonly string[]) => string;
   readonly row: (columns: readonly string[], values: TextRow, isFirst: boolean) => string;
@@ -103,7 +105,7 @@ const CSV: RowFormat = {
   foot: () => '',
 };
 
-/** Its rows come as spreadsheets take them. */
+/** CSV for spreadsheets. */
 const SPREADSHEET: RowFormat = {
   ...CSV,
   head: (columns) => BYTE_ORDER_MARK + csvLine(forSpreadsheets(columns)),
@@ -120,7 +122,7 @@ const FORMATS = { csv: CSV, spreadsheet: SPREADSHEET, json: JSON_ARRAY };
 
 export type RowFormatName = keyof typeof FORMATS;
 
-/** Writes rows to stdout as CSV or JSON, no faster than they are read there. */
+/** Writes rows to stdout as CSV or JSON, with backpressure. */
 export function createRowWriter(format: RowFormatName): RowWriter {
   const { head, row, foot } = FORMATS[format];
   let columns: readonly string[] | undefined;
@@ -134,7 +136,7 @@ export function createRowWriter(format: RowFormatName): RowWriter {
   };
   return {
     columns(names, areTruths) {
-      // `select from` has rows, and nothing to say of them.
+      // `select from` returns rows without columns.
       if (names.length === 0) return;
       columns = names;
       truths = areTruths;

@@ -18,7 +18,7 @@ import { outlastDatabase } from '../retry.ts';
 import { type Config, readConfig } from '../settings/config.ts';
 import { endedAfter, FINISHING_MS, ignoreOtherSignals, type Stop, stopOnSignals } from '../stop.ts';
 
-/** What every command is given. */
+/** The arguments of every command. */
 export interface Invocation {
   readonly config: Config;
   readonly logger: Logger;
@@ -27,8 +27,8 @@ export interface Invocation {
 }
 
 /**
- * Runs a command and sets the process' exit code: its own, or its error's. The error is reported here and nowhere else:
- * one sentence, and what to do next.
+ * Runs a command and sets the process' exit code: the command's, or its error's. Errors are reported only here: one
+ * sentence, and what to do next.
  */
 export async function runCommand(command: (invocation: Invocation) => Promise<ExitCode>): Promise<void> {
   try {
@@ -49,10 +49,10 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
   }
 }
 
-/** Warnings of Node and of packages are records of the log as any other, not text between them. */
+/** Logs warnings of Node and of packages as records. */
 function logWarnings(logger: Logger): void {
   process.removeAllListeners('warning').on('warning', ({ name, message }) => {
-    logger.warn({ code: name, reason: message }, 'Node warns');
+    logger.warn({ code: name, reason: message }, 'Node.js warning');
   });
 }
 
@@ -61,21 +61,21 @@ function isOutOfFiles(thrown: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE';
 }
 
-/** Mostly while a command is loaded: it is in many files. */
+/** Happens mostly while a command is loaded, which consists of many files. */
 function outOfFiles(): UsageError {
-  return new UsageError('this process may not open as many files as it needs', {
+  return new UsageError('too many open files: this process needs more than it may open', {
     hint: RAISE_FILE_LIMIT,
   });
 }
 
-/** What a signal or a deadline ends is a wait of which nothing could be kept: no command aborts anything else. */
+/** A signal or a deadline ended a wait before anything was done. Commands abort nothing else. */
 function stoppedEarly(): IncompleteError {
   return new IncompleteError('stopped before it was done', {
-    hint: 'What was committed is kept. Run it again, with a later --deadline where there was one.',
+    hint: 'What was committed is kept. Run it again, with a longer --deadline if you gave one.',
   });
 }
 
-/** Prints an error and what to do about it. One that nobody foresaw keeps its stack: it is a bug, and its report needs the stack. */
+/** Prints an error and what to do about it. An unexpected error is a bug, and keeps its stack for the report. */
 export function reportError(error: unknown): void {
   if (!(error instanceof EtlError)) {
     console.error(error);
@@ -85,7 +85,7 @@ export function reportError(error: unknown): void {
   if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
 }
 
-/** Works with something that was opened, and closes it however that ends. */
+/** Runs `work` with something that was opened, and closes it in any case. */
 export async function closeAfter<O extends { close(): Promise<unknown> }, T>(
   opened: O,
   work: (opened: O) => Promise<T>,
@@ -97,7 +97,7 @@ export async function closeAfter<O extends { close(): Promise<unknown> }, T>(
   }
 }
 
-/** Lets a command work until a signal or the deadline tells it to stop, and listens no longer once it has ended. */
+/** Runs a command that a signal or the deadline can stop, and removes the listeners when it has ended. */
 export async function withStop<T>(
   logger: Logger,
   work: (stop: Stop) => Promise<T>,
@@ -117,11 +117,14 @@ export async function withStop<T>(
 }
 
 function reportDeadline(ms: number): void {
-  const hint = 'What was read is kept; the same command goes on from there.';
-  reportError(new IncompleteError(`the ${formatDuration(ms / 1000)} of --deadline are over`, { hint }));
+  const hint = 'What was read is kept. The same command continues from there.';
+  reportError(new IncompleteError(`--deadline of ${formatDuration(ms / 1000)} reached`, { hint }));
 }
 
-/** At the deadline the page in hand may be finished, as at a first Ctrl-C; an API that is away would hold it for long. */
+/**
+ * At the deadline the current page may be finished, as after a first Ctrl-C. But if the API does not answer, that is
+ * limited to FINISHING_MS.
+ */
 function withDeadline(stop: Stop, ms: number | undefined, onDeadline: () => void): Stop {
   if (ms === undefined) return stop;
   return {
@@ -130,29 +133,29 @@ function withDeadline(stop: Stop, ms: number | undefined, onDeadline: () => void
   };
 }
 
-interface Surroundings extends Pick<Invocation, 'config' | 'logger'> {
-  /** True: the command brings the schema up to date. Default: the database must have it. */
+interface StoreNeeds extends Pick<Invocation, 'config' | 'logger'> {
+  /** True: the schema is brought up to date. Default: it must be up to date. */
   readonly migrates?: boolean;
-  /** Ends the waits for a database that is away. */
+  /** Ends waits for a database that cannot be reached. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Opens the database, lets a command work with it, and closes it however that ends. Where the database goes away in the
- * middle, it is waited for and the work begins anew: it is to end in the same state however often it is done. `name` is
- * the one that Postgres shows for the connection.
+ * Opens the database, runs `work` with it, and closes it in any case. If the database becomes unreachable, it waits
+ * and repeats the work, which must lead to the same state however often it is repeated. `name` is the connection's
+ * name in pg_stat_activity.
  */
 export function withStore<T>(
-  around: Surroundings,
+  needs: StoreNeeds,
   name: string | undefined,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  return withStoreOnce(around, name, (store) => doAgain(around, () => work(store)));
+  return withStoreOnce(needs, name, (store) => doAgain(needs, () => work(store)));
 }
 
-/** As `withStore`, for what must not be done twice: a user's statement, or lines that somebody has read already. */
+/** Like `withStore`, for work that must not be repeated: a user's statement, or output that was read already. */
 export async function withStoreOnce<T>(
-  { config, logger, migrates = false }: Surroundings,
+  { config, logger, migrates = false }: StoreNeeds,
   name: string | undefined,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
@@ -161,16 +164,16 @@ export async function withStoreOnce<T>(
   return closeAfter(store, () => work(store)).finally(stopListening);
 }
 
-/** Does a command's work, and does it anew where the database went away in its middle, within `ETL_ATTEMPTS`. */
+/** Repeats a command's work if the database became unreachable meanwhile, within `ETL_ATTEMPTS`. */
 function doAgain<T>(
-  { config, logger, signal = new AbortController().signal }: Surroundings,
+  { config, logger, signal = new AbortController().signal }: StoreNeeds,
   work: () => Promise<T>,
 ): Promise<T> {
   const { attempts } = config;
   return outlastDatabase({ clock: systemClock, random: Math.random, attempts, logger, signal }, work);
 }
 
-/** A command without a page in hand ends at once at a signal, but it leaves no embedded server behind. */
+/** On a signal, a command that has nothing to finish ends at once, after it has closed the embedded server. */
 function endByItself(store: Store): () => void {
   const signals: readonly NodeJS.Signals[] =
     store.embedded === undefined ? [] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -178,7 +181,7 @@ function endByItself(store: Store): () => void {
     for (const signal of signals) process.off(signal, onSignal);
   };
   const onSignal = (signal: NodeJS.Signals) => {
-    // Others listen too where there is something to be finished, or where the signal means nothing.
+    // Other listeners exist if there is something to finish, or if the signal has no meaning.
     if (process.listenerCount(signal) > 1) return;
     const end = () => {
       stopListening();
@@ -190,15 +193,15 @@ function endByItself(store: Store): () => void {
   return stopListening;
 }
 
-/** What a command that asks the API is given to work with. */
+/** What a command that uses the API works with. */
 export interface OpenedHost {
   readonly store: Store;
-  /** The API's host, of which `demo` is a simulator in this process. */
+  /** The API's base URL. For `demo` it is a simulator in this process. */
   readonly baseUrl: string;
   readonly stop: Stop;
 }
 
-/** Opens the API's host for a command that has its database, and finds out only late that it must ask. */
+/** Opens the API for a command that has opened its database already. */
 export function withHost<T>(
   invocation: Invocation,
   store: Store,
@@ -207,29 +210,29 @@ export function withHost<T>(
   return withStop(invocation.logger, (stop) => askHost(invocation, { store, stop, demo: 'still' }, work));
 }
 
-/** Opens the API's host, works, and closes it however that ends. `demo` says which network that means. */
+/** Opens the API, runs `work` with it, and closes it in any case. `demo` chooses the simulated network. */
 export async function askHost<T>(
   { config }: Invocation,
   { store, stop, demo }: Omit<OpenedHost, 'baseUrl'> & { readonly demo: 'still' | 'live' },
   work: (opened: OpenedHost) => Promise<T>,
 ): Promise<T> {
-  // Most of the program: commands that read the database alone do without it.
+  // Loaded only here: it is most of the program, and commands that only read the database do not need it.
   const { openSource } = await import('../app/open-crawl.ts');
   return closeAfter(await openSource(config, store, demo), ({ baseUrl }) => work({ store, stop, baseUrl }));
 }
 
 interface Needs {
   readonly applicationName?: string;
-  /** True: the schema is brought up to date. Default: the database must have it. */
+  /** True: the schema is brought up to date. Default: it must be up to date. */
   readonly migrates?: boolean;
   /** Called while the server migrates, if something is pending. */
   readonly meanwhile?: () => void;
   readonly deadlineMs?: number | undefined;
-  /** True: if the database goes away in the middle, the work is done again, which must end in the same state. */
+  /** True: if the database becomes unreachable, the work is repeated, which must lead to the same state. */
   readonly isRepeatable?: boolean;
 }
 
-/** Opens the database and the API's host, lets a command work with them, and closes both however it ends. */
+/** Opens the database and the API, runs `work` with them, and closes both in any case. */
 export function withSource(
   invocation: Invocation,
   { applicationName, migrates = false, meanwhile, deadlineMs, isRepeatable = false }: Needs,
@@ -239,8 +242,8 @@ export function withSource(
   const run = async (stop: Stop) => {
     const store = await openStore(config, logger, applicationName, { migrates, meanwhile });
     const ask = () => askHost(invocation, { store, stop, demo: 'still' }, work);
-    const around = { config, logger, signal: stop.finishing };
-    return closeAfter(store, isRepeatable ? () => doAgain(around, ask) : ask);
+    const repeating = { config, logger, signal: stop.finishing };
+    return closeAfter(store, isRepeatable ? () => doAgain(repeating, ask) : ask);
   };
   return withStop(logger, run, deadlineMs);
 }

@@ -30,7 +30,7 @@ export function defineSimulate(command: Command): void {
       '--corpus <dir>',
       'serve the recorded traces and responses of this directory, or what --record wrote',
     )
-    .option('--fault <name=value...>', 'something that goes wrong; may be given several times')
+    .option('--fault <name=value...>', 'a fault to simulate; may be given several times')
     .addHelpText(
       'after',
       `
@@ -69,9 +69,9 @@ async function listen(options: SimulatorOptions): Promise<Simulator> {
   } catch (error) {
     const code = codeOf(error);
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-    const why = code === 'EACCES' ? 'needs more rights than this user has' : 'is taken';
+    const why = code === 'EACCES' ? 'needs more rights than this user has' : 'is in use';
     throw new UsageError(`port ${options.port ?? 0} ${why}`, {
-      hint: 'Give another --port, or none for any free one.',
+      hint: 'Give another --port, or omit it for any free one.',
     });
   }
 }
@@ -82,7 +82,7 @@ function describe({ corpus, live }: SimulateFlags, { headTime }: Simulator): str
   return live === true ? `a network whose head is now ${head} and moves` : `a network that ends at ${head}`;
 }
 
-/** Words of the command line. */
+/** Options as strings. */
 interface SimulateFlags {
   readonly port?: string;
   readonly seed?: string;
@@ -99,10 +99,13 @@ interface SimulateFlags {
 }
 
 const KEYS_NETWORK = 'simulated';
-/** All of a network is made in memory at the start: a larger one would not fit. */
+/** The whole network is generated in memory: a larger one would not fit. */
 const MOST_TRANSACTIONS = 20e6;
 
-/** The simulator that the flags describe, `now` in unix seconds. @throws UsageError where one of them says nothing */
+/**
+ * The simulator that the flags describe; `now` is in unix seconds.
+ * @throws UsageError if one of them is invalid
+ */
 function parseSimulate(flags: SimulateFlags, now: number): SimulatorOptions {
   const { build, rateLimit, key, latency, corpus } = flags;
   const port = numberOf('--port', flags.port, { whole: true, most: 65_535 });
@@ -159,11 +162,11 @@ function recordingOf(flags: SimulateFlags, corpus: string): SimulatorOptions {
   const { from, hours, txPerSecond, live } = flags;
   if ([from, hours, txPerSecond, live].every((flag) => flag === undefined)) return { corpus };
   throw new UsageError(
-    '--corpus serves recorded data: --from, --hours, --tx-per-second and --live say nothing of them',
+    '--corpus serves recorded data: --from, --hours, --tx-per-second and --live do not apply',
   );
 }
 
-/** A live network has its history before now, another one begins where `--from` says. */
+/** The history of a live network ends now. Another network begins at `--from`. */
 function networkOf(flags: SimulateFlags, now: number): SimulatorOptions {
   const { from, live } = flags;
   const hours = numberOf('--hours', flags.hours) ?? 1;
@@ -174,7 +177,7 @@ function networkOf(flags: SimulateFlags, now: number): SimulatorOptions {
     const first = start ?? now - hours * HOUR;
     if (first > now)
       throw new UsageError(
-        `--from (${formatTime(first)}) lies in the future: a live network has its head now`,
+        `--from (${formatTime(first)}) is in the future: the head of a live network is now`,
       );
     refuseHuge(now - first, txPerSecond);
     return { start: Math.floor(first), live: {}, ...load };
@@ -187,6 +190,6 @@ function refuseHuge(seconds: number, txPerSecond = 10): void {
   if (seconds * txPerSecond <= MOST_TRANSACTIONS) return;
   throw new UsageError(
     `${Math.round(seconds / HOUR)} hours at ${txPerSecond} transactions a second are more than ${MOST_TRANSACTIONS / 1e6} million`,
-    { hint: 'All of the network is kept in memory: ask for fewer --hours or --tx-per-second.' },
+    { hint: 'The whole network is kept in memory: reduce --hours or --tx-per-second.' },
   );
 }

@@ -11,7 +11,7 @@ import { programName } from '../terminal/program-name.ts';
 import { stdoutGone } from '../terminal/stdout.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore, withStoreOnce } from './run-command.ts';
-import { converse, saysSomething, splitSql } from './prompt.ts';
+import { converse, hasText, splitSql } from './prompt.ts';
 import {
   createRowWriter,
   type ResultShape,
@@ -23,7 +23,7 @@ import {
 
 export function defineSql(command: Command): void {
   command
-    .argument('[statement]', 'else stdin is read, or on a terminal a prompt shown')
+    .argument('[statement]', 'default: stdin; on a terminal, a prompt')
     .option('--write', 'allow statements that change rows')
     .option(
       '--url',
@@ -32,7 +32,7 @@ export function defineSql(command: Command): void {
     .option('--csv', 'comma-separated values with a header')
     .option('--spreadsheet', 'with --csv: as Excel and LibreOffice read it, without formulas and lost digits')
     .option('--json', 'an array of objects, values as strings')
-    .option('--lake <place>', 'ask the lake that `export` wrote instead, in the SQL of DuckDB')
+    .option('--lake <place>', 'query the lake that `export` wrote instead, in the SQL of DuckDB')
     .addHelpText(
       'after',
       examples(
@@ -51,18 +51,18 @@ export function defineSql(command: Command): void {
     );
 }
 
-/** The name that Postgres shows for the connection. */
+/** The connection's name in pg_stat_activity. */
 const APPLICATION = 'toncenter-etl sql';
 
 const FROM_SETTING =
-  'This is what DATABASE_URL or PGHOST and the like say, with the password if they hold one.';
+  'It comes from DATABASE_URL or PGHOST and the like, with the password if they contain one.';
 
 const FROM_EMBEDDED =
-  'It holds a password, and the embedded server behind it runs only while a command such as sync runs.';
+  'It contains a password. The embedded server runs only while a command such as sync runs.';
 
 /**
- * `sql [STATEMENT]`: runs statements of the user's own, each in a transaction of its own, as a role that can only
- * read, or with `--write` change rows. Results go to stdout, everything else to stderr.
+ * `sql [STATEMENT]`: runs the user's statements, each in a transaction of its own, as a role that can only read, or
+ * with `--write` change rows. Results go to stdout, everything else to stderr.
  */
 async function sql(invocation: Invocation, given: string | undefined, flags: SqlFlags): Promise<ExitCode> {
   const wanted = await parseSql(given, flags);
@@ -79,9 +79,9 @@ async function sql(invocation: Invocation, given: string | undefined, flags: Sql
     const names = async () =>
       (await runSql(database, NAMES, { write: false })).rows.flatMap(([name]) => name ?? []);
     try {
-      // A superuser sees all rows, and the role that stands in for one may not.
+      // A superuser sees all rows, but the role that is used instead may not.
       if (database !== store.database) await warnOfHiddenRows(database, invocation.logger);
-      if (wanted.kind === 'conversation') await converse(database.label, run, names);
+      if (wanted.kind === 'prompt') await converse(database.label, run, names);
       else
         for (const statement of wanted.statements) {
           if (stdoutGone.aborted && !write) break;
@@ -96,7 +96,7 @@ async function sql(invocation: Invocation, given: string | undefined, flags: Sql
 
 interface Running {
   readonly write: boolean;
-  /** Ends the statement. */
+  /** Cancels the statement. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -108,25 +108,25 @@ async function printTable(
   showResult(await runSql(database, statement, { write, signal }), 'table', shape);
 }
 
-/** Prints rows as they come: no more than a piece of the result is in memory. */
+/** Prints rows while they are received: only a part of the result is in memory. */
 async function printRows(
   database: Database,
   statement: string,
   { write, format, signal: stopped }: Running & { readonly format: RowFormatName },
 ): Promise<void> {
   const writer = createRowWriter(format);
-  // What writes is done whole, whoever reads of it.
+  // A statement that writes runs to its end, even if its output is not read.
   const signal = AbortSignal.any([...(stopped ? [stopped] : []), ...(write ? [] : [stdoutGone])]);
   try {
     const tag = await streamSql(database, statement, writer, { write, signal });
     console.error(summarize(writer.end(), tag));
   } catch (error) {
-    // Whoever read the rows has seen enough, and so the connection was ended.
+    // The reader closed stdout, which has ended the connection.
     if (!stdoutGone.aborted || write || !(error instanceof DatabaseUnavailableError)) throw error;
   }
 }
 
-/** `sql --url`: the connection string alone on stdout, for `psql "$(…)"` and programs with a window. */
+/** `sql --url`: prints only the connection string to stdout, for `psql "$(…)"` and graphical programs. */
 async function printUrl(invocation: Invocation): Promise<ExitCode> {
   const { databaseUrl } = invocation.config;
   if (databaseUrl !== undefined) {
@@ -140,11 +140,11 @@ async function printUrl(invocation: Invocation): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** `sql --lake LAKE [STATEMENT]`: asks a lake by DuckDB, with the tables, views and functions that a database has. */
+/** `sql --lake LAKE [STATEMENT]`: queries a lake with DuckDB, with the tables, views and functions of a database. */
 async function sqlOfLake(place: string, given: string | undefined, flags: SqlFlags): Promise<ExitCode> {
   const wanted = await parseSql(given, flags);
   if (wanted.kind === 'url' || flags.write === true)
-    throw new UsageError('--lake reads a lake: it goes with neither --url nor --write');
+    throw new UsageError('--lake reads a lake: it excludes --url and --write');
   const [{ withLake }, { openLakeReader }] = await Promise.all([
     import('../lake/open-lake.ts'),
     import('../lake/open-lake-reader.ts'),
@@ -155,7 +155,7 @@ async function sqlOfLake(place: string, given: string | undefined, flags: SqlFla
       showResult(await ask(statement, signal), wanted.format, shape);
     });
     const names = async () => (await ask(NAMES_OF_LAKE)).rows.flatMap(([name]) => name ?? []);
-    if (wanted.kind === 'conversation') await converse(store.label, run, names);
+    if (wanted.kind === 'prompt') await converse(store.label, run, names);
     else for (const statement of wanted.statements) await run(statement);
     return EXIT.done;
   });
@@ -169,36 +169,36 @@ interface SqlFlags {
   readonly json?: boolean;
 }
 
-/** What `sql` is asked for: where the database is, statements, or a conversation. */
+/** What `sql` should do: print the URL, run statements, or show a prompt. */
 type SqlWanted =
   | { readonly kind: 'url' }
-  | { readonly kind: 'conversation'; readonly format: SqlFormat }
+  | { readonly kind: 'prompt'; readonly format: SqlFormat }
   | { readonly kind: 'statements'; readonly format: SqlFormat; readonly statements: readonly string[] };
 
 /**
- * Takes the statements of the argument, else of stdin; at a terminal none means a conversation.
- * @throws UsageError where flags exclude each other, or there is no statement
+ * Takes the statements of the argument or of stdin. On a terminal without either, it shows a prompt.
+ * @throws UsageError if flags exclude each other, or there is no statement
  */
 async function parseSql(given: string | undefined, flags: SqlFlags): Promise<SqlWanted> {
   const { url = false, ...others } = flags;
   if (url) {
     if (given === undefined && !Object.values(others).includes(true)) return { kind: 'url' };
-    throw new UsageError('--url stands alone: it prints where the database is, and runs nothing');
+    throw new UsageError('--url excludes other options: it prints where the database is, and runs nothing');
   }
   const format = formatOf(others);
-  if (given === undefined && process.stdin.isTTY) return { kind: 'conversation', format };
+  if (given === undefined && process.stdin.isTTY) return { kind: 'prompt', format };
   return { kind: 'statements', format, statements: readStatements(given ?? (await textOf(process.stdin))) };
 }
 
 function formatOf({ csv = false, json = false, spreadsheet = false }: SqlFlags): SqlFormat {
-  if (spreadsheet && !csv) throw new UsageError('--spreadsheet is a kind of --csv: give both');
+  if (spreadsheet && !csv) throw new UsageError('--spreadsheet needs --csv: give both');
   if (csv && json) throw new UsageError('--csv and --json exclude each other');
   return spreadsheet ? 'spreadsheet' : csv ? 'csv' : json ? 'json' : 'table';
 }
 
 function readStatements(text: string): string[] {
   const { statements, rest } = splitSql(text);
-  const all = saysSomething(rest) ? [...statements, rest] : [...statements];
+  const all = hasText(rest) ? [...statements, rest] : [...statements];
   const end = all.indexOf('\\q');
   if (end !== -1) all.length = end;
   if (all.length > 0) return all;
@@ -207,14 +207,14 @@ function readStatements(text: string): string[] {
   });
 }
 
-/** What is known beside SQL. */
+/** The commands of the prompt. */
 const COMMANDS_HELP = `\\d         tables, views and functions, with what they are
 \\d NAME    columns of a table or view
-\\df        functions alone
-\\timing    how long each statement takes, or no longer
-\\x         each row as a record, or no longer
-\\?         this
-\\q         ends, as Ctrl-D does at the prompt; Ctrl-C ends a statement, or drops what was typed; Tab completes
+\\df        only functions
+\\timing    turns the timing of statements on or off
+\\x         turns records instead of tables on or off
+\\?         shows this help
+\\q         quits, like Ctrl-D; Ctrl-C cancels a statement, or discards what was typed; Tab completes
 Everything else is SQL and ends with a semicolon.`;
 
 const RELATIONS = `
@@ -230,7 +230,7 @@ const FUNCTIONS = `
   where p.pronamespace = 'ton'::regnamespace
     or p.pronamespace = 'etl'::regnamespace and p.proname in ('assert_complete', 'fed')`;
 
-/** What Tab completes beside SQL's own words. */
+/** The names that Tab completes besides SQL's keywords. */
 const NAMES = `
   select c.relname from pg_catalog.pg_class c
   where c.relnamespace in ('ton'::regnamespace, 'etl'::regnamespace) and c.relkind in ('r', 'p', 'v')
@@ -244,7 +244,7 @@ const NAMES_OF_LAKE = `
   union select column_name from duckdb_columns() where schema_name = 'ton'
   union select function_name from duckdb_functions() where schema_name = 'ton'`;
 
-/** The statement behind \\d, \\d NAME and \\df; undefined for a line that is none of them. */
+/** The statement for \\d, \\d NAME and \\df; undefined for any other line. */
 function describeStatement(line: string): string | undefined {
   if (/^\\df\+?\s*;?$/.test(line.trim())) return `${FUNCTIONS} order by 1`;
   const name = /^\\d[tv]?\+?(?![a-z])\s*([\w.]*)\s*;?$/.exec(line.trim())?.[1];
@@ -260,12 +260,12 @@ function columnsOf(name: string): string {
     where a.attrelid = '${name}'::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum`;
 }
 
-/** Runs a statement and shows what it returns, until the signal ends it. */
+/** Runs a statement and shows its result, until the signal cancels it. */
 type Show = (statement: string, shape: ResultShape, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * What runs each statement that was typed or piped, and does what a line that begins with a backslash says: one for each
- * conversation, because it remembers \\x and \\timing.
+ * Creates a runner for statements and for lines that begin with a backslash. There is one for each prompt, because it
+ * remembers \\x and \\timing.
  */
 function openRunner(show: Show): (typed: string, signal?: AbortSignal) => Promise<void> {
   let asRecords = false;
@@ -281,16 +281,16 @@ function openRunner(show: Show): (typed: string, signal?: AbortSignal) => Promis
     if (statement !== undefined) return show(statement, 'lines', signal).catch(withoutStatement);
     if (typed === '\\x') {
       asRecords = !asRecords;
-      console.error(asRecords ? 'each row as a record' : 'rows as a table where they fit');
+      console.error(asRecords ? 'records are on' : 'records are off');
     } else if (typed === '\\timing') {
       isTimed = !isTimed;
-      console.error(isTimed ? 'the time of each statement is shown' : 'times are not shown');
+      console.error(isTimed ? 'timing is on' : 'timing is off');
     } else if (typed === '\\?') console.error(COMMANDS_HELP);
-    else throw new UsageError(`unknown command ${typed}`, { hint: `These are known:\n${COMMANDS_HELP}` });
+    else throw new UsageError(`unknown command ${typed}`, { hint: `Commands:\n${COMMANDS_HELP}` });
   };
 }
 
-/** The place in a statement that nobody has typed tells nothing. */
+/** Removes the position in a statement that the user has not typed. */
 function withoutStatement(error: unknown): never {
   if (!(error instanceof DatabaseError)) throw error;
   const [message = ''] = error.message.split('\n');

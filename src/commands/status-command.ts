@@ -29,9 +29,9 @@ import { fitTable } from './table.ts';
 export function defineStatus(command: Command): void {
   command
     .option('--json', 'for programs')
-    .option('--check', 'exit 3 where a dataset of ETL_DATASETS lags or lacks something, for monitoring')
+    .option('--check', 'exit 3 if a dataset of ETL_DATASETS lags or lacks something, for monitoring')
     .option('--max-lag <duration>', 'the lag that --check tolerates, also without a daemon; default 5m')
-    .option('--from <time>', 'from when on --check wants everything; default since ETL_SINCE')
+    .option('--from <time>', 'the start of what --check requires; default ETL_SINCE')
     .addHelpText(
       'after',
       examples(
@@ -52,13 +52,13 @@ interface StatusFlags {
   readonly from?: string;
 }
 
-/** `status`: where every dataset stands, from the database alone. */
+/** `status`: the state of every dataset, from the database alone. */
 async function status(invocation: Invocation, flags: StatusFlags): Promise<ExitCode> {
   const { config } = invocation;
   const maxLagSeconds = flags.maxLag === undefined ? undefined : parseDuration(flags.maxLag);
   const from = flags.from === undefined ? undefined : parseTime(flags.from, invocation.now);
   if ((maxLagSeconds !== undefined || from !== undefined) && flags.check !== true)
-    throw new UsageError('--max-lag and --from say what --check expects: give --check, too');
+    throw new UsageError('--max-lag and --from need --check');
   return withStore(invocation, 'toncenter-etl status', async (store) => {
     const all = await loadDatasets();
     const report = await readReport(store.database, all, { rows: 'exact' });
@@ -75,25 +75,25 @@ async function status(invocation: Invocation, flags: StatusFlags): Promise<ExitC
   });
 }
 
-/** Where `demo` has left rows; undefined if it has not run here, or there is no directory for data. */
+/** The directory of `demo`; undefined if it has not run here, or if there is no data directory. */
 function demoDirOf(dataDir: string | undefined): string | undefined {
   if (dataDir === undefined) return undefined;
   const demoDir = join(dataDir, 'demo');
   return existsSync(demoDir) ? demoDir : undefined;
 }
 
-/** How many ranges of one kind are printed for a dataset before the rest is only counted. */
+/** Ranges of one kind that are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
 
-/** What bounds the lag of what a daemon follows. */
+/** The normal lag of what a daemon follows. */
 interface LagBounds {
   readonly pollLag: PollLag;
   readonly restingLags: readonly RestingLag[];
-  /** Where `demo` keeps rows of its own, if it has run here. */
+  /** The directory of `demo`, if it has run here. */
   readonly demoDir?: string | undefined;
 }
 
-/** Prints where every dataset stands; first of all, that nobody keeps it so. */
+/** Prints the state of every dataset. If no daemon runs, it says so first. */
 export function printStatus(report: Report, bounds: LagBounds): void {
   const { at: now } = report;
   for (const line of [...silenceLines(report), ...placeLines(report, bounds), ...lagLines(report, bounds)])
@@ -104,7 +104,7 @@ export function printStatus(report: Report, bounds: LagBounds): void {
     console.log(
       fitTable(
         header,
-        report.datasets.map((dataset) => tableRow(dataset, standsAt(report))),
+        report.datasets.map((dataset) => tableRow(dataset, stoppedAt(report))),
         ['covered from', 'covered', 'quarantined', 'lag'],
       ),
     );
@@ -126,18 +126,21 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   ];
 }
 
-/** When the chain's newest block is of, if the chain stands still; undefined if it follows the clock, as far as is known. */
-function standsAt({ head, silence, hasEnded, globalId, datasets }: Report): number | undefined {
+/**
+ * The time of the chain's newest block, if the chain has stopped; undefined if it follows the clock, as far as is
+ * known.
+ */
+function stoppedAt({ head, silence, hasEnded, globalId, datasets }: Report): number | undefined {
   const isFollowed = silence !== null && silence <= SILENT_SECONDS && !hasEnded;
   if (head !== null && isFollowed) return head.age > STILL_HEAD_SECONDS ? head.time : undefined;
-  // A simulated network that no daemon follows has a last block.
+  // If no daemon follows a simulated network, that network has a last block.
   const ends = datasets.flatMap(({ covered }) => covered.at(-1)?.to ?? []);
   return globalId === SIMULATED && silence === null && ends.length > 0 ? Math.max(...ends) : undefined;
 }
 
 function placeLines(report: Report, { demoDir }: LagBounds): string[] {
   const { at, database, network, head, awaited, gaps, lake } = report;
-  const stands = standsAt(report);
+  const stopped = stoppedAt(report);
   return [
     `database  ${database}`,
     `network   ${network ?? 'none yet: nothing was crawled'}`,
@@ -147,10 +150,10 @@ function placeLines(report: Report, { demoDir }: LagBounds): string[] {
     ...(head === null ? [] : [headLine(head)]),
     ...(awaited === null ? [] : [`head      not known yet: waiting for ${awaited}`]),
     ...gaps.map((gap) => gapLine(gap, at)),
-    ...(stands === undefined
+    ...(stopped === undefined
       ? []
       : [
-          `head      the chain stands still: its newest block is of ${formatTime(stands)}; lags are counted to there`,
+          `head      the chain has stopped: its newest block is of ${formatTime(stopped)}; lags are counted to that time`,
         ]),
     ...(lake === null ? [] : [lakeLine(lake)]),
   ];
@@ -163,7 +166,10 @@ function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['hea
 
 const NO_MORE = ' (TONCENTER_RPS allows no more)';
 
-/** What bounds the lag: what the chain takes, then a line for the datasets with the delay of all, and one for each delay of their own. */
+/**
+ * Lines about the normal lag: first what the chain takes, then one for the datasets with the common delay, and one
+ * for each delay of their own.
+ */
 function lagLines({ silence, head }: Report, { pollLag, restingLags }: LagBounds): string[] {
   // Without a daemon nothing follows the head.
   if (silence === null) return [];
@@ -192,11 +198,11 @@ function chainLagLine(head: Report['head'], { seconds, isBoundByRate }: PollLag)
 
 function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): string {
   const since = formatDuration(age);
-  const state = isWhole ? `has what was covered ${since} ago` : `has not all yet, after ${since}`;
+  const state = isWhole ? `has what was covered ${since} ago` : `is not complete yet, after ${since}`;
   return `lake      ${place} ${state}${error === null ? '' : `; the last round failed: ${error}`}`;
 }
 
-function tableRow(report: DatasetReport, stands: number | undefined): string[] {
+function tableRow(report: DatasetReport, stopped: number | undefined): string[] {
   const [first, last] = [report.covered[0], report.covered.at(-1)];
   return [
     report.dataset,
@@ -205,18 +211,18 @@ function tableRow(report: DatasetReport, stands: number | undefined): string[] {
     last === undefined ? '-' : formatTime(last.to),
     formatDuration(lengthOf(report.covered)),
     String(report.holes.length),
-    lagText(report, stands),
+    lagText(report, stopped),
     String(report.quarantined),
   ];
 }
 
-function lagText({ lag, covered }: DatasetReport, stands: number | undefined): string {
+function lagText({ lag, covered }: DatasetReport, stopped: number | undefined): string {
   const end = covered.at(-1)?.to;
   if (lag === null || end === undefined) return '-';
-  return formatDuration(stands === undefined ? lag : Math.max(0, stands - end));
+  return formatDuration(stopped === undefined ? lag : Math.max(0, stopped - end));
 }
 
-/** The tables beside those that are named like a dataset; one that several datasets fill, once. */
+/** The tables that are not named like a dataset. A table that several datasets fill appears once. */
 function tableLines(reports: readonly DatasetReport[]): string[] {
   const named = new Set(reports.map(({ dataset }) => dataset));
   const lines: string[] = [];
@@ -230,7 +236,7 @@ function tableLines(reports: readonly DatasetReport[]): string[] {
   return lines;
 }
 
-/** The ranges that are being read of a dataset, the first few. */
+/** The first ranges of a dataset that are being read. */
 function readingLines(name: string, { leases }: Report): string[] {
   const own = leases.filter(({ dataset }) => dataset === name);
   const more = own.slice(SHOWN).flatMap(({ span }) => span);
@@ -269,7 +275,7 @@ function driftLine({ dataset, path, type, times }: DatasetReport['drift'][number
   return `drift     ${dataset}: ${path} (${type}) is new: ${times} records have it, kept in their column extra`;
 }
 
-/** A table of all of them, and a line for each error. `now` in unix seconds. */
+/** A table of all collections, and a line for each error. `now` in unix seconds. */
 export function collectionLines(reports: readonly CollectionReport[], now: number): string[] {
   if (reports.length === 0) return [];
   const rows = reports.map((report) => [
@@ -305,8 +311,8 @@ type State = Spending['workers'][number];
 type Spent = Spending['spent'];
 
 /**
- * Whose budget it is, who spends it on what, and who waits for it: a line each, and one for all that have ended. A host
- * that nobody uses any more is left out. `now` in unix seconds.
+ * The budget of each host, which workers spend it on what, and which wait for it: a line for each worker, and one for
+ * all that have ended. A host that is no longer used is omitted. `now` in unix seconds.
  */
 export function spendingLines({ budgets, workers, spent }: Spending, now: number): string[] {
   return budgets.flatMap(({ host, ...budget }) => {
@@ -350,7 +356,7 @@ function budgetLine(
   ];
   if (paused > 0) {
     const until = formatTime(Math.ceil(now + paused));
-    parts.push(`paused for ${formatDuration(Math.ceil(paused))}, until ${until}: the API asked for it`);
+    parts.push(`paused for ${formatDuration(Math.ceil(paused))}, until ${until}: the API requested it`);
   }
   if (lastRefusal !== null) {
     parts.push(
@@ -371,7 +377,7 @@ function workerLine(name: string, state: State | undefined, spent: Spent, total:
     .join(', ');
   const share = hour === 0 ? '' : ` (${Math.round((100 * hour) / total)} %: ${kinds})`;
   const parts = [
-    signOfLife(state),
+    heartbeatText(state),
     `${minute} requests in the last minute, ${hour} in the last hour${share}`,
   ];
   const waiting = Object.entries(state?.waiting ?? {}).map(([priority, count]) => `${count} ${priority}`);
@@ -379,10 +385,10 @@ function workerLine(name: string, state: State | undefined, spent: Spent, total:
   return `worker    ${name}: ${parts.join('; ')}`;
 }
 
-function signOfLife(state: State | undefined): string {
+function heartbeatText(state: State | undefined): string {
   if (state === undefined) return 'ended';
   if (state.silent < SILENT_SECONDS) return 'alive';
-  return `no sign of life for ${formatDuration(Math.round(state.silent))}`;
+  return `no heartbeat for ${formatDuration(Math.round(state.silent))}`;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -19,7 +19,7 @@ interface SummaryFacts {
   readonly baseUrl: string;
   readonly datasets: readonly Dataset[];
   readonly wanted: Range;
-  /** What to say of the range where it is not the one that was asked for. */
+  /** A note, if the range is not the one that was asked for. */
   readonly note?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ function withoutPath(baseUrl: string): string {
   return pathname === '/' ? origin : `${origin}/…`;
 }
 
-/** Prints what a run is about to do, before it does it: database, network, datasets, wanted, covered, missing. */
+/** Prints what a run will do: database, network, datasets, wanted, covered, missing. */
 export async function printSummary(facts: SummaryFacts): Promise<void> {
   const { database, datasets, wanted } = facts;
   const rows = await Promise.all(datasets.map((dataset) => coverageRow(database, dataset, wanted)));
@@ -41,7 +41,7 @@ export async function printSummary(facts: SummaryFacts): Promise<void> {
   console.log(formatTable(['dataset', 'covered', 'missing', 'holes'], rows));
 }
 
-/** What to say where less of a range than was asked for can be read. */
+/** A note, if less of a range can be read than was asked for. */
 export function noteOnReach(
   { range, heldByGap }: Pick<Reached, 'range' | 'heldByGap'>,
   wanted: Range,
@@ -50,14 +50,14 @@ export function noteOnReach(
   const why =
     heldByGap === undefined
       ? ''
-      : `: ${heldByGap}. Run the command again later; what has been missing for an hour is passed over as a gap`;
+      : `: ${heldByGap}. Run the command again later; what is missing for an hour is skipped as a gap`;
   if (range === undefined) {
     if (heldByGap !== undefined) return `nothing of it can be read now${why}`;
     return `nothing of it can be read now: the source begins at ${formatTime(chain.first.utime)} and ends at ${formatTime(chain.last.utime)}`;
   }
   const parts = [];
   if (range.from > wanted.from) parts.push(`the source begins at ${formatTime(range.from)}`);
-  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read${why}`);
+  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not safe to read yet${why}`);
   return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
@@ -65,7 +65,7 @@ async function coverageRow(database: Database, dataset: Dataset, wanted: Range):
   const known = await streamsOf(database, dataset);
   const missing: Range[] = [];
   let isNew = true;
-  // A dataset whose pools are not known yet is as new as one that was never read.
+  // A dataset whose pools are not known yet counts as new, like one that was never read.
   const streams = known.length === 0 ? [streamOf(dataset)] : known;
   for (const stream of streams) {
     missing.push(...(await readMissing(database, stream, [wanted])));
@@ -81,33 +81,33 @@ async function coverageRow(database: Database, dataset: Dataset, wanted: Range):
   ];
 }
 
-/** What a run leaves unread of a dataset, for its last lines. */
+/** What a run has not read of a dataset, for its last lines. */
 export function missingLine(dataset: string, ranges: readonly Range[]): string {
   const shown = ranges.slice(0, 5).map(formatRange).join(', ');
   return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
 }
 
-/** What the server does not have, for the last lines of a run. */
+/** An endpoint that the server does not have, for a run's last lines. */
 export function absentLine(dataset: string, path: string): string {
   return `absent    ${dataset}: the server has no ${path}`;
 }
 
-/** Seconds of which the source lacks blocks. `now`: unix seconds. */
+/** Seconds whose blocks the source lacks. `now`: unix seconds. */
 export function gapLine({ span, detail, retryAt }: RefusedSpan, now: number): string {
   return `gap       ${span.map(formatRange).join()}: ${detail}; no dataset is read there; ${againOf(retryAt, now)}`;
 }
 
 function againOf(retryAt: number, now: number): string {
-  return `looked for again ${retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now'}`;
+  return `retry ${retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now'}`;
 }
 
-/** What could not be read, why, and when it is asked for again. `now`: unix seconds. */
+/** What could not be read, why, and when it is retried. `now`: unix seconds. */
 export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
   const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
-  return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${again}`;
+  return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; retry ${again}`;
 }
 
-/** What went wrong with a dataset last; nothing where nothing did. `now`: unix seconds. */
+/** The last errors of a dataset, if any. `now`: unix seconds. */
 export function errorLines(
   { dataset, errors }: Pick<CollectionReport, 'dataset' | 'errors'>,
   now: number,
@@ -121,7 +121,7 @@ export function errorLines(
   });
 }
 
-/** Rows of a dataset's own table, `~` where they were not counted. */
+/** Rows of a dataset's own table, with `~` if they were estimated. */
 export function ownRows([own]: readonly RowCount[]): string {
   return own === undefined ? '0' : `${own.exact ? '' : '~'}${own.rows}`;
 }

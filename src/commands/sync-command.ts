@@ -44,8 +44,8 @@ interface SyncFlags {
 }
 
 /**
- * `sync`: the daemon. It waits for a database or an API that is away, and ends with exit 0 when stopped. If another
- * server takes the database's place, it starts again from what that one holds.
+ * `sync`: the daemon. It waits if the database or the API cannot be reached, and exits with 0 when it is stopped. If
+ * another server replaces the database, it starts again from what that one has.
  */
 async function sync(invocation: Invocation, { only, record }: SyncFlags): Promise<ExitCode> {
   const { config, logger } = invocation;
@@ -87,7 +87,7 @@ async function sync(invocation: Invocation, { only, record }: SyncFlags): Promis
   });
 }
 
-/** Runs, and runs again if another server has taken the place of the one that it wrote to: nothing is remembered. */
+/** Runs, and runs again if another server has replaced the one that it wrote to: no state in memory survives. */
 async function onEachServer(
   waiting: RetryContext & { readonly logger: Logger; readonly signal: AbortSignal },
   run: () => Promise<void>,
@@ -105,7 +105,7 @@ async function onEachServer(
   }
 }
 
-/** @throws UsageError if a schedule names a dataset that this daemon does not keep, or one that has no ranges */
+/** @throws UsageError if a schedule names a dataset that this daemon does not read, or one without ranges */
 function requireScheduled(
   schedules: readonly Schedule[],
   datasets: readonly { readonly name: string }[],

@@ -18,12 +18,12 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return [line(header), ...rows.map(line)].join('\n');
 }
 
-/** Columns that the last one has, however little the others leave. */
+/** Minimum width of the last column. */
 const NARROWEST = 20;
 
 /**
- * A table as the terminal has room for it: where it is too wide, first without columns that can be spared, one after the
- * other, then with words of the last column below each other.
+ * A table that fits the terminal: if it is too wide, first the spare columns are removed one after another, then the
+ * last column is wrapped.
  */
 export function fitTable(
   header: readonly string[],
@@ -34,8 +34,8 @@ export function fitTable(
   if (fitsTerminal(table)) return table;
   const [least, ...others] = spare;
   if (least === undefined) return foldLastColumn(table, process.stdout.columns);
-  const place = header.indexOf(least);
-  const rest = (cells: readonly string[]) => cells.filter((_, column) => column !== place);
+  const spared = header.indexOf(least);
+  const rest = (cells: readonly string[]) => cells.filter((_, column) => column !== spared);
   return fitTable(rest(header), rows.map(rest), others);
 }
 
@@ -47,13 +47,13 @@ function foldLastColumn(table: string, columns: number): string {
   return table.split('\n').map(fold).join('\n');
 }
 
-/** Whether no line is longer than the terminal is wide; true where there is none. */
+/** True if no line is longer than the terminal is wide, or if stdout is not a terminal. */
 export function fitsTerminal(text: string): boolean {
   const { isTTY, columns } = process.stdout;
   return !isTTY || columns === 0 || text.split('\n').every((line) => line.length <= columns);
 }
 
-/** A number for people: `950`, `12k`, `3.4M`; at most two digits say something. */
+/** A number for people, with two significant digits: `950`, `12k`, `3.4M`. */
 export function formatNumber(value: number): string {
   const power = value < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(value) / 3));
   const rounded = power === 0 ? Math.round(value) : Number((value / 1000 ** power).toPrecision(2));

@@ -24,7 +24,7 @@ export function defineVerify(command: Command): void {
     .option('--to <time>', 'end of the range, exclusive')
     .option('--lake <place>', 'recount a lake that `export` wrote instead, from its parts alone')
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
-    .option('--deep <share>', 'also read such a share of the pages again and compare every value, e.g. 1%')
+    .option('--deep <share>', 'also read this share of the pages again and compare every value, e.g. 1%')
     .option('--repair', 'read again what is missing or wrong, and verify again')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
     .option('--json', 'for programs')
@@ -46,8 +46,7 @@ ${examples(
     );
 }
 
-const STOPPED =
-  'verification was stopped: datasets whose checks had not all run keep the certificates that they had';
+const STOPPED = 'verification stopped: datasets whose checks have not all run keep their certificates';
 const AGAIN = { hint: 'Run the same command again.' };
 
 /** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is missing or wrong. */
@@ -113,12 +112,12 @@ interface VerifyFlags {
   readonly record?: string;
 }
 
-/** @throws UsageError where the range or the share cannot be read */
+/** @throws UsageError if the range or the share cannot be parsed */
 async function parseVerify({ config, now }: Invocation, flags: VerifyFlags) {
   const range = parseEnds(flags, now, { otherwise: 'A lake needs none: `verify --lake`.' });
   const share = flags.deep === undefined ? 0 : parseShare(flags.deep);
   const all = await loadDatasets();
-  // A collection is of no time: of a range of it nothing can be proved.
+  // Collections have no range of time, so there is nothing to prove.
   const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, all)).streams;
   return { range, share, jobs: splitKinds(all).streams, datasets };
 }
@@ -130,18 +129,18 @@ function parseShare(text: string): number {
   throw new UsageError(`--deep "${text}" is not a share: write it like 1% or 0.1%`);
 }
 
-/** How many ranges of one kind are printed before the rest is only counted. */
+/** Ranges of one kind that are printed before the rest is only counted. */
 const SHOWN = 5;
-/** A hash in base64, as keys of rows hold it. */
+/** A hash in base64, as in keys of rows. */
 const HASH = /[A-Za-z0-9+/]{43}=/;
 
-/** What a proof came to, and where. */
+/** The result of a proof for a range. */
 interface ProofFacts extends Proof {
   readonly range: Range;
   readonly causes: Causes;
 }
 
-/** Prints what each check of each dataset came to, and the verdict as the last line. */
+/** Prints the result of each check of each dataset, and the verdict as the last line. */
 export function printReports(facts: ProofFacts, requests: number): void {
   const { range, reports, causes, compared, isShort } = facts;
   console.log(`range     ${formatRange(range)} (UTC, end exclusive)`);
@@ -171,7 +170,7 @@ export function printReports(facts: ProofFacts, requests: number): void {
   console.log(`${verdict}${short}${proved ? '' : wrongRow(reports)}`);
 }
 
-/** Names one row that is known to be wrong, how many its dataset has, and the command that shows it. */
+/** Names one wrong row, the number of wrong rows in its dataset, and the command that shows it. */
 function wrongRow(reports: readonly Verified[]): string {
   for (const { dataset, findings } of reports) {
     const wrong = findings.filter(({ outcome }) => !['open', 'expired', 'known'].includes(outcome));
@@ -196,7 +195,7 @@ function commandFor(key: string): string {
 
 type ReportEntry = readonly [string, string, number, readonly Finding[], number, number];
 
-/** One line a dataset and check, whatever the number of stretches. */
+/** One line for each dataset and check, over all ranges. */
 function sumUp(entries: readonly ReportEntry[]): string[][] {
   const lines = new Map<string, [string, string, number, number, number, number]>();
   for (const [name, check, rows, findings, requests, ms] of entries) {
@@ -220,7 +219,7 @@ function nameOf({ stream }: Verified): string {
   return stream.scope === '' ? stream.dataset : `${stream.dataset} ${stream.scope}`;
 }
 
-/** Why seconds of each report are not covered, as far as it is known. */
+/** Why seconds of each report are not covered, if known. */
 type Causes = ReadonlyMap<Verified, readonly string[]>;
 
 async function causesOf(session: Session, reports: readonly Verified[]): Promise<Causes> {
@@ -249,7 +248,7 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
     ),
     ...(moved.length > 0
       ? [
-          `written   ${name}: rows were written while the checks ran, or what they rest on has changed, in ${some(moved, '')}; run the same command again`,
+          `written   ${name}: rows were written while the checks ran, or rows that they depend on have changed, in ${some(moved, '')}; run the same command again`,
         ]
       : []),
     ...(missing.length > 0

@@ -19,8 +19,8 @@ export function defineWatch(command: Command): void {
     .command('add')
     .description('in any form: raw, base64 or base64url')
     .argument('<address>')
-    .option('--note <text>', 'why, for whoever reads the list')
-    // A raw address in the masterchain begins with a dash.
+    .option('--note <text>', 'a note for readers of the list')
+    // A raw address in the masterchain begins with a dash, like an option.
     .allowUnknownOption()
     .action((address: string, flags: { note?: string }) =>
       runCommand((invocation) => watchAdd(invocation, address, flags)),
@@ -39,7 +39,7 @@ export function defineWatch(command: Command): void {
     .action((flags: { json?: boolean }) => runCommand((invocation) => watchList(invocation, flags)));
 }
 
-/** `watch add ADDRESS [--note …]`: the account is read by the datasets that answer for one account at a time. */
+/** `watch add ADDRESS [--note …]`: adds an account for the datasets that read one account at a time. */
 function watchAdd(invocation: Invocation, text: string, { note = '' }: { note?: string }): Promise<ExitCode> {
   return withWatchList(invocation, async (store, testnet) => {
     const address = parseAddress(text, { testnet });
@@ -49,7 +49,7 @@ function watchAdd(invocation: Invocation, text: string, { note = '' }: { note?: 
   });
 }
 
-/** `watch remove ADDRESS`: what was read for it stays. */
+/** `watch remove ADDRESS`: what was read for the account stays. */
 function watchRemove(invocation: Invocation, text: string): Promise<ExitCode> {
   return withWatchList(invocation, async (store, testnet) => {
     const address = parseAddress(text, { testnet });
@@ -61,7 +61,6 @@ function watchRemove(invocation: Invocation, text: string): Promise<ExitCode> {
   });
 }
 
-/** `watch list` */
 function watchList(invocation: Invocation, { json = false }: { json?: boolean }): Promise<ExitCode> {
   return withWatchList(invocation, async (store, testnet) => {
     const watched = await readWatched(store.database);
@@ -73,7 +72,7 @@ function watchList(invocation: Invocation, { json = false }: { json?: boolean })
   });
 }
 
-/** The network decides which friendly forms are right: the database's own, or before the first crawl the setting's. */
+/** The network decides which friendly forms are valid: the database's, or before the first crawl the setting's. */
 function withWatchList(
   invocation: Invocation,
   work: (store: Store, testnet: boolean) => Promise<void>,

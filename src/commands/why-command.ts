@@ -22,7 +22,7 @@ export function defineWhy(command: Command): void {
   command
     .argument('<hash>', 'in hex, base64 or base64url')
     .option('--at <time>', 'when it happened; else the API is asked, with one or two requests')
-    // A hash in base64url may begin with a dash.
+    // A hash in base64url may begin with a dash, like an option.
     .allowUnknownOption()
     .addHelpText(
       'after',
@@ -34,14 +34,14 @@ export function defineWhy(command: Command): void {
 }
 
 /**
- * `why HASH [--at TIME]`: what the database knows of a transaction, message or whatever else has this hash, and why it
- * has no row of it where it has none. Exit 0 where it is stored and nothing is known to be wrong with it, 3 otherwise.
+ * `why HASH [--at TIME]`: what the database knows of a transaction, message or anything else with this hash, and if
+ * it has no row, why. Exits with 0 if it is stored and nothing is known to be wrong, otherwise with 3.
  */
 async function why(invocation: Invocation, given: string, flags: { at?: string }): Promise<ExitCode> {
   const hash = parseHash(given);
   const at = flags.at === undefined ? undefined : parseTime(flags.at, invocation.now);
   if (at !== undefined && at > invocation.now + DAY)
-    throw new UsageError(`--at ${formatTime(at)} lies in the future: nothing of it can be read`);
+    throw new UsageError(`--at ${formatTime(at)} is in the future: it cannot be read`);
   return withStore(invocation, 'toncenter-etl why', async (store) => {
     const ask = (asked: string) =>
       withHost(invocation, store, (opened) =>
@@ -63,11 +63,11 @@ async function why(invocation: Invocation, given: string, flags: { at?: string }
   });
 }
 
-/** Members of a row that are shown; the rest is a `select` away. */
+/** Members of a row that are shown. The printed `select` shows all. */
 const SHOWN = 6;
 const LONGEST = 80;
 
-/** What a clue says, line by line. */
+/** The lines for a clue. */
 function clueLines(clue: Clue): string[] {
   switch (clue.kind) {
     case 'wrong':
@@ -85,7 +85,7 @@ function clueLines(clue: Clue): string[] {
     case 'unanswered':
       return [
         clueLine('unknown', `the API could not answer: ${clue.error.message}`),
-        clueLine('', 'say when it happened (--at TIME) to learn whether that second was read'),
+        clueLine('', 'give --at TIME if you know when it happened, to see whether that second was read'),
       ];
     case 'unknown':
       return [
@@ -109,7 +109,7 @@ function findingLines({ dataset, table, key, differs, check, span, found_at }: O
   ];
 }
 
-/** Reads a range again, holds it against what is stored, and writes what differs. */
+/** The command that reads a range again, compares it with what is stored, and repairs the differences. */
 function repairLine(dataset: string, { from, to }: Range): string {
   return clueLine(
     'repair',

@@ -237,7 +237,7 @@ describe('what every role may do by PUBLIC', () => {
       const reads = await run('sql', 'select 1');
       const made = await run('reader', '--name', NAME);
       expect([reads.code, made.code, await may()]).toEqual([0, 0, true]);
-      expect(made.stderr).toMatch(/--strict takes that from PUBLIC/);
+      expect(made.stderr).toMatch(/--strict revokes that from PUBLIC/);
       const strict = await run('reader', '--name', NAME, '--strict');
       await cli.close();
       expect([strict.code, await may()]).toEqual([0, false]);
@@ -363,7 +363,7 @@ describe('an owner who may not make roles', () => {
     const second = await read();
     expect(second.code).toBe(0);
     expect(second.stdout).toBe(`${withLogin(store.url, MADE, '')}\n`);
-    expect(second.stderr).toMatch(/The role was there before: its password stays as it is/);
+    expect(second.stderr).toMatch(/The role existed: its password is unchanged/);
     expect(second.stderr).not.toMatch(/password '|statement_timeout/);
     await store.database.script(
       `alter role ${MADE} in database ${new URL(store.url).pathname.slice(1)} reset search_path`,

@@ -31,7 +31,7 @@ describe('what is away is tried again, then exit 75', () => {
       ETL_ATTEMPTS: '1',
     });
     await store.close();
-    expect(stderr).toMatch(/^hint: .* the URL behind `promote` is right/m);
+    expect(stderr).toMatch(/^hint: .* the URL after `promote` is right/m);
     expect(stderr).not.toMatch(/DATABASE_URL|secret/);
     expect(code).toBe(75);
   });

@@ -95,7 +95,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
     ['a group of datasets to tell of', ['datasets', 'core'], '"core" names a group of datasets'],
     ['no statement', ['sql', ' ; -- nothing'], 'there is no statement'],
     ['two forms at once', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
-    ['a statement beside --url', ['sql', '--url', 'select 1'], '--url stands alone'],
+    ['a statement beside --url', ['sql', '--url', 'select 1'], '--url excludes other options'],
     [
       'a port that is none',
       ['simulate', '--port', '99999'],
@@ -166,7 +166,7 @@ describe('words that no command takes are exit 2, with what is meant', () => {
       ['plan', '--from', '2026', '--to', '2027'],
       /"2026" is a year: write a month or a day of it, such as 2026-01 /,
     ],
-    [['why', 'A'.repeat(43) + '=', '--at', '2096-01-01'], /lies in the future/],
+    [['why', 'A'.repeat(43) + '=', '--at', '2096-01-01'], /is in the future/],
   ])('%j', async (words, sentence) => {
     const { code, stderr } = await cli.ask(words, { TONCENTER_NETWORK: `http://${NOWHERE}` });
     expect(stderr).toMatch(sentence);
@@ -322,7 +322,7 @@ describe('a crawl refuses', () => {
       );
       expect(stdout).toContain('the response is not the endpoint');
       expect(stdout).toContain(reason);
-      expect(stdout).toMatch(/^refused .*; again in 1m/m);
+      expect(stdout).toMatch(/^refused .*; retry in 1m/m);
       expect(code).toBe(3);
       expect(simulator?.stats.byPath.get('/api/v3/transactions')).toBeGreaterThanOrEqual(2);
       const covered = await store.database.rows(
@@ -366,7 +366,7 @@ describe('a crawl refuses', () => {
     const both = ['--only', 'blocks,transactions'];
     const { code, stdout } = await backfill(lacking, {}, both);
     expect(stdout).toMatch(
-      /cut: newer than .* is not yet safe to read: masterchain block 4\d is missing, though the source shows blocks of .*Run the command again later/,
+      /cut: newer than .* is not safe to read yet: masterchain block 4\d is missing, though the source shows blocks of .*Run the command again later/,
     );
     expect(stdout).toMatch(/^incomplete: /m);
     expect(code).toBe(3);
@@ -379,7 +379,7 @@ describe('a crawl refuses', () => {
     const before: SimulatorOptions['before'] = ({ path }) =>
       path === '/api/v3/transactions' ? errorResponse(403, 'not here') : undefined;
     const lacking = await backfill({ before }, {}, both);
-    expect(lacking.stdout).toMatch(/^refused .*; again in 1m/m);
+    expect(lacking.stdout).toMatch(/^refused .*; retry in 1m/m);
     expect(lacking.code).toBe(3);
     expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
   });

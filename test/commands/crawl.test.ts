@@ -141,7 +141,7 @@ describe('backfill', () => {
       settings({ TONCENTER_RPS: '2' }),
     );
     expect(first.stdout).toContain('incomplete: ');
-    expect(first.stderr).toContain('the 5s of --deadline are over');
+    expect(first.stderr).toContain('--deadline of 5s reached');
     expect(first.code).toBe(3);
     expect(simulator.stats.byPath.get(TRANSACTIONS) ?? 0).toBeLessThan(14);
   });

@@ -9,7 +9,7 @@ test('a sheet promises a grade for what is verified, and no more than covered wh
   const sheet = streamSheet(dataset!, HOUR, 5);
   const facts = new Map(streamFacts(sheet).map(([title = '', text = '']) => [title, text]));
   expect(facts.get('at rest')).toMatch(/^[\d.]+ requests a minute for each pool$/);
-  expect(facts.get('grade')).toBe('cross-checked, where it is verified');
+  expect(facts.get('grade')).toBe('cross-checked, if it is verified');
   expect(streamFacts({ ...sheet, checks: [], grade: 'covered' })).toEqual(
     expect.arrayContaining([
       ['checks', 'none: it is never verified'],

@@ -126,7 +126,7 @@ describe('the prompt', () => {
       await begun();
       screen.type('select 8 as ahead;\r');
       screen.type(CTRL_C);
-      await sees(screen, /the statement was ended/);
+      await sees(screen, /the statement was cancelled/);
       await ended();
       screen.type('select 4 as four;\r');
       await sees(screen, /^four\n *4$/m);
@@ -146,7 +146,7 @@ describe('the prompt', () => {
         await sees(screen, /endless.*;$/m);
         screen.type('select 8 as ahead;\r');
         screen.type(CTRL_C);
-        await sees(screen, /the statement was ended/);
+        await sees(screen, /the statement was cancelled/);
         screen.type('select count(*) > 0 as whole from blocks;\r');
         await sees(screen, /^whole\n *t$/m);
       }, ` --lake ${folder}`);

@@ -100,7 +100,7 @@ test.each<[string, Partial<Report>]>([
   const text = shown({ ...facts, datasets: [dataset('blocks', END), dataset('traces', END - 60)] }).join(
     '\n',
   );
-  expect(text).toContain('the chain stands still: its newest block is of 2025-');
+  expect(text).toContain('the chain has stopped: its newest block is of 2025-');
   expect(text).toMatch(/^blocks .* 0s /m);
   expect(text).toMatch(/^traces .* 1m /m);
   expect(text).not.toMatch(/^(blocks|traces) .*328d/m);

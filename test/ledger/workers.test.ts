@@ -39,7 +39,7 @@ test('status tells whose budget it is, who spends it on what, who waits and who 
   await ago(1);
   expect(spendingLines(await readSpending(database), 1_780_000_000)).toEqual([
     'budget    api.example allows 100 requests a second; at most 97.1 are sent now, 0.2 were in the last minute',
-    'worker    three/3/c: no sign of life for 3m; 0 requests in the last minute, 0 in the last hour',
+    'worker    three/3/c: no heartbeat for 3m; 0 requests in the last minute, 0 in the last hour',
     'worker    two/2/b: alive; 9 requests in the last minute, 9 in the last hour (75 %: backfill 9); waiting: 3 backfill',
     'worker    one/1/a: ended; 3 requests in the last minute, 3 in the last hour (25 %: backfill 2, tail 1)',
   ]);
@@ -82,7 +82,7 @@ test('status tells of a pause and of refusals', async () => {
   await budget.refused(60_000, 0);
   const lines = spendingLines(await readSpending(database), 1_780_000_000);
   expect(lines.find((line) => line.includes('refusing'))).toMatch(
-    /^budget {4}refusing allows 10 requests a second; at most 9\.4 are sent now, 0\.0 were in the last minute; paused for (1m|60s|59s), until 2026-05-28T20:2[67]:\d\dZ: the API asked for it; 1 refusal, the last 0s ago$/,
+    /^budget {4}refusing allows 10 requests a second; at most 9\.4 are sent now, 0\.0 were in the last minute; paused for (1m|60s|59s), until 2026-05-28T20:2[67]:\d\dZ: the API requested it; 1 refusal, the last 0s ago$/,
   );
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { saysSomething, splitSql } from '../../../src/commands/prompt.ts';
+import { hasText, splitSql } from '../../../src/commands/prompt.ts';
 
 describe('statements are split at the semicolons that end them', () => {
   test.each([
@@ -28,7 +28,7 @@ describe('statements are split at the semicolons that end them', () => {
   );
 
   test('comments alone say nothing', () => {
-    expect(saysSomething(' /* a */ -- b')).toBe(false);
-    expect(saysSomething('select 1')).toBe(true);
+    expect(hasText(' /* a */ -- b')).toBe(false);
+    expect(hasText('select 1')).toBe(true);
   });
 });
