@@ -133,7 +133,7 @@ language sql stable strict parallel safe begin atomic
   select amount * etl.to_numeric('1e-' || coalesce(max(decimals), 9)) from stored having count(*) > 0;
 end;
 comment on function ton.jetton_units(text, numeric) is
-  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 where the master is stored and says none, as wallets do; null where no dataset has stored the master, or no number can have so many decimals.';
+  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 if the master is stored and says none, as wallets do; null if no dataset has stored the master, or no number can have so many decimals.';
 
 create or replace function etl.trace_of(hash text) returns text
 language sql stable strict parallel safe begin atomic
@@ -158,7 +158,7 @@ language sql stable strict parallel safe begin atomic
   where trace_id is not null order by place limit 1;
 end;
 comment on function etl.trace_of(text) is
-  'Id of the trace that a hash (base64) belongs to: of the trace itself, of one of its transactions or messages, or the normalized hash of the external message that began it; null where nothing that is stored has it.';
+  'Id of the trace that a hash (base64) belongs to: of the trace itself, of one of its transactions or messages, or the normalized hash of the external message that began it; null if nothing that is stored has it.';
 
 create or replace function ton.trace_tree(trace text)
 returns table (
@@ -274,8 +274,8 @@ comment on column etl.open_daily_activity.accounts is 'How many accounts had a t
 comment on column etl.open_daily_activity.messages is 'How many messages were created on the day, external ones included: rows of messages.';
 comment on column etl.open_daily_activity.value is 'Coins that the messages of the day carried, nanotons; what passes through three accounts is counted three times.';
 comment on column etl.open_daily_activity.fees is 'Fees that validators collected on the day, nanotons: sum of transactions.total_fees.';
-comment on column etl.open_daily_activity.traces is 'How many traces ended on the day: rows of traces, 0 where traces are not read.';
-comment on column etl.open_daily_activity.blocks is 'How many blocks of all shards and the masterchain were made: rows of blocks, 0 where blocks are not read.';
+comment on column etl.open_daily_activity.traces is 'How many traces ended on the day: rows of traces, 0 if traces are not read.';
+comment on column etl.open_daily_activity.blocks is 'How many blocks of all shards and the masterchain were made: rows of blocks, 0 if blocks are not read.';
 
 create or replace view etl.open_hourly_activity as
 select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
@@ -347,7 +347,7 @@ comment on view etl.open_failed_transactions is 'How transactions failed on each
 comment on column etl.open_failed_transactions.day is 'The day on which the transactions failed, UTC.';
 comment on column etl.open_failed_transactions.phase is 'Where they failed: skipped (the contract was not run), compute (it ended with an exit code), action (what it wanted could not be carried out), other.';
 comment on column etl.open_failed_transactions.reason is 'Why the contract was not run: no_state, bad_state, no_gas or suspended; null for other phases. From compute_reason.';
-comment on column etl.open_failed_transactions.code is 'Exit code of the contract (compute) or result code (action); null where it was not run.';
+comment on column etl.open_failed_transactions.code is 'Exit code of the contract (compute) or result code (action); null if it was not run.';
 comment on column etl.open_failed_transactions.transactions is 'How many transactions failed this way on the day.';
 comment on column etl.open_failed_transactions.accounts is 'On how many accounts they failed this way.';
 comment on column etl.open_failed_transactions.fees is 'Fees that were paid for failing this way, nanotons: sum of total_fees.';
@@ -363,7 +363,7 @@ lateral (
 comment on view ton.gas_by_contract is 'Gas that each contract used on each day, UTC; runs that were skipped are left out.';
 comment on column ton.gas_by_contract.day is 'The day on which the contract ran, UTC.';
 comment on column ton.gas_by_contract.account is 'The contract that ran, raw form.';
-comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. Null where the source does not hold the state; one of them where the code changed on the day.';
+comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. Null if the source does not hold the state; one of them where the code changed on the day.';
 comment on column ton.gas_by_contract.runs is 'How often the contract ran on the day.';
 comment on column ton.gas_by_contract.failed is 'How many of the runs ended with an exit code of failure.';
 comment on column ton.gas_by_contract.gas_used is 'Gas units that all runs used together.';
@@ -411,7 +411,7 @@ union
 select p.address, p.dex, p.note from etl.ton_proxies p;
 comment on view ton.ton_proxies is 'Jettons that stand for TON: exchanges move TON as a jetton of their own. Views count them as TON, and leave them out of sums over jettons. Add more to etl.ton_proxies.';
 comment on column ton.ton_proxies.address is 'Master of the jetton that stands for TON, raw form.';
-comment on column ton.ton_proxies.dex is 'Exchange that uses the jetton for TON, as swaps.dex names it; null where several do.';
+comment on column ton.ton_proxies.dex is 'Exchange that uses the jetton for TON, as swaps.dex names it; null if several do.';
 comment on column ton.ton_proxies.note is 'What the proxy is.';
 
 -- Movements of money.
@@ -447,9 +447,9 @@ comment on column ton.jetton_mints.lt is 'Logical time of the message that broug
 comment on column ton.jetton_mints.message_hash is 'Hash of the message that brought the jettons, base64. With utime it names the mint.';
 comment on column ton.jetton_mints.jetton_master is 'Contract of the jetton that was minted, raw form.';
 comment on column ton.jetton_mints.jetton_wallet is 'Jetton wallet that got the jettons, raw form.';
-comment on column ton.jetton_mints.owner is 'Owner of the jetton wallet, raw form; null where jetton_wallets does not have the wallet: no message of a mint names its owner.';
-comment on column ton.jetton_mints.amount is 'How many jettons were minted, in the smallest units; null where the source could not decode the message.';
-comment on column ton.jetton_mints.query_id is 'Number that whoever asked for the mint chose; null where the source could not decode the message.';
+comment on column ton.jetton_mints.owner is 'Owner of the jetton wallet, raw form; null if jetton_wallets does not have the wallet: no message of a mint names its owner.';
+comment on column ton.jetton_mints.amount is 'How many jettons were minted, in the smallest units; null if the source could not decode the message.';
+comment on column ton.jetton_mints.query_id is 'Number that the requester of the mint chose; null if the source could not decode the message.';
 comment on column ton.jetton_mints.tx_hash is 'Hash of the transaction of the master that sent the jettons, base64.';
 
 create or replace view ton.jetton_movements as
@@ -509,7 +509,7 @@ comment on column ton.account_ledger.step is 'Order of the movements that share 
 comment on column ton.account_ledger.jetton_master is 'Contract of the jetton that moved in the ledger, raw form; null for coins (TON).';
 comment on column ton.account_ledger.kind is 'What the movement was: received, sent, fees, forward fees, burned or minted.';
 comment on column ton.account_ledger.amount is 'How much came (above zero) or went (below zero), nanotons or the jetton''s smallest units.';
-comment on column ton.account_ledger.counterparty is 'Account on the other side of the movement, raw form; null where there is none.';
+comment on column ton.account_ledger.counterparty is 'Account on the other side of the movement, raw form; null if there is none.';
 comment on column ton.account_ledger.balance is 'What the account held after the movement, nanotons or the jetton''s smallest units.';
 comment on column ton.account_ledger.tx_hash is 'Hash of the transaction that moved the money, base64.';
 
@@ -573,7 +573,7 @@ comment on column etl.open_jetton_flows.senders is 'How many owners sent some.';
 comment on column etl.open_jetton_flows.receivers is 'How many owners were sent some.';
 comment on column etl.open_jetton_flows.amount is 'How many jettons were transferred, in the smallest units.';
 comment on column etl.open_jetton_flows.minted is 'How many jettons came into being, in the smallest units.';
-comment on column etl.open_jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 where burns are not read.';
+comment on column etl.open_jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 if burns are not read.';
 
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
@@ -607,11 +607,11 @@ comment on column ton.swaps.action_id is 'Identity of the swap within its trace,
 comment on column ton.swaps.start_utime is 'Block time, UTC, of the swap''s first transaction. From actions.start_utime.';
 comment on column ton.swaps.account is 'Who swapped, raw form. From actions.source.';
 comment on column ton.swaps.dex is 'The exchange: dedust, stonfi, stonfi_v2, tonco and so on. From details.dex.';
-comment on column ton.swaps.success is 'False where the swap was tried and failed. From actions.success.';
-comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_in.';
-comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null where that is no number.';
-comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_out.';
-comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null where that is no number.';
+comment on column ton.swaps.success is 'False if the swap was tried and failed. From actions.success.';
+comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of ton_proxies), or a jetton, raw form; null if the source does not know the jetton. From details.asset_in.';
+comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null if that is no number.';
+comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null if the source does not know the jetton. From details.asset_out.';
+comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null if that is no number.';
 comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
 create or replace view etl.open_dex_volume as
@@ -659,7 +659,7 @@ comment on column ton.nft_ownership.until is 'When the item went to the next own
 comment on column ton.nft_ownership.kind is 'How the owner got the item: mint or transfer (sales are transfers too).';
 comment on column ton.nft_ownership.previous_owner is 'Who gave the item away, raw form; null for a mint.';
 comment on column ton.nft_ownership.lt is 'Logical time of the change of owner; of a mint, that of its last transaction.';
-comment on column ton.nft_ownership.trace_id is 'Trace in which the item changed hands, base64; null where the source did not know it.';
+comment on column ton.nft_ownership.trace_id is 'Trace in which the item changed hands, base64; null if the source did not know it.';
 
 -- Validators.
 
@@ -708,9 +708,9 @@ comment on column ton.validator_income.starts is 'When the validators of that el
 comment on column ton.validator_income.stake_holder_address is 'Account that sent the stakes and got them back, raw form: a wallet or a pool.';
 comment on column ton.validator_income.elections is 'Of how many elections the stakes are together: 1 where the holder takes them back after each.';
 comment on column ton.validator_income.stake is 'Stakes that the elector accepted in those elections, nanotons, together.';
-comment on column ton.validator_income.returned is 'What the elector gave back, nanotons; null where nothing came back yet.';
-comment on column ton.validator_income.reward is 'What was earned, nanotons: returned - stake; below zero after a fine, null where nothing came back yet.';
-comment on column ton.validator_income.returned_at is 'When the stakes came back, block time, UTC; null where they have not yet.';
+comment on column ton.validator_income.returned is 'What the elector gave back, nanotons; null if nothing came back yet.';
+comment on column ton.validator_income.reward is 'What was earned, nanotons: returned - stake; below zero after a fine, null if nothing came back yet.';
+comment on column ton.validator_income.returned_at is 'When the stakes came back, block time, UTC; null if they have not yet.';
 
 create or replace view ton.complaints as
 select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_holder_address, c.severity, c.suggested_fine, c.is_passed,
@@ -728,11 +728,11 @@ comment on column ton.complaints.validator_pubkey is 'Public key of the validato
 comment on column ton.complaints.stake_holder_address is 'Account that holds the stake of the validator complained about, raw form.';
 comment on column ton.complaints.severity is 'How grave the author says that it is.';
 comment on column ton.complaints.suggested_fine is 'Fine that the author asks for, nanotons.';
-comment on column ton.complaints.is_passed is 'True where enough weight voted for it.';
+comment on column ton.complaints.is_passed is 'True if enough weight voted for it.';
 comment on column ton.complaints.approved_percent is 'Share of all voting weight that is for it, percent.';
 comment on column ton.complaints.votes is 'How many validators voted for it: rows of complaint_votes.';
 comment on column ton.complaints.weight is 'Weight of the votes together, as far as the source knows it.';
-comment on column ton.complaints.voters is 'Numbers of the voters in their set of validators, in the order of the votes; null where nobody voted.';
+comment on column ton.complaints.voters is 'Numbers of the voters in their set of validators, in the order of the votes; null if nobody voted.';
 
 create or replace view ton.nominator_pool_cycles as
 select e.pool_address, e.validator_address, e.cycle_start,
@@ -801,7 +801,7 @@ language sql stable begin atomic
     and has_function_privilege(reader, p.oid, 'execute');
 end;
 comment on function etl.withheld_statements(name) is
-  'What takes from a role what Postgres lets everybody do beside reading: temporary tables, large objects, locks of programs, messages into the log, tables in schema public. It takes that from every role of the database which has it by PUBLIC alone. Empty where it is taken already.';
+  'What takes from a role what Postgres lets everybody do beside reading: temporary tables, large objects, locks of programs, messages into the log, tables in schema public. It takes that from every role of the database which has it by PUBLIC alone. Empty if it is taken already.';
 
 drop function if exists etl.allow_reading(name, text, interval);
 create or replace function etl.allow_reading(reader name, password text, timeout interval, strict boolean default false) returns table (part text, statement text)

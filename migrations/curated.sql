@@ -1,12 +1,12 @@
 -- Curated views: what analysts ask for most, with decimals applied, symbols joined and TON as one asset. Applied after
 -- analyst.sql, in the same transaction, by the same rules; over a lake the same definitions serve DuckDB.
--- An asset is 'TON', the raw address of a jetton master, or null where the source does not know it.
+-- An asset is 'TON', the raw address of a jetton master, or null if the source does not know it.
 
 create or replace function etl.units(amount numeric, decimals int) returns numeric
 language sql immutable parallel safe
 return amount * etl.to_numeric('1e-' || decimals);
 comment on function etl.units(numeric, int) is
-  'An amount in whole units, exact; null where the decimals are null or no number can have so many.';
+  'An amount in whole units, exact; null if the decimals are null or no number can have so many.';
 
 create or replace function etl.rounded(amount numeric) returns numeric language sql immutable parallel safe return round(amount);
 comment on function etl.rounded(numeric) is 'An amount that was calculated, as a whole number of smallest units.';
@@ -21,7 +21,7 @@ create or replace function etl.decimals_of(own int, content jsonb, found int, is
 language sql immutable parallel safe
 return coalesce(own, found, case when is_indexed or jsonb_typeof(content) = 'object' and (content->>'uri') is null then 9 end);
 comment on function etl.decimals_of(int, jsonb, int, boolean) is
-  'Decimals of a jetton by its master, else by the indexer''s metadata, else 9 where one of them is whole and says none, as wallets do; null where what lies off chain is not known.';
+  'Decimals of a jetton by its master, else by the indexer''s metadata, else 9 if one of them is whole and says none, as wallets do; null if what lies off chain is not known.';
 
 -- Trades.
 
@@ -33,7 +33,7 @@ return case
   when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON'
 end;
 comment on function etl.asset_of(text, text, text, text) is
-  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null where it is not known.';
+  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null if it is not known.';
 
 create or replace function etl.hops_of(details jsonb) returns int[]
 language sql immutable parallel safe
@@ -49,7 +49,7 @@ create or replace function etl.referral_in(decoded text) returns text
 language sql immutable parallel safe
 return '0:' || substring(decoded from '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"');
 comment on function etl.referral_in(text) is
-  'The account that a decoded body names as the referral of a trade, raw form; null where it names none.';
+  'The account that a decoded body names as the referral of a trade, raw form; null if it names none.';
 
 create or replace view etl.dex_legs as
 select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardinality(a.hops) as legs, x.dex, x.router,
@@ -94,9 +94,9 @@ comment on column etl.dex_legs.router is 'Account of the exchange that took what
 comment on column etl.dex_legs.counterparty is 'Account of the exchange on the side of the swap that is no TON, raw form.';
 comment on column etl.dex_legs.trader is 'Who swapped, raw form: actions.source.';
 comment on column etl.dex_legs.sold is 'Asset that was given in the leg.';
-comment on column etl.dex_legs.sold_raw is 'How much was given, in the smallest units; null where that is no number.';
+comment on column etl.dex_legs.sold_raw is 'How much was given, in the smallest units; null if that is no number.';
 comment on column etl.dex_legs.bought is 'Asset that was got in the leg.';
-comment on column etl.dex_legs.bought_raw is 'How much was got, in the smallest units; null where that is no number.';
+comment on column etl.dex_legs.bought_raw is 'How much was got, in the smallest units; null if that is no number.';
 
 create or replace view etl.action_messages as
 select a.utime, a.trace_id, a.action_id, t.utime as transaction_utime, t.lt, m.source, m.destination, m.created_lt, m.opcode, m.content_decoded,
@@ -137,8 +137,8 @@ comment on column etl.asset_trades.utime is 'block time, UTC, at which the trace
 comment on column etl.asset_trades.trader is 'Who traded, raw form.';
 comment on column etl.asset_trades.asset is 'The asset that was paid for: TON or a jetton master.';
 comment on column etl.asset_trades.amount is 'How much of the asset changed hands, in its smallest units.';
-comment on column etl.asset_trades.ton is 'What was paid, nanotons; null where it was a stable jetton.';
-comment on column etl.asset_trades.usd is 'What was paid in a stable jetton, whole units; null where it was TON.';
+comment on column etl.asset_trades.ton is 'What was paid, nanotons; null if it was a stable jetton.';
+comment on column etl.asset_trades.usd is 'What was paid in a stable jetton, whole units; null if it was TON.';
 
 create or replace view etl.open_hourly_trades as
 select d.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd
@@ -164,7 +164,7 @@ comment on column etl.open_hourly_trades.ton is 'TON that was paid for it in the
 comment on column etl.open_hourly_trades.ton_amount is 'How much of it that TON paid for, in its smallest units.';
 comment on column etl.open_hourly_trades.usd is 'Stable jettons that were paid for it in the hour, whole units.';
 comment on column etl.open_hourly_trades.usd_amount is 'How much of it those stable jettons paid for, in its smallest units.';
-comment on column etl.open_hourly_trades.ton_usd is 'Price of a TON in USD in the hour, else on the day; null where no TON was traded for a stable jetton.';
+comment on column etl.open_hourly_trades.ton_usd is 'Price of a TON in USD in the hour, else on the day; null if no TON was traded for a stable jetton.';
 
 create or replace view etl.open_daily_trades as
 select d.day, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd
@@ -188,7 +188,7 @@ comment on column etl.open_daily_trades.ton is 'TON that was paid for it in the 
 comment on column etl.open_daily_trades.ton_amount is 'How much of it that TON paid for, in its smallest units.';
 comment on column etl.open_daily_trades.usd is 'Stable jettons that were paid for it in the day, whole units.';
 comment on column etl.open_daily_trades.usd_amount is 'How much of it those stable jettons paid for, in its smallest units.';
-comment on column etl.open_daily_trades.ton_usd is 'Price of a TON in USD in the day; null where no TON was traded for a stable jetton.';
+comment on column etl.open_daily_trades.ton_usd is 'Price of a TON in USD in the day; null if no TON was traded for a stable jetton.';
 
 -- The reports themselves: closed days as they were kept, open ones as they are now.
 
@@ -213,7 +213,7 @@ begin
       end if;
     end loop;
     execute format('comment on column ton.%I.certified is %L', report,
-      'True where every dataset that feeds the row is verified on the whole day, and the row was kept then; false where it is summed up now.');
+      'True if every dataset that feeds the row is verified on the whole day, and the row was kept then; false if it is summed up now.');
     -- What was kept under another definition is summed up again, as far as its rows are still there.
     execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
       and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
@@ -254,15 +254,15 @@ comment on view ton.hourly_prices is 'What a whole unit of each asset cost in ea
 comment on column ton.hourly_prices.day is 'The day of the price, UTC: name it, and only that day is read.';
 comment on column ton.hourly_prices.hour is 'First moment of the hour whose trades make the price.';
 comment on column ton.hourly_prices.asset is 'The asset that has the price: TON or the raw address of a jetton master.';
-comment on column ton.hourly_prices.symbol is 'Ticker of the asset; null where no dataset has stored it.';
-comment on column ton.hourly_prices.price_ton is 'Price of one whole unit in the hour, TON; null where the decimals of the asset are not known, or no TON stands behind it.';
-comment on column ton.hourly_prices.price_usd is 'Price of one whole unit in the hour, USD; null where the decimals are not known, or no stable jetton stands behind it.';
+comment on column ton.hourly_prices.symbol is 'Ticker of the asset; null if no dataset has stored it.';
+comment on column ton.hourly_prices.price_ton is 'Price of one whole unit in the hour, TON; null if the decimals of the asset are not known, or no TON stands behind it.';
+comment on column ton.hourly_prices.price_usd is 'Price of one whole unit in the hour, USD; null if the decimals are not known, or no stable jetton stands behind it.';
 comment on column ton.hourly_prices.volume_ton is 'What was paid for the asset in the hour, TON: stable jettons at the price of TON.';
 comment on column ton.hourly_prices.volume_usd is 'What was paid for the asset in the hour, USD: TON at its own price.';
 comment on column ton.hourly_prices.trades is 'How many legs of swaps the price of the hour is made of.';
 comment on column ton.hourly_prices.traders is 'How many accounts made those trades of the hour.';
-comment on column ton.hourly_prices.is_liquid is 'True where 100 trades or more by 10 accounts or more stand behind the price of the hour.';
-comment on column ton.hourly_prices.certified is 'True where the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
+comment on column ton.hourly_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the hour.';
+comment on column ton.hourly_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
 
 create or replace view ton.daily_prices as
 select p.day, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
@@ -284,15 +284,15 @@ from (
 comment on view ton.daily_prices is 'What a whole unit of each asset cost on each day, UTC, in TON and in USD: the mean of all trades against TON and against stable jettons (etl.stable_jettons), weighted by their volume. An asset that was not traded against them has no row.';
 comment on column ton.daily_prices.day is 'The day of the price, UTC.';
 comment on column ton.daily_prices.asset is 'The asset that has the price: TON or the raw address of a jetton master.';
-comment on column ton.daily_prices.symbol is 'Ticker of the asset; null where no dataset has stored it.';
-comment on column ton.daily_prices.price_ton is 'Price of one whole unit in the day, TON; null where the decimals of the asset are not known, or no TON stands behind it.';
-comment on column ton.daily_prices.price_usd is 'Price of one whole unit in the day, USD; null where the decimals are not known, or no stable jetton stands behind it.';
+comment on column ton.daily_prices.symbol is 'Ticker of the asset; null if no dataset has stored it.';
+comment on column ton.daily_prices.price_ton is 'Price of one whole unit in the day, TON; null if the decimals of the asset are not known, or no TON stands behind it.';
+comment on column ton.daily_prices.price_usd is 'Price of one whole unit in the day, USD; null if the decimals are not known, or no stable jetton stands behind it.';
 comment on column ton.daily_prices.volume_ton is 'What was paid for the asset in the day, TON: stable jettons at the price of TON.';
 comment on column ton.daily_prices.volume_usd is 'What was paid for the asset in the day, USD: TON at its own price.';
 comment on column ton.daily_prices.trades is 'How many legs of swaps the price of the day is made of.';
 comment on column ton.daily_prices.traders is 'How many accounts made those trades of the day.';
-comment on column ton.daily_prices.is_liquid is 'True where 100 trades or more by 10 accounts or more stand behind the price of the day.';
-comment on column ton.daily_prices.certified is 'True where the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
+comment on column ton.daily_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the day.';
+comment on column ton.daily_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
 create or replace view ton.dex_trades as
 select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
   coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
@@ -344,25 +344,25 @@ comment on column ton.dex_trades.version is 'Version of the exchange, such as 2;
 comment on column ton.dex_trades.pool is 'Account of the pool of the leg, raw form: who received the order of the exchange to swap. Where no such message is known, the account of the exchange on the side of the swap that is no TON; null of a swap through several pools then.';
 comment on column ton.dex_trades.router is 'Account of the exchange that took what the trader gave, raw form: a router (stonfi), a vault (dedust).';
 comment on column ton.dex_trades.trader is 'Who traded, raw form.';
-comment on column ton.dex_trades.sold_asset is 'Asset that the trader gave in the leg: TON, the raw address of a jetton master, or null where the source does not know it.';
-comment on column ton.dex_trades.sold_symbol is 'Ticker of the asset that was sold; null where no dataset has stored it.';
-comment on column ton.dex_trades.sold_amount is 'How much was sold, whole units; null where the decimals are not known.';
+comment on column ton.dex_trades.sold_asset is 'Asset that the trader gave in the leg: TON, the raw address of a jetton master, or null if the source does not know it.';
+comment on column ton.dex_trades.sold_symbol is 'Ticker of the asset that was sold; null if no dataset has stored it.';
+comment on column ton.dex_trades.sold_amount is 'How much was sold, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.sold_amount_raw is 'How much was sold, in the smallest units of the asset.';
-comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null where the source does not know it.';
-comment on column ton.dex_trades.bought_symbol is 'Ticker of the asset that was bought; null where no dataset has stored it.';
-comment on column ton.dex_trades.bought_amount is 'How much was bought, whole units; null where the decimals are not known.';
+comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null if the source does not know it.';
+comment on column ton.dex_trades.bought_symbol is 'Ticker of the asset that was bought; null if no dataset has stored it.';
+comment on column ton.dex_trades.bought_amount is 'How much was bought, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.bought_amount_raw is 'How much was bought, in the smallest units of the asset.';
-comment on column ton.dex_trades.volume_ton is 'Value of the leg, TON: its TON side; else its stable side at the price of TON in that hour; else what was sold, or bought, at its own price in that hour. Null where there is no such price.';
-comment on column ton.dex_trades.volume_usd is 'Value of the leg, USD: its stable side, else volume_ton at the price of TON in that hour, or on that day. Null where no TON was traded for a stable jetton on the day.';
+comment on column ton.dex_trades.volume_ton is 'Value of the leg, TON: its TON side; else its stable side at the price of TON in that hour; else what was sold, or bought, at its own price in that hour. Null if there is no such price.';
+comment on column ton.dex_trades.volume_usd is 'Value of the leg, USD: its stable side, else volume_ton at the price of TON in that hour, or on that day. Null if no TON was traded for a stable jetton on the day.';
 comment on column ton.dex_trades.leg is 'Number of the leg within its swap, from 0.';
 comment on column ton.dex_trades.legs is 'How many legs the swap of the trade has.';
-comment on column ton.dex_trades.referral is 'Account that the order names as its referral, raw form; null where it names none, or the server did not decode it.';
-comment on column ton.dex_trades.query_id is 'Number that the order of the trade carries: bots and apps are known by it. Null where the server decoded no message of the trade that has one.';
+comment on column ton.dex_trades.referral is 'Account that the order names as its referral, raw form; null if it names none, or the server did not decode it.';
+comment on column ton.dex_trades.query_id is 'Number that the order of the trade carries: bots and apps are known by it. Null if the server decoded no message of the trade that has one.';
 comment on column ton.dex_trades.trace_id is 'Trace that the trade is part of, base64.';
 comment on column ton.dex_trades.action_id is 'The swap of the trade within its trace, base64: with trace_id and utime it finds the row of actions.';
 comment on column ton.dex_trades.start_utime is 'Block time, UTC, of the first transaction of the trade.';
 comment on column ton.dex_trades.transaction_hash is 'Hash of the first transaction of the trade, base64.';
-comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null where there is none.';
+comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null if there is none.';
 
 create or replace view ton.dex_pools as
 select p.day, p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
@@ -387,9 +387,9 @@ comment on column ton.dex_pools.dex is 'The exchange of the pool, without its ve
 comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 where the source names none.';
 comment on column ton.dex_pools.pool is 'Account of the pool that traded, raw form: see dex_trades.pool.';
 comment on column ton.dex_pools.asset_1 is 'First asset of the pair, the raw address of a jetton master.';
-comment on column ton.dex_pools.symbol_1 is 'Ticker of the first asset; null where no dataset has stored it.';
+comment on column ton.dex_pools.symbol_1 is 'Ticker of the first asset; null if no dataset has stored it.';
 comment on column ton.dex_pools.asset_2 is 'Second asset of the pair: TON where the pool trades TON, else the raw address of a jetton master.';
-comment on column ton.dex_pools.symbol_2 is 'Ticker of the second asset; null where no dataset has stored it.';
+comment on column ton.dex_pools.symbol_2 is 'Ticker of the second asset; null if no dataset has stored it.';
 comment on column ton.dex_pools.trades is 'How many legs of swaps went through the pool on the day.';
 comment on column ton.dex_pools.traders is 'How many accounts traded with the pool on the day.';
 comment on column ton.dex_pools.volume_ton is 'What those trades with the pool were worth, TON: see dex_trades.volume_ton.';
@@ -406,8 +406,8 @@ select l.address, l.label, l.category, l.organization from etl.labels l;
 comment on view ton.labels is 'Names of accounts that a person has loaded: `labels import FILE` fills it from CSV. Join it to any address.';
 comment on column ton.labels.address is 'Account that has a label, raw form.';
 comment on column ton.labels.label is 'What to call the account that has the label.';
-comment on column ton.labels.category is 'What kind of account it is, such as CEX, in the words of the file; null where the file says none.';
-comment on column ton.labels.organization is 'Whose account it is, in the words of the file; null where the file says none.';
+comment on column ton.labels.category is 'What kind of account it is, such as CEX, in the words of the file; null if the file says none.';
+comment on column ton.labels.organization is 'Whose account it is, in the words of the file; null if the file says none.';
 
 -- Jettons.
 
@@ -436,19 +436,19 @@ comment on column ton.jetton_events.utime is 'block time, UTC, of the transfer o
 comment on column ton.jetton_events.block_time is 'The same as utime of the jettons'' event, under the name that other data sets have for it.';
 comment on column ton.jetton_events.type is 'What happened to the jettons: transfer, mint or burn.';
 comment on column ton.jetton_events.jetton_master is 'Contract of the jetton of the event, raw form.';
-comment on column ton.jetton_events.symbol is 'Ticker of the jetton of the event; null where no dataset has stored it.';
+comment on column ton.jetton_events.symbol is 'Ticker of the jetton of the event; null if no dataset has stored it.';
 comment on column ton.jetton_events.source is 'Owner that sent or burned the jettons, raw form; null for mints, or where the source does not know it.';
 comment on column ton.jetton_events.destination is 'Owner that is to get the jettons, raw form; null for burns, or where nobody knows whose wallet it is.';
 comment on column ton.jetton_events.jetton_wallet is 'Jetton wallet of the owner that sent or burned the jettons, or that got what was minted, raw form.';
-comment on column ton.jetton_events.amount is 'How many jettons, whole units; null where the decimals are not known.';
+comment on column ton.jetton_events.amount is 'How many jettons, whole units; null if the decimals are not known.';
 comment on column ton.jetton_events.amount_raw is 'How many jettons, in the smallest units.';
-comment on column ton.jetton_events.comment is 'Text that came with a transfer; null where there was none, or the server did not decode it.';
+comment on column ton.jetton_events.comment is 'Text that came with a transfer; null if there was none, or the server did not decode it.';
 comment on column ton.jetton_events.query_id is 'Number that the sender of the jettons chose; bots and apps are known by it.';
-comment on column ton.jetton_events.response_destination is 'Account that gets what is left of the coins that were sent along, raw form; null where nobody does.';
+comment on column ton.jetton_events.response_destination is 'Account that gets what is left of the coins that were sent along, raw form; null if there is none.';
 comment on column ton.jetton_events.forward_ton_amount is 'Coins that go to the destination with the notice of a transfer, TON; null for other events.';
-comment on column ton.jetton_events.is_aborted is 'True where the transaction of the event failed; the server leaves out transfers that did.';
+comment on column ton.jetton_events.is_aborted is 'True if the transaction of the event failed; the server leaves out transfers that did.';
 comment on column ton.jetton_events.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
-comment on column ton.jetton_events.trace_id is 'Trace that the jettons'' event is part of, base64; null where the source did not know it.';
+comment on column ton.jetton_events.trace_id is 'Trace that the jettons'' event is part of, base64; null if the source did not know it.';
 comment on column ton.jetton_events.transaction_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
 
 -- Items.
@@ -489,27 +489,27 @@ comment on view ton.nft_events is 'What happened to NFT items: mints, transfers,
 comment on column ton.nft_events.utime is 'block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
-comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; null where that does not apply or the source does not say.';
+comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; null if that does not apply or the source does not say.';
 comment on column ton.nft_events.nft_address is 'The item of the event, raw form.';
-comment on column ton.nft_events.nft_index is 'Index of the item in its collection; null where the source does not say.';
-comment on column ton.nft_events.collection_address is 'Collection of the item, raw form; null where it has none or the source does not say.';
+comment on column ton.nft_events.nft_index is 'Index of the item in its collection; null if the source does not say.';
+comment on column ton.nft_events.collection_address is 'Collection of the item, raw form; null if it has none or the source does not say.';
 comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
 comment on column ton.nft_events.owner is 'Who got the item by a mint, transfer or sale, or offers it, raw form; null for bids.';
 comment on column ton.nft_events.bidder is 'Who made the bid, raw form; null for other events.';
 comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid.';
 comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';
-comment on column ton.nft_events.payment_asset is 'What the price is of: TON, as the source tells of no other sales; null where there is no price.';
-comment on column ton.nft_events.sale_address is 'Contract that offers the item, raw form; null where the source does not say.';
+comment on column ton.nft_events.payment_asset is 'What the price is of: TON, as the source tells of no other sales; null if there is no price.';
+comment on column ton.nft_events.sale_address is 'Contract that offers the item, raw form; null if the source does not say.';
 comment on column ton.nft_events.marketplace is 'Name of the marketplace as the source knows it, such as getgems; else null.';
-comment on column ton.nft_events.marketplace_address is 'Account of the marketplace of the event, raw form; null where there is none.';
-comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null where that is not known.';
-comment on column ton.nft_events.royalty is 'What goes to the author, TON; null where there is none or the source does not say.';
-comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form; null where the source does not say.';
-comment on column ton.nft_events.comment is 'Text that came with the event; null where there was none, or the server did not decode it.';
-comment on column ton.nft_events.query_id is 'Number that the sender chose for the event; null where the source does not say.';
-comment on column ton.nft_events.is_aborted is 'True where the event was tried and failed.';
+comment on column ton.nft_events.marketplace_address is 'Account of the marketplace of the event, raw form; null if there is none.';
+comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null if that is not known.';
+comment on column ton.nft_events.royalty is 'What goes to the author, TON; null if there is none or the source does not say.';
+comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form; null if the source does not say.';
+comment on column ton.nft_events.comment is 'Text that came with the event; null if there was none, or the server did not decode it.';
+comment on column ton.nft_events.query_id is 'Number that the sender chose for the event; null if the source does not say.';
+comment on column ton.nft_events.is_aborted is 'True if the event was tried and failed.';
 comment on column ton.nft_events.lt is 'Logical time of the transfer; of all else, that of the last transaction of the event.';
-comment on column ton.nft_events.trace_id is 'Trace that the event is part of, base64; null where the source did not know it.';
+comment on column ton.nft_events.trace_id is 'Trace that the event is part of, base64; null if the source did not know it.';
 comment on column ton.nft_events.action_id is 'The action that the event is within its trace, base64; null for transfers.';
 comment on column ton.nft_events.transaction_hash is 'Hash of the transaction of a transfer, base64; null for other events, whose transactions action_transactions lists.';
 
@@ -533,15 +533,15 @@ left join ton.address_book b on b.address = t.account
 left join ton.account_states s on s.address = t.account;
 comment on view ton.account_activity is 'What each account did, as far as its transactions are stored: when it was seen, when and by whom it was deployed and first given coins, how many transactions it had and what they cost. Give one account, or expect all transactions to be read.';
 comment on column ton.account_activity.account is 'The account that was active, raw form.';
-comment on column ton.account_activity.label is 'What to call the active account: its label in labels, else a domain that leads to it; null where neither is known.';
-comment on column ton.account_activity.category is 'What kind of account it is by its label; null where it has none.';
-comment on column ton.account_activity.interfaces is 'What kinds of contract the indexer takes the active account for; null where it was not looked up.';
+comment on column ton.account_activity.label is 'What to call the active account: its label in labels, else a domain that leads to it; null if neither is known.';
+comment on column ton.account_activity.category is 'What kind of account it is by its label; null if it has none.';
+comment on column ton.account_activity.interfaces is 'What kinds of contract the indexer takes the active account for; null if it was not looked up.';
 comment on column ton.account_activity.first_seen is 'Block time, UTC, of the first transaction of the account that is stored.';
 comment on column ton.account_activity.last_seen is 'Block time, UTC, of the last transaction of the account that is stored.';
-comment on column ton.account_activity.is_whole is 'True where the very first transaction of the account is stored: then first_seen, deployed_at and first_funder are those of the chain.';
-comment on column ton.account_activity.deployed_at is 'When the account became active first, UTC; null where that is not stored.';
-comment on column ton.account_activity.deployed_by is 'Who sent the message that made the account active first, raw form; null where it came from outside the chain or is not stored.';
-comment on column ton.account_activity.first_funder is 'Who sent the first coins to the account, raw form; null where that is not stored.';
+comment on column ton.account_activity.is_whole is 'True if the very first transaction of the account is stored: then first_seen, deployed_at and first_funder are those of the chain.';
+comment on column ton.account_activity.deployed_at is 'When the account became active first, UTC; null if that is not stored.';
+comment on column ton.account_activity.deployed_by is 'Who sent the message that made the account active first, raw form; null if it came from outside the chain or is not stored.';
+comment on column ton.account_activity.first_funder is 'Who sent the first coins to the account, raw form; null if that is not stored.';
 comment on column ton.account_activity.transactions is 'How many transactions the account had.';
 comment on column ton.account_activity.aborted is 'How many of the transactions of the account failed.';
 comment on column ton.account_activity.active_days is 'On how many days, UTC, the account had a transaction.';
@@ -567,10 +567,10 @@ comment on column ton.balances.utime is 'block time, UTC, of the change of the b
 comment on column ton.balances.block_time is 'The same as utime of the change, under the name that other data sets have for it.';
 comment on column ton.balances.account is 'Account whose balance changed, raw form: of jettons their owner, not the jetton wallet.';
 comment on column ton.balances.asset is 'What the balance is of: TON or the raw address of a jetton master.';
-comment on column ton.balances.symbol is 'Ticker of the asset that is held; null where no dataset has stored it.';
-comment on column ton.balances.balance_before is 'What the account held before the change, whole units; null where the decimals are not known.';
-comment on column ton.balances.balance is 'What the account held after the change, whole units; null where the decimals are not known.';
-comment on column ton.balances.balance_before_raw is 'What the account held before the change, smallest units; null where the source does not hold the state.';
+comment on column ton.balances.symbol is 'Ticker of the asset that is held; null if no dataset has stored it.';
+comment on column ton.balances.balance_before is 'What the account held before the change, whole units; null if the decimals are not known.';
+comment on column ton.balances.balance is 'What the account held after the change, whole units; null if the decimals are not known.';
+comment on column ton.balances.balance_before_raw is 'What the account held before the change, smallest units; null if the source does not hold the state.';
 comment on column ton.balances.balance_raw is 'What the account held after the change, smallest units.';
 comment on column ton.balances.lt is 'Logical time of the transaction that changed the balance.';
 comment on column ton.balances.step is 'Order of changes that share a logical time, from 0.';
@@ -592,7 +592,7 @@ comment on view ton.daily_balances is 'What each account held at the end of each
 comment on column ton.daily_balances.day is 'The day at whose end the balance was held, UTC.';
 comment on column ton.daily_balances.account is 'Account that held the balance, raw form.';
 comment on column ton.daily_balances.asset is 'What was held: TON or the raw address of a jetton master.';
-comment on column ton.daily_balances.symbol is 'Ticker of the asset that was held; null where no dataset has stored it.';
-comment on column ton.daily_balances.balance is 'What the account held at the end of the day, whole units; null where the decimals are not known.';
+comment on column ton.daily_balances.symbol is 'Ticker of the asset that was held; null if no dataset has stored it.';
+comment on column ton.daily_balances.balance is 'What the account held at the end of the day, whole units; null if the decimals are not known.';
 comment on column ton.daily_balances.balance_raw is 'What the account held at the end of the day, smallest units.';
-comment on column ton.daily_balances.has_changed is 'True on days on which the balance changed, false where it is carried on.';
+comment on column ton.daily_balances.has_changed is 'True on days on which the balance changed, false if it is carried on.';

@@ -179,7 +179,7 @@ exception when object_not_in_prerequisite_state then
   return false;
 end $$;
 comment on function etl.is_certain(text[], timestamptz, timestamptz) is
-  'True where those of the streams that are wanted between two times (the second exclusive), or read before and after, are complete there at their highest grade, and there is one.';
+  'True if those of the streams that are wanted between two times (the second exclusive), or read before and after, are complete there at their highest grade, and there is one.';
 
 -- Its row must be committed before the sums are made: whoever changes the day from then on takes it out again.
 create or replace function etl.keep_day(report text, day date) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -194,7 +194,7 @@ begin
   return found;
 end $$;
 comment on function etl.keep_day(text, date) is
-  'Sums up a day of a report that was begun, and keeps the rows; false where the day changed meanwhile.';
+  'Sums up a day of a report that was begun, and keeps the rows; false if the day changed meanwhile.';
 
 -- Whoever may change coverage need not be let into etl.closed_days.
 create or replace function etl.reopen_days() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

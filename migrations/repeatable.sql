@@ -29,7 +29,7 @@ create or replace function etl.to_numeric(value text) returns numeric
 language sql immutable parallel safe
 return case when length(value) <= 1000 and value ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$' then value::numeric end;
 comment on function etl.to_numeric(text) is
-  'A text as a number; null where it is none, is NaN or infinite, or has more than 1000 characters.';
+  'A text as a number; null if it is none, is NaN or infinite, or has more than 1000 characters.';
 
 create or replace function etl.grade_rank(grade text) returns int
 language sql immutable parallel safe begin atomic
@@ -249,7 +249,7 @@ begin
 end
 $$;
 comment on function etl.assert_complete(text, timestamptz, timestamptz, text, name) is
-  'True where a dataset is complete between two times (the second exclusive): every row of the source is stored, and the role that asks (or the one that is named) sees it. Else it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read whole; cross-checked: two readings agree; proved: held against the chain''s own checksums (etl.grades says what that means for each dataset).';
+  'True if a dataset is complete between two times (the second exclusive): every row of the source is stored, and the role that asks (or the one that is named) sees it. Else it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read whole; cross-checked: two readings agree; proved: held against the chain''s own checksums (etl.grades says what that means for each dataset).';
 
 create or replace view etl.coverage_report as
 select c.dataset, c.scope,
@@ -274,14 +274,14 @@ left join lateral (
 where c.pass = 0;
 comment on view etl.coverage_report is 'Where every dataset stands: which times are covered and verified, what is missing and why.';
 comment on column etl.coverage_report.dataset is 'Name of the reported dataset: its file in jobs/ without the ending.';
-comment on column etl.coverage_report.scope is 'Pool or account that the dataset is read for; empty where it is read whole.';
+comment on column etl.coverage_report.scope is 'Pool or account that the dataset is read for; empty if it is read whole.';
 comment on column etl.coverage_report.grade is 'What verified means here: proved or cross-checked; covered while nothing is verified.';
 comment on column etl.coverage_report.covered is 'Times whose rows are stored.';
 comment on column etl.coverage_report.verified is 'Times whose rows were checked afterwards and have the grade.';
 comment on column etl.coverage_report.holes is 'Times between the first and the last covered one that are not covered.';
 comment on column etl.coverage_report.read_twice is 'Times that were read a second time, for datasets whose rows mature or have no checksum.';
 comment on column etl.coverage_report.refused is 'Times that could not be read and are not asked for before a pause is over.';
-comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null where nothing is wrong.';
+comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null if nothing is wrong.';
 
 -- Details of actions are kept as they came, and servers may print addresses in other forms than the tables hold.
 create or replace function etl.raw_address(word text) returns text language sql immutable parallel safe
@@ -309,7 +309,7 @@ select etl.raw_address(case a.type when 'multisig_create_order' then a.details->
   a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('multisig_create_order', 'multisig_approve');
 comment on view etl.seen_multisig_orders is 'Orders of multisig wallets that indexed actions name: whom multisig_orders looks up.';
-comment on column etl.seen_multisig_orders.address is 'Account of the order, raw form, out of an action''s details; null where they lack it.';
+comment on column etl.seen_multisig_orders.address is 'Account of the order, raw form, out of an action''s details; null if they lack it.';
 comment on column etl.seen_multisig_orders.lt is 'Logical time at which the action that names the order began.';
 comment on column etl.seen_multisig_orders.utime is 'block time, UTC, of the action that names the order.';
 
@@ -334,7 +334,7 @@ create or replace view etl.seen_vestings as
 select etl.raw_address(a.details->>'vesting') as address, a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('vesting_send_message', 'vesting_add_whitelist');
 comment on view etl.seen_vestings is 'Vesting contracts that indexed actions name: whom vesting_contracts looks up.';
-comment on column etl.seen_vestings.address is 'Account of the vesting contract, raw form, out of an action''s details; null where they lack it.';
+comment on column etl.seen_vestings.address is 'Account of the vesting contract, raw form, out of an action''s details; null if they lack it.';
 comment on column etl.seen_vestings.lt is 'Logical time at which the action that names the contract began.';
 comment on column etl.seen_vestings.utime is 'block time, UTC, of the action that names the contract.';
 
@@ -350,18 +350,18 @@ full join etl.watch w using (address)
 full join etl.labels l using (address);
 comment on view ton.accounts is 'The one place to join labels: everything that is known of an account by name, from the address book, the metadata of tokens, the states that were looked up, the watch list and labels.';
 comment on column ton.accounts.address is 'Account, raw form: join it to any address of another table.';
-comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null where nobody named it.';
-comment on column ton.accounts.domain is 'A domain that leads to the account; null where none is known.';
-comment on column ton.accounts.interfaces is 'What kinds of contract the indexer takes the account for; null where it is not known.';
-comment on column ton.accounts.token_type is 'What kind of token the account is: jetton_masters, nft_items, …; null where it is none or not known.';
-comment on column ton.accounts.token_name is 'Name of the token that the account is; null where it is none.';
-comment on column ton.accounts.token_symbol is 'Ticker of the jetton that the account is; null where it is none.';
-comment on column ton.accounts.token_decimals is 'Decimal places of amounts of the jetton that the account is; null where they are not known.';
-comment on column ton.accounts.is_scam is 'True where somebody holds the token for fraud; null where nobody says.';
-comment on column ton.accounts.status is 'active, uninit, frozen or nonexist when it was looked up last; null where it never was.';
-comment on column ton.accounts.balance is 'Nanotons when it was looked up last; null where it never was.';
-comment on column ton.accounts.last_transaction_lt is 'Logical time up to which the looked-up state goes; null where it never was looked up.';
-comment on column ton.accounts.note is 'Why the account is watched; null where it is not.';
+comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null if nobody named it.';
+comment on column ton.accounts.domain is 'A domain that leads to the account; null if none is known.';
+comment on column ton.accounts.interfaces is 'What kinds of contract the indexer takes the account for; null if it is not known.';
+comment on column ton.accounts.token_type is 'What kind of token the account is: jetton_masters, nft_items, …; null if it is none or not known.';
+comment on column ton.accounts.token_name is 'Name of the token that the account is; null if it is none.';
+comment on column ton.accounts.token_symbol is 'Ticker of the jetton that the account is; null if it is none.';
+comment on column ton.accounts.token_decimals is 'Decimal places of amounts of the jetton that the account is; null if they are not known.';
+comment on column ton.accounts.is_scam is 'True if the token is marked as fraud; null if nobody says.';
+comment on column ton.accounts.status is 'active, uninit, frozen or nonexist when it was looked up last; null if it never was.';
+comment on column ton.accounts.balance is 'Nanotons when it was looked up last; null if it never was.';
+comment on column ton.accounts.last_transaction_lt is 'Logical time up to which the looked-up state goes; null if it never was looked up.';
+comment on column ton.accounts.note is 'Why the account is watched; null if it is not.';
 comment on column ton.accounts.label is 'What to call the account: the note of the watch list, else its label, its domain, its token''s name, its friendly form.';
 
 create or replace view etl.watched_moves as

@@ -3,7 +3,7 @@ import { ownTablesOf } from './owners.ts';
 import type { LookupWalk } from '../dataset/walk.ts';
 import { literal } from './literal.ts';
 
-/** The view etl.datasets: every dataset there is, and the tables that are its own. */
+/** The view etl.datasets: every dataset and its own tables. */
 export function datasetsView(datasets: readonly Dataset<AnyJob>[]): string {
   const subjectsOf = (walk: LookupWalk): string[] => {
     const named = (key: string, from: string) =>
@@ -44,10 +44,10 @@ export function datasetsView(datasets: readonly Dataset<AnyJob>[]): string {
 const COMMENTS = {
   dataset: 'Name of a dataset, as commands and ETL_DATASETS take it.',
   kind: 'stream: has a range of time that is covered. list: a list, or look-ups by name, read again from time to time.',
-  core: 'True where ETL_DATASETS=core, the default, reads the dataset.',
+  core: 'True if ETL_DATASETS=core, the default, reads the dataset.',
   title: 'What the dataset is, in one line.',
   tables: "Tables of schema ton that are the dataset's own; others may write there too.",
   subjects:
-    'Query for what the dataset looks up by name: each walk with the subjects that the watch list and stored rows name, from $2 to $3; null where it looks up nothing.',
-  only_if_seen: 'True where accounts that are not watched are looked up with ETL_ACCOUNTS=seen alone.',
+    'Query for what the dataset looks up by name: each walk with the subjects that the watch list and stored rows name, from $2 to $3; null if it looks up nothing.',
+  only_if_seen: 'True if accounts that are not watched are looked up with ETL_ACCOUNTS=seen alone.',
 };

@@ -2,25 +2,27 @@ import { getTableColumns } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { literal } from './literal.ts';
 
-/** What happens when a row with the same key is there already. */
+/** What happens if a row with the same key exists. */
 type Conflict<Column extends string> =
-  /** The row cannot change: the first one stays. */
+  /** The row cannot change: the first one is kept. */
   | { readonly kind: 'keep' }
-  /** The row cannot change, but these members may arrive later than the rest: they are filled where they are null. */
+  /** The row cannot change, but these members may arrive later than the rest: they are filled if they are null. */
   | { readonly kind: 'fill'; readonly columns: readonly Column[] }
-  /** The row changes: it is replaced where `by` is not older and something differs. */
+  /** The row changes: it is replaced if `by` is not older and something differs. */
   | { readonly kind: 'newer'; readonly by: Column }
-  /** The row changes, and nothing in it tells which is newer: the one that was read last counts, where it differs. */
+  /**
+   * The row changes, and nothing in it tells which copy is newer: if it differs, the one that was read last is kept.
+   */
   | { readonly kind: 'replace' };
 
 /**
- * A new row replaces older ones of the same thing though their keys differ, for block time is part of the key: a trace
- * that ended anew, later.
+ * A new row replaces older ones of the same thing even if their keys differ, because block time is part of the key:
+ * for example, a trace that ended again, later.
  */
 interface Supersedes<Column extends string> {
-  /** What names the thing. */
+  /** Columns that identify the thing. */
   readonly columns: readonly Column[];
-  /** The table in which older copies are looked for: this one, or the one whose rows this one's are parts of. */
+  /** The table in which older copies are searched: this one, or the parent table whose rows this one's are parts of. */
   readonly of: string;
 }
 
@@ -29,19 +31,25 @@ type ColumnsOf<T extends PgTable> = keyof T['$inferSelect'] & string;
 interface Facts<Column extends string> {
   /** What one row is. */
   readonly comment: string;
-  /** Meaning, unit, source member, and why it may be null: at least 20 characters, no two alike. */
+  /** Meaning, unit, source member, and why it may be null. At least 20 characters; all are different. */
   readonly columns: Readonly<Record<Column, string>>;
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
-  /** The dataset for which the table is; left out if only one fills it. */
+  /** The dataset that owns the table; omitted if only one fills it. */
   readonly owner?: string;
   readonly conflict: Conflict<Column>;
-  /** Other columns that some copies of a row lack, because servers fill them later: a null there contradicts no value. */
+  /**
+   * Other columns that some copies of a row lack, because servers fill them later: a null there does not contradict a
+   * value.
+   */
   readonly lacking?: readonly Column[];
   readonly supersedes?: Supersedes<Column>;
-  /** Set where several records bring the same row, also those of neighbouring pages: one for each of these that is not null. */
+  /**
+   * Set if several records contain the same row, possibly on neighboring pages: one record for each of these columns
+   * that is not null.
+   */
   readonly shared?: { readonly ends: readonly Column[] };
-  /** True where the table is range-partitioned by `utime`. */
+  /** True if the table is range-partitioned by `utime`. */
   readonly partitioned: boolean;
 }
 
@@ -49,19 +57,19 @@ export type TableFacts = Facts<string>;
 
 const described = new WeakMap<object, TableFacts>();
 
-/** Says of a table what SQL cannot: comments, key, how rows meet, whether it is partitioned. Stands beside the table. */
+/** Declares what SQL cannot: comments, key, conflict rule, partitioning. It belongs next to the table. */
 export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>>): void {
   described.set(table, facts);
 }
 
-/** Throws where a table was not described: that is a mistake in its file. */
+/** Throws if a table was not described, which is a mistake in its file. */
 export function factsOf(table: object): TableFacts {
   const facts = described.get(table);
-  if (facts === undefined) throw new TypeError('a table without describe(): add it beside the table');
+  if (facts === undefined) throw new TypeError('a table without describe(): add it next to the table');
   return facts;
 }
 
-/** Statements that put a table's comments into the database. */
+/** Statements that set the comments of a table and its columns. */
 export function commentsOf(table: PgTable): string[] {
   const { schema, name } = getTableConfig(table);
   const { comment, columns } = factsOf(table);

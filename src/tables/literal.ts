@@ -1,4 +1,4 @@
-/** Text as SQL writes it. */
+/** A text as an SQL literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

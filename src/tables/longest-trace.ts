@@ -1,6 +1,6 @@
 /**
- * No trace is thought to last longer, which keeps searches within few partitions. Of one that does, an older copy stays
- * beside the newer one, until a comparison with the source finds it. And what is wrong with a transaction that lies
- * longer before the end of its trace does not take the certificate from that end.
+ * The assumed maximum duration of a trace, which keeps searches within few partitions. If a trace lasts longer, an
+ * older copy stays next to the newer one until a comparison with the source finds it. And if a wrong transaction lies
+ * longer before the end of its trace, that end keeps its certificate.
  */
 export const LONGEST_TRACE = '30 days';

@@ -1,10 +1,7 @@
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { factsOf } from './describe.ts';
 
-/**
- * Datasets that fill a table, first the one for which it is: `owner` in `describe` of the table says which, if there are
- * several. What the others write there only comes along.
- */
+/** Datasets that fill a table, the owner first. If there are several, `owner` in the table's `describe` names it. */
 export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dataset<J>[]): Dataset<J>[] {
   const filling = datasets.filter(({ job }) => table in job.tables);
   const isOther = ({ name, job }: Dataset<J>) => {
@@ -14,7 +11,7 @@ export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dat
   return filling.toSorted((a, b) => isOther(a) - isOther(b));
 }
 
-/** The tables that are first of all this dataset's, by name: what others write there comes along. */
+/** The tables that this dataset owns, by name. */
 export function ownTablesOf<J extends AnyJob>(
   { name, job }: Dataset<J>,
   datasets: readonly Dataset<J>[],

@@ -1,6 +1,6 @@
 import { pgSchema } from 'drizzle-orm/pg-core';
 
-/** The data: what analysts query. */
+/** The data that analysts query. */
 export const ton = pgSchema('ton');
 
 /** The program's own tables: coverage, leases, refusals, quarantine, logs. */

@@ -3,7 +3,7 @@ import { moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
 
-/** Moments of this table are seconds as floating numbers: they are computed with many times a second. */
+/** Moments in this table are seconds as floating-point numbers: they are computed with many times a second. */
 const seconds = () => doublePrecision();
 
 export const budget = etl.table('budget', {
@@ -27,33 +27,33 @@ export const budget = etl.table('budget', {
 
 describe(budget, {
   comment:
-    'The right to send requests to a host, which all processes share: one row a host, on the clock of the database.',
+    'The budget of requests to a host, which all processes share: one row for each host, on the clock of the database.',
   key: ['host'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     host: 'Host (and port) that counts the requests, over all keys and processes.',
-    rps: 'Requests a second that the plan allows, as set where a process asked last.',
+    rps: 'Requests a second that the plan allows, as set in the process that asked last.',
     free_at: 'When the next request may go out; unix seconds with a fraction.',
     tail_free_at:
-      'When the tail has used up its half of the rate: it runs ahead of the time while it takes more.',
+      'When the tail will have used up its half of the rate: ahead of the clock while it uses more.',
     asked_at: 'When a slot was last asked for, by priority: tail, repair, backfill, refresh; unix seconds.',
     line_at:
-      'When whoever joins the line now should come for a slot, by priority; unix seconds, past where there is none.',
+      'When a process that joins the queue now should ask for a slot, by priority; unix seconds, in the past if there is no queue.',
     factor:
-      'Part of the rate of the plan that is used: below 1 after refusals, until success raises it again.',
+      'Share of the rate of the plan that is used: below 1 after refusals, until success raises it again.',
     refused_factor:
       'The factor at which the server refused last, near which it rises slowly; null once it was passed.',
-    slack: 'Seconds by which requests lie apart beyond what the plan asks, for those that arrive late.',
+    slack: 'Extra seconds between requests beyond what the plan requires, because some arrive late.',
     generation: 'Grows with each refusal: slots that were handed out under an earlier number are void.',
-    refusals: 'How often the server has refused, those under way at the same time counted as one.',
+    refusals: 'How often the server has refused; simultaneous refusals count as one.',
     relapses: 'Refusals that followed soon after a pause, in a row: each doubles the next pause.',
     refused_at: 'When the server refused last, 0 for never; unix seconds.',
     resumed_at: 'When the pause after the last refusal ended or will end; unix seconds.',
     probe_at:
-      'In a pause of more than a minute: when one request may go out, to ask whether it is over; unix seconds.',
+      'In a pause of more than a minute: when one request may be sent to probe whether it is over; unix seconds.',
     server_started_at:
-      'Start of the database server that wrote this row: after another start a second is left free.',
+      'Start time of the database server that wrote this row: after a restart no request is sent for a second.',
   },
 });
 
@@ -66,7 +66,8 @@ export const workers = etl.table('workers', {
 });
 
 describe(workers, {
-  comment: 'Processes that read an API, each with its last sign of life; one that ended well is not here.',
+  comment:
+    'Processes that read an API, each with its last heartbeat; a process that ended normally is not here.',
   key: ['worker'],
   conflict: { kind: 'replace' },
   partitioned: false,
@@ -75,7 +76,7 @@ describe(workers, {
     host: 'Host (and port) of the API that the process reads, as in the budget.',
     waiting: 'Requests that wait for the budget in the process, by priority, as an object of counts.',
     started_at: 'When the process first asked for a slot, on the clock of the database.',
-    seen_at: 'Last sign of life, every few seconds, on the clock of the database.',
+    seen_at: 'Last heartbeat, every few seconds, on the clock of the database.',
   },
 });
 
@@ -92,16 +93,16 @@ export const spending = etl.table(
 );
 
 describe(spending, {
-  comment: 'Who spent the budget on what: requests a minute by process and priority, kept for a day.',
+  comment: 'What the budget was spent on: requests a minute by process and priority, kept for a day.',
   key: ['host', 'minute', 'worker', 'priority'],
   conflict: { kind: 'replace' },
   partitioned: false,
   columns: {
     host: 'Host (and port) that the requests were sent to, as in the budget.',
     minute:
-      'Begin of the minute in which the process reported the requests, a few seconds after it sent them.',
+      'Start of the minute in which the process reported the requests, a few seconds after it sent them.',
     worker: 'Process that sent the requests, named as in leases and pages.',
     priority: 'What the requests were for: tail, repair, backfill or refresh.',
-    requests: 'How many requests were sent, every attempt counted.',
+    requests: 'How many requests were sent, including retries.',
   },
 });

@@ -17,7 +17,7 @@ export const closedDays = etl.table(
 
 describe(closedDays, {
   comment:
-    'Days whose rows of a report are kept, because every dataset that feeds it is verified on the whole day. A day is taken out as soon as coverage of it changes.',
+    'Days whose rows of a report are kept, because every dataset that feeds it is verified on the whole day. A day is removed as soon as its coverage changes.',
   key: ['relation', 'day'],
   conflict: { kind: 'keep' },
   partitioned: false,
@@ -25,7 +25,7 @@ describe(closedDays, {
     relation: 'View of schema ton whose rows of the day are kept.',
     day: 'The day that is kept, UTC.',
     definition:
-      'Digest of the view as it was when the day was closed: a day is summed up again where that has changed.',
+      'Digest of the view as it was when the day was closed: if the digest changes, the day is summed up again.',
     begun_at: 'When the day began to be summed up, on the clock of the database.',
     closed_at: 'When its sums were kept, on the clock of the database; null while they are made.',
   },

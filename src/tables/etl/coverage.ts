@@ -42,7 +42,7 @@ export const wanted = etl.table('wanted', {
 });
 
 describe(wanted, {
-  comment: 'From when on the daemon keeps a dataset complete; the upper end is the watermark.',
+  comment: 'The start of what the daemon keeps complete for a dataset; the upper end is the watermark.',
   key: ['dataset'],
   conflict: { kind: 'keep' },
   partitioned: false,
@@ -50,7 +50,7 @@ describe(wanted, {
     dataset: 'Name of the wanted dataset: its file in jobs/ without the ending.',
     since: 'First unix second that the daemon keeps complete for this dataset.',
     chosen:
-      'The words of ETL_SINCE that since was computed from, so that a change of the setting is noticed.',
+      'The value of ETL_SINCE that since was computed from, so that a change of the setting is noticed.',
     updated_at: 'When the wanted range was last set, on the clock of the database.',
   },
 });
@@ -72,20 +72,21 @@ export const leases = etl.table(
 );
 
 describe(leases, {
-  comment: 'Ranges that one worker each is reading now; nobody else asks for them until they expire.',
+  comment:
+    'Ranges that a worker is reading now, each by one worker; no other worker reads them until they expire.',
   key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
-    id: 'Number of the lease; every commit of a page names it and fails when it is gone.',
+    id: 'Number of the lease; every commit of a page checks it, and fails if it is gone.',
     dataset: 'Name of the leased dataset: its file in jobs/ without the ending.',
-    scope: 'Pool or account that the leased range is read for; empty where the dataset is read whole.',
+    scope: 'Pool or account that the leased range is read for; empty if the dataset is read whole.',
     pass: 'Which reading the lease is for: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds still to be read; each commit shortens it from below.',
     owner: 'Worker that holds the lease: host, process and a random part.',
     priority: 'What the range is read for: tail, repair, backfill or refresh.',
     taken_at: 'When the worker took the lease, on the clock of the database.',
-    expires_at: 'When the lease ends unless a commit prolongs it; a commit after that is refused.',
+    expires_at: 'When the lease ends, unless a commit renews it; a commit after that is refused.',
   },
 });
 
@@ -107,21 +108,21 @@ export const refused = etl.table(
 
 describe(refused, {
   comment:
-    'Ranges that could not be read, or that reading again did not repair: not asked for again before retry_at, never verified.',
+    'Ranges that could not be read, or that a second reading did not repair: not read again before retry_at, never verified.',
   key: ['dataset', 'scope', 'pass', 'span'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     dataset: 'Name of the dataset that lacks the range: its file in jobs/ without the ending.',
-    scope: 'Pool or account that the range was refused for; empty where the dataset is read whole.',
+    scope: 'Pool or account that the range was refused for; empty if the dataset is read whole.',
     pass: 'Which reading could not be read: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds that could not be read.',
     reason:
-      'saturated; failing; changed: a second reading brought something else; source_gap: the source does not give rows that must exist; disputed: covered, but the source stands by values that do not agree.',
+      'saturated; failing; changed: a second reading returned something else; source_gap: the source does not return rows that must exist; disputed: covered, but the source repeats values that do not agree.',
     detail: 'What the source or the check said, in one sentence for the operator.',
     attempts: 'How often the range was tried; the pause before the next try doubles each time.',
     first_at: 'When the range was refused for the first time, on the clock of the database.',
     retry_at:
-      'When the range is asked for again, on the clock of the database; null for a gap that was read again since and is not verified yet.',
+      'When the range is read again, on the clock of the database; null for a gap that was read again since and is not verified yet.',
   },
 });

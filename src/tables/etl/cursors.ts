@@ -18,18 +18,18 @@ export const cursors = etl.table(
 
 describe(cursors, {
   comment:
-    'Where the reading of each dataset that is not a stream of time stands; committed together with the rows.',
+    'The position of the reading of each dataset that is not a stream of time; committed together with the rows.',
   key: ['dataset', 'scope'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     dataset: 'Name of the dataset that the cursor is of: its file in jobs/ without the ending.',
     scope:
-      'Which of its walks: list, lookup, per_block, …; of walks over single accounts, with the account behind a colon.',
+      'Which of its walks: list, lookup, per_block, …; for walks over single accounts, with the account after a colon.',
     cursor:
       'The position, an object whose members depend on the kind of the walk; null before the first page.',
-    owner: 'Worker that walks on now: host, process and a random part; null where nobody does.',
-    expires_at: "When the owner's claim ends unless a commit prolongs it; null where nobody has one.",
+    owner: 'Worker that reads the walk now: host, process and a random part; null if none does.',
+    expires_at: "When the owner's claim ends, unless a commit renews it; null if there is none.",
     updated_at: 'When the cursor last moved, on the clock of the database.',
   },
 });
@@ -55,21 +55,21 @@ export const lookups = etl.table(
 
 describe(lookups, {
   comment:
-    'What is looked up by name, and what is known of it: only what is new, has moved or was unknown a while ago is asked again.',
+    'What is looked up by name, and what is known about it: only what is new, has changed or was unknown a while ago is looked up again.',
   key: ['dataset', 'walk', 'subject'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     dataset: 'Name of the dataset that asks: its file in jobs/ without the ending.',
-    walk: 'Which of the ways in which the dataset is looked up.',
-    subject: 'What is asked for: a raw address, or the key of a block or message.',
+    walk: 'Which of the walks of the dataset looks it up.',
+    subject: 'What is looked up: a raw address, or the key of a block or message.',
     fields: 'What a request needs besides the subject, an object; null for addresses.',
     seen_lt:
-      'Highest logical time at which indexed rows, or a look at the watch list, show the subject; null where they show none.',
-    known_lt: 'Logical time up to which the response that is stored goes; null before there was one.',
+      'Highest logical time at which indexed rows, or a check of the watch list, show the subject; null if they show none.',
+    known_lt: 'Logical time that the stored response reaches; null before the first response.',
     found: 'False: the source did not know the subject; null before it was asked.',
-    asked_at: 'When the subject was last asked for, on the clock of the database; null before it was.',
+    asked_at: 'When the subject was last looked up, on the clock of the database; null before that.',
     again_at:
-      'When it is asked for again though nothing shows that it moved: at once where it is new; null where only a move counts.',
+      'When it is looked up again even if nothing shows that it changed: at once if it is new; null if only a move counts.',
   },
 });

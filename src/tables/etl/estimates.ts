@@ -23,13 +23,13 @@ export const estimates = etl.table('estimates', {
 });
 
 describe(estimates, {
-  comment: 'What the command plan expected of a range, and what a backfill of it then brought and cost.',
+  comment: 'What the command plan estimated for a range, and what a backfill of it then stored and cost.',
   key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     id: 'Number of the estimate, in the order in which they were made.',
-    dataset: 'Name of the dataset that was looked into: its file in jobs/ without the ending.',
+    dataset: 'Name of the dataset that was sampled: its file in jobs/ without the ending.',
     span: 'Half-open range of unix seconds that was planned.',
     missing: 'Seconds of the range that were not covered when the estimate was made.',
     rows_low: 'Records that the missing seconds hold at least, as expected.',
@@ -40,7 +40,7 @@ describe(estimates, {
     requests_high: 'Requests that reading them takes at most, as expected.',
     disk_likely: 'Bytes that they most likely take in Postgres, indexes included.',
     profile:
-      'Rows a second in each part of the range, an array of span and perSecond: progress knows by it what is left.',
+      'Rows a second in each part of the range, an array of span and perSecond: the progress display uses it for the remaining time.',
     made_at: 'When the estimate was made, on the clock of the database.',
     rows_real: 'Records that then came; null until a backfill has covered the range.',
     requests_real:

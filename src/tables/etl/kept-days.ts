@@ -13,8 +13,8 @@ import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
 
 /**
- * The rows of a report for the days of etl.closed_days: the report's own columns, so that nothing is parsed to be read.
- * `by` names the column by which one thing is looked up over many days.
+ * The rows of a report for the days of etl.closed_days, in the report's own columns, so that reading them needs no
+ * parsing. `by` names the column for lookups of one thing over many days.
  */
 function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBase>>, by = ''): PgTable {
   const table: PgTable = etl.table(
@@ -117,7 +117,7 @@ export const keptDexVolume = kept('dex_volume', {
   jettons: numeric(),
 });
 
-/** What was paid for an asset in a period: prices are made of it. */
+/** What was paid for an asset in a period. Prices are computed from it. */
 const traded = () => ({
   asset: text(),
   trades: int8(),

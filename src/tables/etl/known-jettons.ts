@@ -17,12 +17,12 @@ describe(ton_proxies, {
   partitioned: false,
   columns: {
     address: 'Master of a jetton that is to count as TON, raw form: insert it with ton_address(…).',
-    dex: 'Exchange that uses the proxy; null where it does not matter.',
-    note: 'Why the jetton counts as TON, in the words of whoever added it.',
+    dex: 'Exchange that uses the proxy; null if it does not matter.',
+    note: 'Why the jetton counts as TON, in the words of the person who added it.',
   },
 });
 
-/** The migration that makes it fills it with what is known; whoever uses the database adds and deletes. */
+/** The migration that creates it fills it with known jettons. Users of the database add and delete rows. */
 export const stableJettons = etl.table('stable_jettons', {
   address: address().primaryKey(),
   symbol: text().notNull(),

@@ -28,24 +28,24 @@ export const pages = etl.table(
 
 describe(pages, {
   comment:
-    'One row for each page that was committed, or range that was imported: what was asked, what came, who wrote it.',
+    'One row for each page that was committed, or range that was imported: the request, the response, and the worker that wrote it.',
   key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     id: 'Number of the page, growing in the order in which pages began to be committed.',
     dataset: 'Name of the dataset whose job asked for the page: its file in jobs/ without the ending.',
-    scope: 'Pool or account that the page was asked for; empty where the dataset is read whole.',
+    scope: 'Pool or account that the page was asked for; empty if the dataset is read whole.',
     pass: 'Which reading the page belongs to: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds in which the rows of the page lie, as far as it was asked for.',
-    completed: 'Half-open range of unix seconds that the page completed; null where it completed none yet.',
+    completed: 'Half-open range of unix seconds that the page completed; null if it completed none yet.',
     request:
-      'Path and query of the request, without the host and without any key; `import` and the lake where rows came from one.',
+      'Path and query of the request, without the host and without any key; or `import` and the lake, if rows came from one.',
     rows: 'Records in the response, quarantined ones included.',
     bytes: 'Bytes of the response body as it came over the wire, mostly compressed.',
     ms: 'Milliseconds from sending the request to the end of its body.',
     worker: 'Worker that asked for the page and wrote it: host, process and a random part.',
-    api_version: 'Header X-API-Version of the response (1.2.x or 1.3.x); null where the server sent none.',
+    api_version: 'Header X-API-Version of the response (1.2.x or 1.3.x); null if the server sent none.',
     committed_at: 'Start of the transaction that wrote the page, on the clock of the database.',
   },
 });
@@ -71,10 +71,10 @@ describe(failures, {
   partitioned: false,
   columns: {
     dataset: 'Name of the dataset that failed: its file in jobs/ without the ending.',
-    scope: 'Pool, or walk of a collection, for which the dataset failed; empty where it is read whole.',
+    scope: 'Pool, or walk of a collection, for which the dataset failed; empty if it is read whole.',
     code: 'Kind of the error, for programs: api_unavailable, bad_response, request_refused, …',
     message: 'What happened, to which request, in one sentence.',
-    hint: 'What to do next; null where nothing but waiting helps.',
+    hint: 'What to do next; null if nothing but waiting helps.',
     times: 'How often this dataset has failed since the database was made.',
     at: 'When it failed last, on the clock of the database.',
   },
@@ -92,7 +92,7 @@ describe(settings, {
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
-    name: 'Name of the fact: network, watermark, lookout (the daemon that asks for it), …',
+    name: 'Name of the fact: network, watermark, lookout (the daemon that reads it), …',
     value: 'The fact itself, an object whose members depend on its name.',
     updated_at: 'When the fact was last written, on the clock of the database.',
   },

@@ -20,27 +20,26 @@ export const quarantine = etl.table(
     first_at: moment().notNull().defaultNow(),
     last_at: moment().notNull().defaultNow(),
   },
-  // Records that do not name themselves may be sent as the same text in several places.
+  // Records without an identity may be sent as the same text in several places.
   (t) => [unique('quarantine_record').on(t.dataset, t.scope, t.record_id, t.span)],
 );
 
 describe(quarantine, {
-  comment:
-    'Records of the API that did not fit their schema: kept whole, missing from the data, and known to be.',
+  comment: 'Records of the API that did not fit their schema: stored whole here, and missing from the data.',
   key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     id: 'Number of the quarantined record, for the commands that show or retry it.',
     dataset: 'Name of the dataset that the record belongs to: its file in jobs/ without the ending.',
-    scope: 'Pool or account that the record was asked for; empty where the dataset is read whole.',
-    record_id: "The record's own identity (hash or key), or a digest where it has none or a long one.",
-    utime: 'Block time of the record, or of its neighbour in the page where its own cannot be read.',
-    span: 'Half-open range of unix seconds in which the record may lie: its own second, or where its time cannot be read those from its neighbour before it in the page to the one behind it. None of them is complete.',
-    path: 'Dotted path of the member that does not fit, its first 300 characters; empty where the record as a whole does not.',
+    scope: 'Pool or account that the record was asked for; empty if the dataset is read whole.',
+    record_id: "The record's own identity (hash or key), or a digest if it has none or a long one.",
+    utime: 'Block time of the record, or, if that cannot be read, of its neighbor in the page.',
+    span: 'Half-open range of unix seconds in which the record may lie: its own second, or if its time cannot be read, the seconds from the record before it in the page to the one after it. None of them is complete.',
+    path: 'Dotted path of the member that does not fit, its first 300 characters; empty if the record as a whole does not.',
     reason: 'Why the member does not fit, in the words of the check.',
-    raw: 'The record as JSON text, exactly as received but for characters that Postgres cannot hold.',
-    request: 'Path and query of the request that brought the record, without any key.',
+    raw: 'The record as JSON text, exactly as received except for characters that Postgres cannot store.',
+    request: 'Path and query of the request that returned the record, without any key.',
     attempts: 'How often the record was received and did not fit.',
     first_at: 'When the record was first put into quarantine, on the clock of the database.',
     last_at: 'When the record was last received unfit, on the clock of the database.',
@@ -69,9 +68,9 @@ describe(schemaDrift, {
   columns: {
     dataset: 'Name of the dataset whose records carry the new member: its file in jobs/ without the ending.',
     path: 'Dotted path of the new member within its record, its first 300 characters; positions in arrays are written as *. Of a page with more than 100 new members, … stands for the others.',
-    type: 'JSON type of the value: string, number, boolean, object, array or null; others where the path is ….',
+    type: 'JSON type of the value: string, number, boolean, object, array or null; others if the path is ….',
     example:
-      'One value that was seen, or the beginning of its JSON text where it is long; null where the value itself was null.',
+      'One value that was seen, or, if it is long, the beginning of its JSON text; null if the value itself was null.',
     times: 'How many records carried the member with this type.',
     first_at: 'When the member was first seen, on the clock of the database.',
     last_at: 'When the member was last seen, on the clock of the database.',

@@ -41,7 +41,7 @@ export const seals = etl.table(
 
 describe(seals, {
   comment:
-    'How many rows, with which keys, a verification has counted in each second: where sealed has the second, they must be there.',
+    'How many rows, with which keys, a verification has counted in each second: if sealed contains the second, they must be there.',
   key: ['table_name', 'second'],
   conflict: { kind: 'replace' },
   partitioned: false,
@@ -99,15 +99,14 @@ describe(verifications, {
   columns: {
     id: 'Number of the check that was run, growing in the order in which checks ended.',
     dataset: 'Name of the checked dataset: its file in jobs/ without the ending.',
-    scope: 'Pool or account whose rows were checked; empty where the dataset is read whole.',
+    scope: 'Pool or account whose rows were checked; empty if the dataset is read whole.',
     span: 'Half-open range of unix seconds that was to be checked.',
     check_name:
       'Which check: blocks, block-seconds, transactions, state-chain, books, messages, traces, seal, deep, …',
-    rows: 'How many rows (or links between rows) were held against each other.',
+    rows: 'How many rows (or links between rows) were compared.',
     findings: 'How many of them disagreed.',
-    holes:
-      'Half-open ranges of unix seconds that the disagreement makes doubtful; empty where there was none.',
-    detail: 'The findings by kind, with one example each; empty where there was none.',
+    holes: 'Half-open ranges of unix seconds that the disagreement makes doubtful; empty if there was none.',
+    detail: 'The findings by kind, with one example each; empty if there was none.',
     requests: 'Requests to the API that the check needed.',
     ms: 'Milliseconds that the check took.',
     verified_at: 'When the check ended, on the clock of the database.',

@@ -10,14 +10,13 @@ export const watch = etl.table('watch', {
 });
 
 describe(watch, {
-  comment:
-    'Accounts that somebody wants to be read by name: for the datasets that answer for one account or pool at a time.',
+  comment: 'Accounts to be read by name, for the datasets that read one account or pool at a time.',
   key: ['address'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     address: 'Account that is watched, raw form (workchain:HEX), whatever form it was given in.',
-    note: 'Why the account is watched, in the words of whoever added it; may be empty.',
+    note: 'Why the account is watched, in the words of the person who added it; may be empty.',
     added_at: 'When the account was put on the watch list, on the clock of the database.',
   },
 });
@@ -32,7 +31,7 @@ export const labels = etl.table('labels', {
 });
 
 describe(labels, {
-  comment: 'Names of accounts that a person has loaded: `labels import` fills it from files of CSV.',
+  comment: 'Names of accounts that a person has loaded: `labels import` fills it from CSV files.',
   key: ['address'],
   conflict: { kind: 'replace' },
   partitioned: false,
@@ -40,8 +39,8 @@ describe(labels, {
     address: 'Account that has the label, raw form (workchain:HEX), whatever form the file had.',
     label: 'What to call the account.',
     category:
-      'What kind of account it is, in the words of the file, such as CEX; null where the file says none.',
-    organization: 'Whose account it is, in the words of the file; null where the file says none.',
+      'What kind of account it is, in the words of the file, such as CEX; null if the file says none.',
+    organization: 'Whose account it is, in the words of the file; null if the file says none.',
     imported_from: 'Name of the file that the label came from, without its folder.',
     imported_at: 'When the label was loaded, on the clock of the database.',
   },

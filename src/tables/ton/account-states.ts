@@ -33,7 +33,7 @@ const comments = (of: string) => ({
   balance: member(of, 'Nanotons on the account; null only if not sent.', 'balance'),
   extra_currencies: member(
     of,
-    'Amounts of extra currencies by currency id; {} where there are none.',
+    'Amounts of extra currencies by currency id; {} if there are none.',
     'extra_currencies',
   ),
   status: member(of, 'active, uninit, frozen or nonexist; null only if not sent.', 'status'),
@@ -43,34 +43,34 @@ const comments = (of: string) => ({
     'Hash of the transaction that left this state, base64; null only if not sent.',
     'last_transaction_hash',
   ),
-  data_hash: member(of, "Hash of the contract's data, base64; null where nothing is deployed.", 'data_hash'),
-  code_hash: member(of, "Hash of the contract's code, base64; null where nothing is deployed.", 'code_hash'),
+  data_hash: member(of, "Hash of the contract's data, base64; null if nothing is deployed.", 'data_hash'),
+  code_hash: member(of, "Hash of the contract's code, base64; null if nothing is deployed.", 'code_hash'),
   data_boc: member(
     of,
-    "The contract's data as a bag of cells, base64; null where ETL_ACCOUNT_BOCS was not yes.",
+    "The contract's data as a bag of cells, base64; null if ETL_ACCOUNT_BOCS was not yes.",
     'data_boc',
   ),
   code_boc: member(
     of,
-    "The contract's code as a bag of cells, base64; null where ETL_ACCOUNT_BOCS was not yes.",
+    "The contract's code as a bag of cells, base64; null if ETL_ACCOUNT_BOCS was not yes.",
     'code_boc',
   ),
   contract_methods: member(
     of,
-    'Ids of the get-methods that the code has; null where they are not known.',
+    'Ids of the get-methods that the code has; null if they are not known.',
     'contract_methods',
   ),
   interfaces: member(
     of,
-    'What kinds of contract the indexer takes it for; null where it has not looked.',
+    'What kinds of contract the indexer takes it for; null if it has not looked.',
     'interfaces',
   ),
   suspended: member(
     of,
-    'True where the network holds the account by vote; null where the server does not tell.',
+    'True if the network holds the account by vote; null if the server does not tell.',
     'suspended',
   ),
-  extra: `Members of accounts[] that this version of the program has no column for in ${of}; null when there are none.`,
+  extra: `Members of accounts[] that this version of the program has no column for in ${of}; null if there are none.`,
   loaded_at: `When this row of ${of} was last written by the program, wall time, UTC.`,
 });
 
@@ -86,7 +86,7 @@ describe(account_states, {
   columns: {
     address: 'Account whose state it is, raw form: the key. From accounts[].address.',
     last_transaction_lt:
-      'Logical time of the transaction that left this state; 0 where there was none. From accounts[].last_transaction_lt.',
+      'Logical time of the transaction that left this state; 0 if there was none. From accounts[].last_transaction_lt.',
     ...comments('account_states'),
   },
   key: ['address'],
@@ -111,7 +111,7 @@ describe(account_state_changes, {
   columns: {
     address: 'Account that was found in this state, raw form. From accounts[].address.',
     last_transaction_lt:
-      'Logical time of the transaction that left the state that was found; 0 where there was none. From accounts[].last_transaction_lt.',
+      'Logical time of the transaction that left the state that was found; 0 if there was none. From accounts[].last_transaction_lt.',
     ...comments('account_state_changes'),
     first_seen:
       'When a look-up found the account in this state for the first time, wall time, UTC: written by the program.',

@@ -35,7 +35,7 @@ describe(account_transactions, {
       'The rest of the fees, nanotons; null only if not sent. From result[].other_fee of getTransactions.',
     data: 'The whole transaction as a bag of cells, base64; null only if not sent. From result[].data of getTransactions.',
     extra:
-      'Members of result[] of getTransactions that this version of the program has no column for; null when there are none.',
+      'Members of result[] of getTransactions that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of account_transactions was last written by the program, wall time, UTC.',
   },
   key: ['account', 'lt'],
@@ -80,9 +80,9 @@ describe(account_messages, {
       '0 for the message received, from 1 on the messages sent, in their order. From in_msg, and out_msgs, of getTransactions.',
     hash: 'Hash of the message, base64: joins messages.hash. From in_msg.hash of getTransactions.',
     source:
-      'Account that sent it, raw form; null where it came from outside. From in_msg.source of getTransactions.',
+      'Account that sent it, raw form; null if it came from outside. From in_msg.source of getTransactions.',
     destination:
-      'Account that received it, raw form; null where it went outside. From in_msg.destination of getTransactions.',
+      'Account that received it, raw form; null if it went outside. From in_msg.destination of getTransactions.',
     value: 'Nanotons that came with it. From in_msg.value of getTransactions; null only if not sent.',
     extra_currencies:
       'Extra currencies that came with it, an array of id and amount. From in_msg.extra_currencies of getTransactions.',
@@ -90,13 +90,13 @@ describe(account_messages, {
     ihr_fee:
       'Nanotons paid for instant routing. From in_msg.ihr_fee of getTransactions; null only if not sent.',
     created_lt:
-      'Logical time at which it was sent; 0 where it came from outside. From in_msg.created_lt of getTransactions.',
+      'Logical time at which it was sent; 0 if it came from outside. From in_msg.created_lt of getTransactions.',
     body_hash:
-      'Hash of its body, base64; null where the server sends none. From in_msg.body_hash of getTransactions.',
+      'Hash of its body, base64; null if the server sends none. From in_msg.body_hash of getTransactions.',
     message:
-      "The body's text, or the body in base64 where it is not text; null where it could not be decoded. From in_msg.message of getTransactions.",
+      "The body's text, or the body in base64 if it is not text; null if it could not be decoded. From in_msg.message of getTransactions.",
     message_decode_error:
-      'Why the body could not be decoded; null where it could. From in_msg.message_decode_error of getTransactions.',
+      'Why the body could not be decoded; null if it could. From in_msg.message_decode_error of getTransactions.',
     data_type:
       'How the body was given: msg.dataRaw, msg.dataText, msg.dataDecryptedText or msg.dataEncryptedText. From in_msg.msg_data of getTransactions.',
     body: 'The body as a bag of cells, base64; null for texts. From in_msg.msg_data, its body, of getTransactions.',

@@ -1,4 +1,4 @@
-/** Which member of an action's `details` a column is taken from: by the column's own name unless another one is given. */
+/** The member of an action's `details` that a column is taken from: by default the one with the column's name. */
 type MemberOfColumn = Readonly<Partial<Record<ActionColumn, string>>>;
 
 export type ActionColumn = 'source' | 'destination' | 'asset' | 'amount';
@@ -18,7 +18,7 @@ const ofValue: MemberOfColumn = { amount: 'value' };
 const subscription: MemberOfColumn = { source: 'subscriber', destination: 'beneficiary' };
 const newKey: MemberOfColumn = { destination: 'coordinator' };
 
-/** Types whose details call a common member by another name; a dot leads into an inner object. */
+/** Types with another name for a common member in `details`. A dot leads into an inner object. */
 const byType: Readonly<Record<string, MemberOfColumn>> = {
   call_contract: ofValue,
   contract_deploy: ofValue,
@@ -95,7 +95,7 @@ function pathsOf(members: MemberOfColumn): Paths {
 const plain = pathsOf({});
 const paths = new Map(Object.entries(byType).map(([type, members]) => [type, pathsOf(members)]));
 
-/** Where within `details` a type of action has what a column holds: names, from the outermost to the innermost. */
+/** The path within `details` of what a column holds, from the outermost name to the innermost. */
 export function actionPath(type: string, column: ActionColumn): readonly string[] {
   return (paths.get(type) ?? plain)[column];
 }

@@ -34,7 +34,7 @@ export const actions = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.trace_id, t.action_id] }),
-    // Mints: of one jetton or item, and to one owner. Only they are indexed, for nothing else tells of them.
+    // Mints of one jetton or item, and to one owner. Only mints are indexed, because no other table has them.
     index('actions_minted')
       .on(t.asset, t.utime)
       .where(sql`type in ('jetton_mint', 'nft_mint')`),
@@ -56,13 +56,13 @@ describe(actions, {
       'Identity of the action within its trace, base64; another one after the source has found it anew. From actions[].action_id.',
     type: 'What kind of action it is: ton_transfer, jetton_swap, nft_purchase, call_contract and so on; it decides what details holds. From actions[].type.',
     success:
-      'False where the action was tried and failed. From actions[].success; null where the source does not say.',
-    source: `Account that the action comes from, raw form; null where it has none. From actions[].${documentedMembers('source')}.`,
-    destination: `Account that the action goes to, raw form; null where it has none. From actions[].${documentedMembers('destination')}.`,
-    asset: `Jetton master, NFT item or domain that the action is about, raw form; null where it is about the chain's own coin or nothing. From actions[].${documentedMembers('asset')}.`,
-    amount: `How much of the asset (in its smallest units), or nanotons where there is none; null where no amount belongs to it. From actions[].${documentedMembers('amount')}.`,
+      'False if the action was tried and failed. From actions[].success; null if the source does not say.',
+    source: `Account that the action comes from, raw form; null if it has none. From actions[].${documentedMembers('source')}.`,
+    destination: `Account that the action goes to, raw form; null if it has none. From actions[].${documentedMembers('destination')}.`,
+    asset: `Jetton master, NFT item or domain that the action is about, raw form; null if it is about the chain's own coin or nothing. From actions[].${documentedMembers('asset')}.`,
+    amount: `How much of the asset (in its smallest units), or nanotons if there is none; null if no amount belongs to it. From actions[].${documentedMembers('amount')}.`,
     details:
-      'Everything that the source says about an action of this type, in its own shape. From actions[].details; null only where the source says null.',
+      'Everything that the source says about an action of this type, in its own shape. From actions[].details; null only if the source says null.',
     start_utime: "Block time, UTC, of the action's first transaction. From actions[].start_utime.",
     start_lt: "Logical time of the action's first transaction. From actions[].start_lt.",
     end_utime: "Block time, UTC, of the action's last transaction. From actions[].end_utime.",
@@ -71,17 +71,17 @@ describe(actions, {
     trace_mc_seqno_end:
       "Masterchain block that registered the last transaction of the action's trace. From actions[].trace_mc_seqno_end; null only if not sent.",
     trace_external_hash:
-      "Hash of the message that set the action's trace off, base64. From actions[].trace_external_hash; null where there was none or the server leaves it out.",
+      "Hash of the message that set the action's trace off, base64. From actions[].trace_external_hash; null if there was none or the server leaves it out.",
     trace_external_hash_norm:
-      'Normalized hash of the same message, base64, the one that wallets know. From actions[].trace_external_hash_norm; null where it equals the other or the server leaves it out.',
+      'Normalized hash of the same message, base64, the one that wallets know. From actions[].trace_external_hash_norm; null if it equals the other or the server leaves it out.',
     account_count:
-      'How many accounts take part: so many rows of action_accounts. The length of actions[].accounts; null where the server was not asked for them.',
+      'How many accounts take part: so many rows of action_accounts. The length of actions[].accounts; null if the server was not asked for them.',
     transaction_count:
       'How many transactions the action is made of: so many rows of action_transactions. The length of actions[].transactions; null only if not sent.',
     finality:
-      'How final the action is: finalized, for all that are stored. From actions[].finality; null where an older server leaves it out.',
+      'How final the action is: finalized, for all that are stored. From actions[].finality; null if an older server leaves it out.',
     extra:
-      'Members of actions[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of actions[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of actions was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'trace_id', 'action_id'],
@@ -103,7 +103,7 @@ export const action_accounts = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.trace_id, t.action_id, t.position] }),
-    // What an account did, newest first: the question that actions are there for.
+    // What an account did, newest first: the main query on actions.
     index('action_accounts_account').on(t.account, t.utime),
   ],
 );

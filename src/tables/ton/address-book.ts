@@ -18,12 +18,12 @@ describe(address_book, {
   columns: {
     address: 'Account that is named, raw form: the key. From address_book, whose key it is.',
     user_friendly:
-      'The form in which wallets show the account, base64url; null where the server has none. From address_book{}.user_friendly.',
-    domain: 'A domain that leads to the account; null where there is none. From address_book{}.domain.',
+      'The form in which wallets show the account, base64url; null if the server has none. From address_book{}.user_friendly.',
+    domain: 'A domain that leads to the account; null if there is none. From address_book{}.domain.',
     interfaces:
-      'What kinds of contract the indexer takes the account for; null where it has not looked. From address_book{}.interfaces.',
+      'What kinds of contract the indexer takes the account for; null if it has not looked. From address_book{}.interfaces.',
     extra:
-      'Members of an entry of address_book that this version of the program has no column for; null when there are none.',
+      'Members of an entry of address_book that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of address_book was last written by the program, wall time, UTC.',
   },
   key: ['address'],
@@ -55,25 +55,26 @@ describe(token_metadata, {
   columns: {
     address: 'Account of the token, raw form: the key. From metadata, whose key it is.',
     is_indexed: 'False while the indexer has not fetched what lies off chain. From metadata{}.is_indexed.',
-    type: 'jetton_masters, jetton_wallets, nft_collections or nft_items; null where nothing is known. From metadata{}.token_info[0].type.',
-    name: "The token's name; null where it has none. From metadata{}.token_info[0].name.",
-    symbol: "The jetton's ticker; null where it has none. From metadata{}.token_info[0].symbol.",
+    type: 'jetton_masters, jetton_wallets, nft_collections or nft_items; null if nothing is known. From metadata{}.token_info[0].type.',
+    name: "The token's name; null if it has none. From metadata{}.token_info[0].name.",
+    symbol: "The jetton's ticker; null if it has none. From metadata{}.token_info[0].symbol.",
     decimals:
-      'Decimal places of amounts; null where the metadata does not say a number. From metadata{}.token_info[0].extra.decimals.',
-    description: 'What its maker says of it; null where nothing. From metadata{}.token_info[0].description.',
-    image: 'Where its picture is to be had; null where nowhere. From metadata{}.token_info[0].image.',
+      'Decimal places of amounts; null if the metadata does not say a number. From metadata{}.token_info[0].extra.decimals.',
+    description:
+      'What its maker says of it; null if there is nothing. From metadata{}.token_info[0].description.',
+    image: 'URL of its picture; null if it has none. From metadata{}.token_info[0].image.',
     nft_index:
       'Number of an item in its collection; null for other tokens. From metadata{}.token_info[0].nft_index.',
     valid:
-      'False where what lies off chain could not be read; null where the server does not tell. From metadata{}.token_info[0].valid.',
+      'False if what lies off chain could not be read; null if the server does not tell. From metadata{}.token_info[0].valid.',
     is_nsfw:
-      'True where somebody holds the picture for unfit; null where the server does not tell. From metadata{}.token_info[0].is_nsfw.',
+      'True if the picture is marked as unfit; null if the server does not tell. From metadata{}.token_info[0].is_nsfw.',
     is_scam:
-      'True where somebody holds the token for fraud; null where the server does not tell. From metadata{}.token_info[0].is_scam.',
+      'True if the token is marked as fraud; null if the server does not tell. From metadata{}.token_info[0].is_scam.',
     token_info:
-      'Everything that is known of it, mostly one object, two where an account is two kinds of token; null where the server sent none. From metadata{}.token_info.',
+      'Everything that is known about it: mostly one object, two if an account is two kinds of token; null if the server sent none. From metadata{}.token_info.',
     extra:
-      'Members of an entry of metadata that this version of the program has no column for; null when there are none.',
+      'Members of an entry of metadata that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of token_metadata was last written by the program, wall time, UTC.',
   },
   key: ['address'],

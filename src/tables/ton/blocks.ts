@@ -41,7 +41,7 @@ export const blocks = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.workchain, t.shard, t.seqno] }),
-    // A block is named without its time: by its children, and by the transactions in it.
+    // Children and transactions refer to a block without its time.
     index('blocks_id').on(t.workchain, t.shard, t.seqno),
   ],
 );
@@ -60,23 +60,23 @@ describe(blocks, {
     root_hash: "Hash of the block's root cell, base64: the block's identity. From blocks[].root_hash.",
     file_hash: "Hash of the block's serialized file, base64. From blocks[].file_hash.",
     global_id:
-      'Number of the network: -239 is mainnet, -3 testnet. From blocks[].global_id; null where an older server leaves it out.',
+      'Number of the network: -239 is mainnet, -3 testnet. From blocks[].global_id; null if an older server leaves it out.',
     version:
-      'Version of the block format, 0 so far. From blocks[].version; null where an older server leaves it out.',
+      'Version of the block format, 0 so far. From blocks[].version; null if an older server leaves it out.',
     after_merge:
-      'True where the block follows a merge of two shards, so that it has two parents. From blocks[].after_merge; null only if not sent.',
+      'True if the block follows a merge of two shards, so that it has two parents. From blocks[].after_merge; null only if not sent.',
     before_split:
-      'True where the block is the last one before its shard splits, so that it has two children. From blocks[].before_split; null only if not sent.',
+      'True if the block is the last one before its shard splits, so that it has two children. From blocks[].before_split; null only if not sent.',
     after_split:
-      'True where the block is the first one of a shard that came out of a split. From blocks[].after_split; null only if not sent.',
+      'True if the block is the first one of a shard that came out of a split. From blocks[].after_split; null only if not sent.',
     want_merge:
-      'True where the validators want to merge this shard with its sibling. From blocks[].want_merge; null only if not sent.',
+      'True if the validators want to merge this shard with its sibling. From blocks[].want_merge; null only if not sent.',
     want_split:
-      'True where the validators want to split this shard, because its blocks are full. From blocks[].want_split; null only if not sent.',
+      'True if the validators want to split this shard, because its blocks are full. From blocks[].want_split; null only if not sent.',
     key_block:
       'True for a masterchain block that changes the configuration or the validator set. From blocks[].key_block; null only if not sent.',
     vert_seqno_incr:
-      'True where the block starts a new vertical chain, that is, corrects history; false in practice. From blocks[].vert_seqno_incr; null only if not sent.',
+      'True if the block starts a new vertical chain, that is, corrects history; false in practice. From blocks[].vert_seqno_incr; null only if not sent.',
     flags:
       "Bits of the block header's flags; bit 0: software version is given. From blocks[].flags; null only if not sent.",
     start_lt:
@@ -108,7 +108,7 @@ describe(blocks, {
     masterchain_block_ref_seqno:
       'Number of the masterchain block that registered this block (itself, for a masterchain block); equals mc_block_seqno of its transactions. From blocks[].masterchain_block_ref.seqno; null only if not sent.',
     extra:
-      'Members of blocks[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of blocks[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of blocks was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'workchain', 'shard', 'seqno'],

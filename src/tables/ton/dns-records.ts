@@ -21,18 +21,18 @@ describe(dns_records, {
   columns: {
     nft_item_address: 'Item that is the domain, raw form: the key. From records[].nft_item_address.',
     nft_item_owner:
-      'Account that owns the domain, raw form; null where nobody does. From records[].nft_item_owner.',
+      'Account that owns the domain, raw form; null if it has no owner. From records[].nft_item_owner.',
     domain: 'The domain itself, such as foundation.ton. From records[].domain.',
     dns_next_resolver:
-      'Contract that resolves names below it, raw form; null where there is none. From records[].dns_next_resolver.',
+      'Contract that resolves names below it, raw form; null if there is none. From records[].dns_next_resolver.',
     dns_wallet:
-      'Account that the domain leads to, raw form; null where there is none. From records[].dns_wallet.',
+      'Account that the domain leads to, raw form; null if there is none. From records[].dns_wallet.',
     dns_site_adnl:
-      'Address of the site in the network’s own addresses (ADNL), 64 upper-case hex digits; null where there is none. From records[].dns_site_adnl.',
+      'Address of the site in the network’s own addresses (ADNL), 64 upper-case hex digits; null if there is none. From records[].dns_site_adnl.',
     dns_storage_bag_id:
-      'Bag of files that the domain leads to, 64 upper-case hex digits; null where there is none. From records[].dns_storage_bag_id.',
+      'Bag of files that the domain leads to, 64 upper-case hex digits; null if there is none. From records[].dns_storage_bag_id.',
     extra:
-      'Members of records[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of records[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of dns_records was last written by the program, wall time, UTC.',
   },
   key: ['nft_item_address'],

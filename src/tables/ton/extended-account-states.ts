@@ -33,7 +33,7 @@ describe(extended_account_states, {
   columns: {
     address: 'Account that was looked at, raw form. From result.address of getExtendedAddressInformation.',
     mc_seqno:
-      'Masterchain block whose state was looked at; null where the node names a block of a shard. From result.block_id.seqno of getExtendedAddressInformation.',
+      'Masterchain block whose state was looked at; null if the node names a block of a shard. From result.block_id.seqno of getExtendedAddressInformation.',
     sync_utime:
       'block time, UTC, of that masterchain block. From result.sync_utime of getExtendedAddressInformation.',
     balance:
@@ -41,16 +41,16 @@ describe(extended_account_states, {
     extra_currencies:
       'Extra currencies on the account then, an array of id and amount. From result.extra_currencies of getExtendedAddressInformation.',
     last_transaction_lt:
-      'Logical time of its last transaction then; 0 where there was none. From result.last_transaction_id.lt of getExtendedAddressInformation.',
+      'Logical time of its last transaction then; 0 if there was none. From result.last_transaction_id.lt of getExtendedAddressInformation.',
     last_transaction_hash:
       'Hash of its last transaction then, base64. From result.last_transaction_id.hash of getExtendedAddressInformation.',
     kind: 'What the node takes the account for: wallet.v4.accountState, raw.accountState, … From result.account_state of getExtendedAddressInformation.',
     wallet_id:
-      'Number of the wallet among those of its key; null where the kind has none. From result.account_state, its wallet_id, of getExtendedAddressInformation.',
+      'Number of the wallet among those of its key; null if the kind has none. From result.account_state, its wallet_id, of getExtendedAddressInformation.',
     seqno:
-      'Number that the wallet expects of its next order; null where the kind has none. From result.account_state, its seqno, of getExtendedAddressInformation.',
+      'Number that the wallet expects of its next order; null if the kind has none. From result.account_state, its seqno, of getExtendedAddressInformation.',
     public_key:
-      "The wallet's public key; null where the node does not tell it. From result.account_state, its public_key, of getExtendedAddressInformation.",
+      "The wallet's public key; null if the node does not tell it. From result.account_state, its public_key, of getExtendedAddressInformation.",
     account_state:
       'Everything that the node tells of the state by its kind: code, data, limits. From result.account_state of getExtendedAddressInformation.',
     revision:
@@ -60,7 +60,7 @@ describe(extended_account_states, {
     block_file_hash:
       'File hash of that masterchain block, base64. From result.block_id.file_hash of getExtendedAddressInformation.',
     extra:
-      'Members of the result of getExtendedAddressInformation that this version of the program has no column for; null when there are none.',
+      'Members of the result of getExtendedAddressInformation that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of extended_account_states was last written by the program, wall time, UTC.',
   },
   key: ['address', 'block_root_hash'],

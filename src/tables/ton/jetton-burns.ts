@@ -19,7 +19,7 @@ export const jetton_burns = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
-    // The burns of one jetton, newest first: by them its supply is followed.
+    // The burns of one jetton, newest first, for its supply.
     index('jetton_burns_jetton_master').on(t.jetton_master, t.utime),
     // What one owner burned, for the owner's ledger.
     index('jetton_burns_owner').on(t.owner, t.utime),
@@ -37,13 +37,13 @@ describe(jetton_burns, {
     transaction_hash:
       "Hash of the owner's jetton wallet's transaction, base64: identity of the burn. From jetton_burns[].transaction_hash.",
     transaction_aborted:
-      'True where the transaction of the burn failed, so that nothing was burned. From jetton_burns[].transaction_aborted; null only if not sent.',
+      'True if the transaction of the burn failed, so that nothing was burned. From jetton_burns[].transaction_aborted; null only if not sent.',
     trace_id:
-      'Trace that the burn is part of, base64. From jetton_burns[].trace_id; null where the server did not know it, filled when it comes.',
+      'Trace that the burn is part of, base64. From jetton_burns[].trace_id; null if the server did not know it, filled when it comes.',
     query_id:
       'Number that the owner chose to tell its burns apart, up to 64 bits. From jetton_burns[].query_id; null only if not sent.',
     owner:
-      'Owner of the burned jettons, raw form; empty where the source does not know it. From jetton_burns[].owner; null only if not sent.',
+      'Owner of the burned jettons, raw form; empty if the source does not know it. From jetton_burns[].owner; null only if not sent.',
     jetton_wallet:
       "The owner's jetton wallet, on which the transaction ran, raw form. From jetton_burns[].jetton_wallet; null only if not sent.",
     jetton_master:
@@ -51,13 +51,13 @@ describe(jetton_burns, {
     amount:
       "How many jettons were burned, in the jetton's smallest units. From jetton_burns[].amount; null only if not sent.",
     response_destination:
-      'Account that gets what is left of the coins attached to the burn, raw form; null where nobody does. From jetton_burns[].response_destination.',
+      'Account that gets what is left of the coins attached to the burn, raw form; null if there is none. From jetton_burns[].response_destination.',
     custom_payload:
       'Bag of cells, base64, that goes along with the burn, of use to special jettons. From jetton_burns[].custom_payload; null for most burns.',
     decoded_custom_payload:
-      "What the server's decoder made of the burn's payload; null where it knows no shape. From jetton_burns[].decoded_custom_payload.",
+      "What the server's decoder made of the burn's payload; null if it knows no shape. From jetton_burns[].decoded_custom_payload.",
     extra:
-      'Members of jetton_burns[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of jetton_burns[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of jetton_burns was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'transaction_lt', 'transaction_hash'],

@@ -28,16 +28,16 @@ describe(jetton_masters, {
     total_supply:
       'Units of the jetton in existence, to be divided by 10^decimals. From jetton_masters[].total_supply; null only if not sent.',
     mintable:
-      'True where more of the jetton can be minted. From jetton_masters[].mintable; null only if not sent.',
+      'True if more of the jetton can be minted. From jetton_masters[].mintable; null only if not sent.',
     admin_address:
-      'Account that may mint and change the jetton, raw form; null where nobody may. From jetton_masters[].admin_address.',
-    name: 'Name of the jetton, in the words of its maker; null where the content has none on chain. From jetton_masters[].jetton_content, its name.',
+      'Account that may mint and change the jetton, raw form; null if there is none. From jetton_masters[].admin_address.',
+    name: 'Name of the jetton, in the words of its maker; null if the content has none on chain. From jetton_masters[].jetton_content, its name.',
     symbol:
-      'Ticker of the jetton; null where the content has none on chain. From jetton_masters[].jetton_content, its symbol.',
+      'Ticker of the jetton; null if the content has none on chain. From jetton_masters[].jetton_content, its symbol.',
     decimals:
-      'Decimal places of amounts of the jetton; null where the content does not say a number, which wallets read as 9. From jetton_masters[].jetton_content, its decimals.',
+      'Decimal places of amounts of the jetton; null if the content does not say a number, which wallets read as 9. From jetton_masters[].jetton_content, its decimals.',
     jetton_content:
-      'Everything that the master says of itself on chain, or where it is to be found; null where the indexer could not read it. From jetton_masters[].jetton_content.',
+      'Everything that the master says about itself on chain, or the URL of it; null if the indexer could not read it. From jetton_masters[].jetton_content.',
     jetton_wallet_code_hash:
       "Hash of the code of this jetton's wallets, base64. From jetton_masters[].jetton_wallet_code_hash; null only if not sent.",
     code_hash:
@@ -47,7 +47,7 @@ describe(jetton_masters, {
     last_transaction_lt:
       "Logical time of the master's transaction that left this state. From jetton_masters[].last_transaction_lt.",
     extra:
-      'Members of jetton_masters[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of jetton_masters[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of jetton_masters was last written by the program, wall time, UTC.',
   },
   key: ['address'],

@@ -41,15 +41,15 @@ describe(jetton_transfers, {
     transaction_hash:
       "Hash of the sender's jetton wallet's transaction, base64: identity of the transfer. From jetton_transfers[].transaction_hash.",
     transaction_aborted:
-      'True where the transaction of the transfer failed; the source gives only those that did not. From jetton_transfers[].transaction_aborted; null where an older server leaves it out.',
+      'True if the transaction of the transfer failed; the source gives only those that did not. From jetton_transfers[].transaction_aborted; null if an older server leaves it out.',
     trace_id:
-      'Trace that the transfer is part of, base64. From jetton_transfers[].trace_id; null where the server did not know it, filled when it comes.',
+      'Trace that the transfer is part of, base64. From jetton_transfers[].trace_id; null if the server did not know it, filled when it comes.',
     query_id:
       'Number that the sender chose to tell its transfers apart, up to 64 bits. From jetton_transfers[].query_id; null only if not sent.',
     source:
-      'Owner that sent the jettons, raw form; empty where the source does not know it. From jetton_transfers[].source; null only if not sent.',
+      'Owner that sent the jettons, raw form; empty if the source does not know it. From jetton_transfers[].source; null only if not sent.',
     destination:
-      'Owner that is to get the jettons, raw form; empty where the source does not know it. From jetton_transfers[].destination; null only if not sent.',
+      'Owner that is to get the jettons, raw form; empty if the source does not know it. From jetton_transfers[].destination; null only if not sent.',
     amount:
       "How many jettons, in the jetton's smallest units (its metadata says how many decimals). From jetton_transfers[].amount; null only if not sent.",
     source_wallet:
@@ -57,19 +57,19 @@ describe(jetton_transfers, {
     jetton_master:
       'Contract of the jetton itself, raw form: which token it is. From jetton_transfers[].jetton_master; null only if not sent.',
     response_destination:
-      'Account that gets what is left of the attached coins, raw form; null where nobody does. From jetton_transfers[].response_destination.',
+      'Account that gets what is left of the attached coins, raw form; null if there is none. From jetton_transfers[].response_destination.',
     forward_ton_amount:
-      'Coins that go to the destination with the notice of the jettons, nanotons. From jetton_transfers[].forward_ton_amount; null where there are none.',
+      'Coins that go to the destination with the notice of the jettons, nanotons. From jetton_transfers[].forward_ton_amount; null if there are none.',
     custom_payload:
       "Bag of cells, base64, for the sender's jetton wallet, of use to special jettons. From jetton_transfers[].custom_payload; null for most transfers.",
     decoded_custom_payload:
-      "What the server's decoder made of the custom payload; null where it knows no shape. From jetton_transfers[].decoded_custom_payload.",
+      "What the server's decoder made of the custom payload; null if it knows no shape. From jetton_transfers[].decoded_custom_payload.",
     forward_payload:
-      'Bag of cells, base64, that goes to the destination: a comment, or the order for an exchange. From jetton_transfers[].forward_payload; null where there is none.',
+      'Bag of cells, base64, that goes to the destination: a comment, or the order for an exchange. From jetton_transfers[].forward_payload; null if there is none.',
     decoded_forward_payload:
-      "What the server's decoder made of the forward payload, such as a comment's text; null where it knows no shape. From jetton_transfers[].decoded_forward_payload.",
+      "What the server's decoder made of the forward payload, such as a comment's text; null if it knows no shape. From jetton_transfers[].decoded_forward_payload.",
     extra:
-      'Members of jetton_transfers[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of jetton_transfers[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of jetton_transfers was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'transaction_lt', 'transaction_hash'],

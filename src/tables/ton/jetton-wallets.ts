@@ -37,19 +37,19 @@ describe(jetton_wallets, {
     last_transaction_lt:
       "Logical time of the wallet's transaction that left this state. From jetton_wallets[].last_transaction_lt.",
     code_hash:
-      "Hash of the jetton wallet's code, base64; null where it is not deployed. From jetton_wallets[].code_hash.",
+      "Hash of the jetton wallet's code, base64; null if it is not deployed. From jetton_wallets[].code_hash.",
     data_hash:
-      "Hash of the jetton wallet's data, base64; null where it is not deployed. From jetton_wallets[].data_hash.",
+      "Hash of the jetton wallet's data, base64; null if it is not deployed. From jetton_wallets[].data_hash.",
     mintless_amount:
-      'Units that the owner may still claim of a jetton that is minted by claims; null where it is none. From jetton_wallets[].mintless_info.amount.',
+      'Units that the owner may still claim of a jetton that is minted by claims; null if it is none. From jetton_wallets[].mintless_info.amount.',
     mintless_start_from:
-      'Since when they can be claimed, unix seconds; null where it is not given. From jetton_wallets[].mintless_info.start_from.',
+      'Since when they can be claimed, unix seconds; null if it is not given. From jetton_wallets[].mintless_info.start_from.',
     mintless_expire_at:
-      'Until when they can be claimed, unix seconds; null where it is not given. From jetton_wallets[].mintless_info.expire_at.',
+      'Until when they can be claimed, unix seconds; null if it is not given. From jetton_wallets[].mintless_info.expire_at.',
     mintless_custom_payload_api_uri:
-      'Where the proof for a claim is to be had; null where it is not given. From jetton_wallets[].mintless_info.custom_payload_api_uri.',
+      'URL of the proof for a claim; null if it is not given. From jetton_wallets[].mintless_info.custom_payload_api_uri.',
     extra:
-      'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null when there are none.',
+      'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null if there are none.',
     loaded_at: 'When this row of jetton_wallets was last written by the program, wall time, UTC.',
   },
   key: ['address'],

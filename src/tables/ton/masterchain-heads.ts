@@ -45,7 +45,7 @@ describe(masterchain_heads, {
     first_seqno:
       'Oldest masterchain block of the index; null for nodes. From first.seqno of masterchainInfo.',
     extra:
-      'Members of either response that this version of the program has no column for; null when there are none.',
+      'Members of either response that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of masterchain_heads was last written by the program, wall time, UTC.',
   },
   key: ['taken_at', 'source'],

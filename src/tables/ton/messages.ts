@@ -36,13 +36,13 @@ export const messages = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.hash] }),
-    // A message is asked for by its hash alone, without its time.
+    // Messages are searched by hash alone, without a time.
     index('messages_hash').on(t.hash),
-    // Wallets know the messages that they send by this one; only messages from outside the chain have it.
+    // Wallets know their messages by this hash. Only messages from outside the chain have it.
     index('messages_hash_norm')
       .on(t.hash_norm)
       .where(sql`hash_norm is not null`),
-    // What a master sent to a jetton wallet: its mints.
+    // Messages of a master to a jetton wallet: its mints.
     index('messages_jettons')
       .on(t.source, t.destination)
       .where(sql`opcode = '0x178d4519'`),
@@ -69,46 +69,46 @@ describe(messages, {
     ihr_fee:
       'Fee for instant hypercube routing, nanotons, 0 in practice. Null for external messages. From in_msg.ihr_fee, out_msgs[].ihr_fee.',
     extra_flags:
-      'Extra flags of an internal message (global version 12 and later put them in the place of ihr_fee), as a string of digits. Null where the server did not send them. From in_msg.extra_flags, out_msgs[].extra_flags.',
+      'Extra flags of an internal message (global version 12 and later put them in the place of ihr_fee), as a string of digits. Null if the server did not send them. From in_msg.extra_flags, out_msgs[].extra_flags.',
     created_lt:
       "Logical time at which the message was created; orders the out messages of one transaction. Null for external-in messages (then the API's created_at is null too). From in_msg.created_lt, out_msgs[].created_lt.",
     opcode:
-      'First 32 bits of the body, 0x and 8 lower-case hex digits: the operation that the message asks for. Null where the body is shorter. From in_msg.opcode, out_msgs[].opcode.',
+      'First 32 bits of the body, 0x and 8 lower-case hex digits: the operation that the message asks for. Null if the body is shorter. From in_msg.opcode, out_msgs[].opcode.',
     decoded_opcode:
-      "Name of the operation, as the server's decoder knows it; null where it does not. From in_msg.decoded_opcode, out_msgs[].decoded_opcode.",
+      "Name of the operation, as the server's decoder knows it; null if it does not. From in_msg.decoded_opcode, out_msgs[].decoded_opcode.",
     ihr_disabled:
-      'True where the message is not to use instant hypercube routing. Null for external messages. From in_msg.ihr_disabled, out_msgs[].ihr_disabled.',
+      'True if the message is not to use instant hypercube routing. Null for external messages. From in_msg.ihr_disabled, out_msgs[].ihr_disabled.',
     bounce:
-      'True where the value is to come back if the receiver fails. Null for external messages. From in_msg.bounce, out_msgs[].bounce.',
+      'True if the value is to come back if the receiver fails. Null for external messages. From in_msg.bounce, out_msgs[].bounce.',
     bounced:
       'True for a message that came back because its receiver failed. Null for external messages. From in_msg.bounced, out_msgs[].bounced.',
     import_fee:
       'Fee for importing an external-in message, nanotons, 0 in practice; null for all others. From in_msg.import_fee.',
     content_hash:
-      "Hash of the body's cell, base64; equal bodies have equal hashes. Null where the server had no content yet. From in_msg.message_content.hash, out_msgs[].message_content.hash.",
+      "Hash of the body's cell, base64; equal bodies have equal hashes. Null if the server had no content yet. From in_msg.message_content.hash, out_msgs[].message_content.hash.",
     content_body:
-      'The body as a bag of cells, base64. Null where the server had no content yet; it is filled when it comes. From in_msg.message_content.body, out_msgs[].message_content.body.',
+      'The body as a bag of cells, base64. Null if the server had no content yet; it is filled when it comes. From in_msg.message_content.body, out_msgs[].message_content.body.',
     content_decoded:
-      "What the server's decoder made of the body, in its own shape; null where it knows no shape. From in_msg.message_content.decoded, out_msgs[].message_content.decoded.",
+      "What the server's decoder made of the body, in its own shape; null if it knows no shape. From in_msg.message_content.decoded, out_msgs[].message_content.decoded.",
     init_state_hash:
-      'Hash of the initial state (code and data) that deploys the receiver, base64; null where the message brings none. From in_msg.init_state.hash, out_msgs[].init_state.hash.',
+      'Hash of the initial state (code and data) that deploys the receiver, base64; null if the message brings none. From in_msg.init_state.hash, out_msgs[].init_state.hash.',
     init_state_body:
-      'The initial state as a bag of cells, base64; null where the message brings none. From in_msg.init_state.body, out_msgs[].init_state.body.',
+      'The initial state as a bag of cells, base64; null if the message brings none. From in_msg.init_state.body, out_msgs[].init_state.body.',
     init_state_decoded:
       "What the server's decoder made of the initial state; null in practice. From in_msg.init_state.decoded, out_msgs[].init_state.decoded.",
     hash_norm:
-      'Normalized hash of an external-in message, base64: the same for all encodings of one message, the one that wallets show. Null where it equals hash, so for all others. From in_msg.hash_norm.',
+      'Normalized hash of an external-in message, base64: the same for all encodings of one message, the one that wallets show. Null if it equals hash, so for all others. From in_msg.hash_norm.',
     out_msg_tx_hash:
       "Hash of the transaction that sent the message, base64; its utime is the message's. Null for external-in messages, and until the sender is stored. The hash of the transaction in whose out_msgs it stands.",
     extra:
-      'Members of a message that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of a message that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of messages was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'hash'],
   owner: 'transactions',
   conflict: {
     kind: 'fill',
-    // All but out_msg_tx_hash: a server whose replica lags sends a message before its content.
+    // All except out_msg_tx_hash: a lagging server sends a message before its content.
     columns: [
       'out_msg_tx_hash',
       'value_extra_currencies',

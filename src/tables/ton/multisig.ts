@@ -21,13 +21,13 @@ describe(multisig_wallets, {
   columns: {
     address: 'Account of the multisig wallet, raw form: the key. From multisigs[].address.',
     next_order_seqno:
-      'Number that the next order gets, up to 256 bits; null where the server does not tell. From multisigs[].next_order_seqno.',
+      'Number that the next order gets, up to 256 bits; null if the server does not tell. From multisigs[].next_order_seqno.',
     threshold:
-      'Signatures that an order needs; null where the server does not tell. From multisigs[].threshold.',
+      'Signatures that an order needs; null if the server does not tell. From multisigs[].threshold.',
     signers:
-      'Accounts that may sign, raw form, in their order; null where the server does not tell. From multisigs[].signers.',
+      'Accounts that may sign, raw form, in their order; null if the server does not tell. From multisigs[].signers.',
     proposers:
-      'Accounts that may propose orders without signing, raw form; null where the server does not tell. From multisigs[].proposers.',
+      'Accounts that may propose orders without signing, raw form; null if the server does not tell. From multisigs[].proposers.',
     last_transaction_lt:
       "Logical time of the wallet's transaction that left this state. From multisigs[].last_transaction_lt.",
     code_hash:
@@ -35,7 +35,7 @@ describe(multisig_wallets, {
     data_hash:
       "Hash of the multisig wallet's data, base64; null only if not sent. From multisigs[].data_hash.",
     extra:
-      'Members of multisigs[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of multisigs[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of multisig_wallets was last written by the program, wall time, UTC.',
   },
   key: ['address'],
@@ -69,28 +69,27 @@ describe(multisig_orders, {
     address: "Account of the order's contract, raw form: the key. From orders[].address.",
     multisig_address: 'Multisig wallet that the order is for, raw form. From orders[].multisig_address.',
     order_seqno:
-      'Number of the order in its wallet, up to 256 bits; null where the server does not tell. From orders[].order_seqno.',
-    threshold:
-      'Signatures that the order needs; null where the server does not tell. From orders[].threshold.',
+      'Number of the order in its wallet, up to 256 bits; null if the server does not tell. From orders[].order_seqno.',
+    threshold: 'Signatures that the order needs; null if the server does not tell. From orders[].threshold.',
     sent_for_execution:
-      'True where the order has been carried out; null where the server does not tell. From orders[].sent_for_execution.',
+      'True if the order has been carried out; null if the server does not tell. From orders[].sent_for_execution.',
     approvals_mask:
-      'Who has signed, a bit for each signer, up to 256 bits; null where the server does not tell. From orders[].approvals_mask.',
-    approvals_num: 'How many have signed; null where the server does not tell. From orders[].approvals_num.',
+      'Who has signed, a bit for each signer, up to 256 bits; null if the server does not tell. From orders[].approvals_mask.',
+    approvals_num: 'How many have signed; null if the server does not tell. From orders[].approvals_num.',
     expiration_date:
-      'Until when it can be signed, unix seconds of up to 64 bits; null where the server does not tell. From orders[].expiration_date.',
+      'Until when it can be signed, unix seconds of up to 64 bits; null if the server does not tell. From orders[].expiration_date.',
     order_boc:
-      'The order itself as a bag of cells, base64; null where the server does not tell. From orders[].order_boc.',
+      'The order itself as a bag of cells, base64; null if the server does not tell. From orders[].order_boc.',
     signers:
-      'Accounts that may sign this order, raw form; null where the server does not tell. From orders[].signers.',
+      'Accounts that may sign this order, raw form; null if the server does not tell. From orders[].signers.',
     action_count:
-      'How many things the order does: so many rows of multisig_order_actions. The length of orders[].actions; null where the server does not tell.',
+      'How many things the order does: so many rows of multisig_order_actions. The length of orders[].actions; null if the server does not tell.',
     last_transaction_lt:
       "Logical time of the order's transaction that left this state. From orders[].last_transaction_lt.",
     code_hash: "Hash of the order's code, base64; null only if not sent. From orders[].code_hash.",
     data_hash: "Hash of the order's data, base64; null only if not sent. From orders[].data_hash.",
     extra:
-      'Members of orders[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of orders[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of multisig_orders was last written by the program, wall time, UTC.',
   },
   key: ['address'],
@@ -122,20 +121,20 @@ describe(multisig_order_actions, {
     order_address: "Account of the order's contract, raw form. From orders[].address, as in multisig_orders.",
     position: 'Place of the action in its order, from 0. The index in orders[].actions.',
     destination:
-      'Account that gets the message, raw form; null where the action could not be read. From orders[].actions[].destination.',
+      'Account that gets the message, raw form; null if the action could not be read. From orders[].actions[].destination.',
     value:
-      'Coins that the message carries, nanotons; null where the action could not be read. From orders[].actions[].value.',
+      'Coins that the message carries, nanotons; null if the action could not be read. From orders[].actions[].value.',
     send_mode:
       'Mode of sending, a number of flags. From orders[].actions[].send_mode; null only if not sent.',
     body_raw:
-      'Body of the message as a bag of cells, base64; null where there is none. From orders[].actions[].body_raw.',
+      'Body of the message as a bag of cells, base64; null if there is none. From orders[].actions[].body_raw.',
     parsed:
-      'True where the server could read the action. From orders[].actions[].parsed; null only if not sent.',
+      'True if the server could read the action. From orders[].actions[].parsed; null only if not sent.',
     parsed_body_type:
       'What kind of body it is, in the words of the server. From orders[].actions[].parsed_body_type; null only if not sent.',
     parsed_body:
-      "The body's members as the server read them; null where it could not. From orders[].actions[].parsed_body.",
-    error: 'Why the server could not read the action; null where it could. From orders[].actions[].error.',
+      "The body's members as the server read them; null if it could not. From orders[].actions[].parsed_body.",
+    error: 'Why the server could not read the action; null if it could. From orders[].actions[].error.',
     loaded_at: 'When this row of multisig_order_actions was last written by the program, wall time, UTC.',
   },
   key: ['order_address', 'position'],

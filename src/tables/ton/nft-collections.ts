@@ -22,12 +22,12 @@ describe(nft_collections, {
   columns: {
     address: 'Account of the collection, raw form: the key. From nft_collections[].address.',
     owner_address:
-      'Account that owns the collection, raw form; null where nobody does. From nft_collections[].owner_address.',
+      'Account that owns the collection, raw form; null if it has no owner. From nft_collections[].owner_address.',
     next_item_index:
-      'Index that the next item gets, so mostly the number of items; -1 where items have no order. From nft_collections[].next_item_index; null only if not sent.',
-    name: 'Name of the collection; null where the content has none on chain. From nft_collections[].collection_content, its name.',
+      'Index that the next item gets, so mostly the number of items; -1 if items have no order. From nft_collections[].next_item_index; null only if not sent.',
+    name: 'Name of the collection; null if the content has none on chain. From nft_collections[].collection_content, its name.',
     collection_content:
-      'Everything that the collection says of itself on chain, or where it is to be found; null where the indexer could not read it. From nft_collections[].collection_content.',
+      'Everything that the collection says about itself on chain, or the URL of it; null if the indexer could not read it. From nft_collections[].collection_content.',
     code_hash:
       "Hash of the collection's code, base64. From nft_collections[].code_hash; null only if not sent.",
     data_hash:
@@ -35,7 +35,7 @@ describe(nft_collections, {
     last_transaction_lt:
       "Logical time of the collection's transaction that left this state. From nft_collections[].last_transaction_lt.",
     extra:
-      'Members of nft_collections[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of nft_collections[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_collections was last written by the program, wall time, UTC.',
   },
   key: ['address'],

@@ -25,7 +25,7 @@ export const nft_items = ton.table(
   (t) => [
     index('nft_items_owner_index').on(t.owner_address),
     index('nft_items_collection_index').on(t.collection_address, t.index),
-    // Which codes there are, and the items of one: see etl.seen_telemints.
+    // For the distinct codes, and the items of one code: see etl.seen_telemints.
     index('nft_items_code_index').on(t.code_hash, t.address),
   ],
 );
@@ -35,29 +35,29 @@ describe(nft_items, {
     'NFT items: one row for each item contract, as it was when it was read last. A newer state replaces an older one.',
   columns: {
     address: 'Account of the item, raw form: the key. From nft_items[].address.',
-    init: 'True where the item has been given its owner and content. From nft_items[].init; null only if not sent.',
+    init: 'True if the item has been given its owner and content. From nft_items[].init; null only if not sent.',
     index:
       'Number of the item within its collection, up to 256 bits. From nft_items[].index; null only if not sent.',
     collection_address:
-      'Collection of the item, raw form; null where it belongs to none. From nft_items[].collection_address.',
+      'Collection of the item, raw form; null if it belongs to none. From nft_items[].collection_address.',
     owner_address:
-      'Account that owns the item: while it is on sale that of the sale. Raw form; null where nobody does. From nft_items[].owner_address.',
+      'Account that owns the item: while it is on sale, the contract of the sale. Raw form; null if it has no owner. From nft_items[].owner_address.',
     real_owner:
-      'Account that offers the item for sale, raw form; null where it is not on sale. From nft_items[].real_owner.',
+      'Account that offers the item for sale, raw form; null if it is not on sale. From nft_items[].real_owner.',
     on_sale:
-      'True where the owner is a contract of a sale or an auction; false in a telemint auction. From nft_items[].on_sale; null only if not sent.',
+      'True if the owner is a contract of a sale or an auction; false in a telemint auction. From nft_items[].on_sale; null only if not sent.',
     sale_contract_address:
-      'Contract of the sale that the item is in, raw form; null where it is in none. From nft_items[].sale_contract_address.',
+      'Contract of the sale that the item is in, raw form; null if it is in none. From nft_items[].sale_contract_address.',
     auction_contract_address:
-      'Contract of the auction that the item is in, raw form; null where it is in none. Auctions of user names and numbers (telemint) are the item itself, and are not told here. From nft_items[].auction_contract_address.',
+      'Contract of the auction that the item is in, raw form; null if it is in none. Auctions of user names and numbers (telemint) are the item itself, and are not told here. From nft_items[].auction_contract_address.',
     content:
-      'Everything that the item says of itself on chain, or where it is to be found; null where the indexer could not read it. From nft_items[].content.',
+      'Everything that the item says about itself on chain, or the URL of it; null if the indexer could not read it. From nft_items[].content.',
     code_hash: "Hash of the item's code, base64. From nft_items[].code_hash; null only if not sent.",
     data_hash: "Hash of the item's data, base64. From nft_items[].data_hash; null only if not sent.",
     last_transaction_lt:
       "Logical time of the item's transaction that left this state. From nft_items[].last_transaction_lt.",
     extra:
-      'Members of nft_items[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of nft_items[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_items was last written by the program, wall time, UTC.',
   },
   key: ['address'],

@@ -30,22 +30,22 @@ describe(nft_sales, {
       'Contract of the sale or auction, raw form: the key. Of telemint it is the item. From nft_sales[].address.',
     type: 'getgems_sale, getgems_auction or telemint: decides the members of details. From nft_sales[].type.',
     nft_address:
-      'Item that is offered, raw form; null where the server does not tell. From nft_sales[].nft_address.',
+      'Item that is offered, raw form; null if the server does not tell. From nft_sales[].nft_address.',
     nft_owner_address:
-      'Account that offers the item, raw form; null where the server does not tell. From nft_sales[].nft_owner_address.',
+      'Account that offers the item, raw form; null if the server does not tell. From nft_sales[].nft_owner_address.',
     marketplace_address:
-      'Account of the marketplace, raw form; null where there is none. From nft_sales[].marketplace_address.',
+      'Account of the marketplace, raw form; null if there is none. From nft_sales[].marketplace_address.',
     created_at:
-      'When the sale was made, UTC; null where the contract does not say. From nft_sales[].created_at.',
+      'When the sale was made, UTC; null if the contract does not say. From nft_sales[].created_at.',
     last_transaction_lt:
-      "Logical time of the contract's transaction that left this state; null where the server does not tell. From nft_sales[].last_transaction_lt.",
+      "Logical time of the contract's transaction that left this state; null if the server does not tell. From nft_sales[].last_transaction_lt.",
     code_hash:
-      "Hash of the sale contract's code, base64; null where the server does not tell. From nft_sales[].code_hash.",
+      "Hash of the sale contract's code, base64; null if the server does not tell. From nft_sales[].code_hash.",
     data_hash:
-      "Hash of the sale contract's data, base64; null where the server does not tell. From nft_sales[].data_hash.",
+      "Hash of the sale contract's data, base64; null if the server does not tell. From nft_sales[].data_hash.",
     details: 'Price, bids, fees and royalties, by type. From nft_sales[].details.',
     extra:
-      'Members of nft_sales[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of nft_sales[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_sales was last written by the program, wall time, UTC.',
   },
   key: ['address'],

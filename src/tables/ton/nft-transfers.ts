@@ -39,9 +39,9 @@ describe(nft_transfers, {
     transaction_hash:
       "Hash of the item's transaction, base64: identity of the change of owner. From nft_transfers[].transaction_hash.",
     transaction_aborted:
-      'True where the transaction of the item failed, so that it kept its owner. From nft_transfers[].transaction_aborted; null only if not sent.',
+      'True if the transaction of the item failed, so that it kept its owner. From nft_transfers[].transaction_aborted; null only if not sent.',
     trace_id:
-      'Trace that the change of owner is part of, base64. From nft_transfers[].trace_id; null where the server did not know it, filled when it comes.',
+      'Trace that the change of owner is part of, base64. From nft_transfers[].trace_id; null if the server did not know it, filled when it comes.',
     query_id:
       'Number that the old owner chose to tell its requests apart, up to 64 bits. From nft_transfers[].query_id; null only if not sent.',
     nft_address:
@@ -49,23 +49,23 @@ describe(nft_transfers, {
     nft_collection:
       'Collection that the item belongs to, raw form; empty for an item without one. From nft_transfers[].nft_collection; null only if not sent.',
     old_owner:
-      'Owner that gave the item away, raw form; empty where the source does not know it. From nft_transfers[].old_owner; null only if not sent.',
+      'Owner that gave the item away, raw form; empty if the source does not know it. From nft_transfers[].old_owner; null only if not sent.',
     new_owner:
-      'Owner that got the item, raw form; empty where the source does not know it. From nft_transfers[].new_owner; null only if not sent.',
+      'Owner that got the item, raw form; empty if the source does not know it. From nft_transfers[].new_owner; null only if not sent.',
     response_destination:
-      'Account that gets what is left of the coins attached to the request, raw form; null where nobody does. From nft_transfers[].response_destination.',
+      'Account that gets what is left of the coins attached to the request, raw form; null if there is none. From nft_transfers[].response_destination.',
     forward_amount:
-      'Coins that go to the new owner with the notice of the item, nanotons. From nft_transfers[].forward_amount; null where there are none.',
+      'Coins that go to the new owner with the notice of the item, nanotons. From nft_transfers[].forward_amount; null if there are none.',
     custom_payload:
       'Bag of cells, base64, for the item itself, of use to special items. From nft_transfers[].custom_payload; null for most.',
     decoded_custom_payload:
-      "What the server's decoder made of the payload for the item; null where it knows no shape. From nft_transfers[].decoded_custom_payload.",
+      "What the server's decoder made of the payload for the item; null if it knows no shape. From nft_transfers[].decoded_custom_payload.",
     forward_payload:
-      'Bag of cells, base64, that goes to the new owner: a comment, or the order for a marketplace. From nft_transfers[].forward_payload; null where there is none.',
+      'Bag of cells, base64, that goes to the new owner: a comment, or the order for a marketplace. From nft_transfers[].forward_payload; null if there is none.',
     decoded_forward_payload:
-      "What the server's decoder made of the payload for the new owner; null where it knows no shape. From nft_transfers[].decoded_forward_payload.",
+      "What the server's decoder made of the payload for the new owner; null if it knows no shape. From nft_transfers[].decoded_forward_payload.",
     extra:
-      'Members of nft_transfers[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of nft_transfers[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_transfers was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'transaction_lt', 'transaction_hash'],

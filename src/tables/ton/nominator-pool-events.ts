@@ -24,7 +24,7 @@ export const nominator_pool_events = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash] }),
-    // The dataset is read and covered for each pool.
+    // Read and covered pool by pool.
     index('nominator_pool_events_pool').on(t.pool_address, t.utime),
   ],
 );
@@ -45,19 +45,19 @@ describe(nominator_pool_events, {
     amount:
       'Size of the event, nanotons, never below zero. From events[].amount of nominatorPools/validatorEvents; null only if not sent.',
     balance_delta:
-      "Change of the validator's money in the pool, nanotons; below zero where it became less. From events[].balance_delta; null only if not sent.",
+      "Change of the validator's money in the pool, nanotons; below zero if it became less. From events[].balance_delta; null only if not sent.",
     balance_before:
       "The validator's money in the pool before the event, nanotons. From events[].balance_before; null only if not sent.",
     balance_after:
       "The validator's money in the pool after the event, nanotons. From events[].balance_after; null only if not sent.",
     query_id:
-      'Number that the sender chose to tell its requests apart, up to 64 bits; null where the event has none. From events[].query_id of nominatorPools/validatorEvents.',
+      'Number that the sender chose to tell its requests apart, up to 64 bits; null if the event has none. From events[].query_id of nominatorPools/validatorEvents.',
     cycle_start:
       'Start of the validation cycle that the reward or penalty is for, UTC; null for deposits and withdrawals. From events[].cycle_start.',
     validator_reward_share:
       "Share of the pool's rewards that the validator keeps, in units of 1/10000. From events[].validator_reward_share; null only if not sent.",
     extra:
-      'Members of events[] of nominatorPools/validatorEvents that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of events[] of nominatorPools/validatorEvents that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nominator_pool_events was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'tx_lt', 'tx_hash'],

@@ -24,7 +24,7 @@ describe(top_accounts, {
     account: 'Account with that balance, raw form. From account of topAccountsByBalance.',
     balance: 'Nanotons on the account at that moment. From balance of topAccountsByBalance.',
     extra:
-      'Members of topAccountsByBalance that this version of the program has no column for; null when there are none.',
+      'Members of topAccountsByBalance that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of top_accounts was last written by the program, wall time, UTC.',
   },
   key: ['taken_at', 'rank'],

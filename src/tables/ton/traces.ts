@@ -26,7 +26,7 @@ export const traces = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.trace_id] }),
-    // Transactions name their trace without the time at which it ended.
+    // Transactions contain the id of their trace, but not the time at which it ended.
     index('traces_trace_id').on(t.trace_id),
   ],
 );
@@ -40,7 +40,7 @@ describe(traces, {
     trace_id:
       'Hash of the first transaction of the trace, base64: its identity. A trace that goes on after it seemed to have ended gets a later utime, and its old row goes. From traces[].trace_id.',
     external_hash:
-      'Hash of the message that set the trace off, base64; for external messages the normalized one, which wallets know before anything is on the chain. From traces[].external_hash; null where there was none.',
+      'Hash of the message that set the trace off, base64; for external messages the normalized one, which wallets know before anything is on the chain. From traces[].external_hash; null if there was none.',
     mc_seqno_start:
       "Masterchain block that registered the trace's first transaction. From traces[].mc_seqno_start (a string there); null only if not sent.",
     mc_seqno_end:
@@ -51,21 +51,21 @@ describe(traces, {
     end_lt:
       "Logical time of the trace's last transaction; of two copies of a trace the one with the larger value counts. From traces[].end_lt.",
     trace_state:
-      'State of the trace: complete; or pending or broken, where the server shows such ones: count none of these as whole. When it ends later, its row is replaced. From traces[].trace_info.trace_state; null only if not sent.',
+      'State of the trace: complete; or pending or broken, if the server shows such traces: do not count these as complete. When it ends later, its row is replaced. From traces[].trace_info.trace_state; null only if not sent.',
     messages:
       'How many messages the trace has, the external one and logs included. From traces[].trace_info.messages; null only if not sent.',
     transactions:
       'How many transactions the trace has: the checksum that verification holds stored ones against. From traces[].trace_info.transactions; null only if not sent.',
     pending_messages:
-      'How many messages of the trace nobody has received yet: 0 where it is complete. From traces[].trace_info.pending_messages; null only if not sent.',
+      'How many messages of the trace were not received yet: 0 if it is complete. From traces[].trace_info.pending_messages; null only if not sent.',
     classification_state:
       'Whether the source has found the actions of the trace; every server says unclassified, always. From traces[].trace_info.classification_state; null only if not sent.',
     is_incomplete:
-      'True where the trace was too large for its server (over 4000 transactions): it has no nodes then, and warning says so. From traces[].is_incomplete; null only if not sent.',
+      'True if the trace was too large for its server (over 4000 transactions): it has no nodes then, and warning says so. From traces[].is_incomplete; null only if not sent.',
     warning:
       'What the server says about a trace that it could not give whole; null for nearly all. From traces[].warning.',
     extra:
-      'Members of a trace or its tree that this version of the program has no column for, by dotted path, and the order of transactions where it is not by lt and account; null when there are none.',
+      'Members of a trace or its tree that this version of the program has no column for, by dotted path, and the order of transactions if it is not by lt and account; null if there are none.',
     loaded_at: 'When this row of traces was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'trace_id'],
@@ -102,11 +102,11 @@ describe(trace_nodes, {
     parent_tx_hash:
       'Hash of the transaction that sent the message which started this one; null for the root. From tx_hash of the node above it in traces[].trace.',
     in_msg_hash:
-      'Hash of the message between the two transactions (for the root: the one that set off the trace), base64; null where no message started it. From in_msg_hash of its node in traces[].trace.',
+      'Hash of the message between the two transactions (for the root: the one that set off the trace), base64; null if no message started it. From in_msg_hash of its node in traces[].trace.',
     position:
       'Place among the children of the same parent, from 0; 0 for the root. The index in children of the node above.',
     children:
-      'How many transactions this one set off. Null where the server says null instead of an empty list: it sent messages, but none was received within the trace. The length of children of its node.',
+      'How many transactions this one set off. Null if the server says null instead of an empty list: it sent messages, but none was received within the trace. The length of children of its node.',
     end_lt:
       'Logical time at which the whole trace ended, as in traces: of two copies of a tree the one with the larger value counts. From traces[].end_lt.',
     loaded_at: 'When this row of trace_nodes was last written by the program, wall time, UTC.',

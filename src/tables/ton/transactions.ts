@@ -109,9 +109,9 @@ export const transactions = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.lt, t.account] }),
-    // A transaction is asked for by its hash alone, without its time.
+    // Transactions are searched by hash alone, without a time.
     index('transactions_hash').on(t.hash),
-    // An account's history, newest first: the question that everybody asks.
+    // An account's history, newest first: the most frequent query.
     index('transactions_account').on(t.account, t.utime, t.lt),
   ],
 );
@@ -124,7 +124,7 @@ describe(transactions, {
   owner: 'transactions',
   conflict: {
     kind: 'fill',
-    // A server may send a transaction before its trace is known and before the account's states are there.
+    // A server may send a transaction before it knows the trace and the account's states.
     columns: [
       'trace_id',
       'before_hash',

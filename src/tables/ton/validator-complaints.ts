@@ -44,9 +44,9 @@ describe(validator_complaints, {
     validator_pubkey:
       'Public key of the accused validator, 64 upper-case hex digits. From complaints[].validator_pubkey; null only if not sent.',
     adnl_addr:
-      'Network address (ADNL) of the accused validator, 64 upper-case hex digits. From complaints[].adnl_addr; null where the source does not know it.',
+      'Network address (ADNL) of the accused validator, 64 upper-case hex digits. From complaints[].adnl_addr; null if the source does not know it.',
     stake_holder_address:
-      'Account that holds the stake of the accused validator, raw form. From complaints[].stake_holder_address; null where the source does not know it.',
+      'Account that holds the stake of the accused validator, raw form. From complaints[].stake_holder_address; null if the source does not know it.',
     description_boc:
       'What the validator is accused of, with proofs, as a bag of cells in base64. From complaints[].description_boc; null only if not sent.',
     severity:
@@ -65,11 +65,11 @@ describe(validator_complaints, {
     approved_percent:
       'Share of the voting weight that is for the complaint, percent, perhaps a fraction. From complaints[].approved_percent; null only if not sent.',
     is_passed:
-      'True where enough validators voted for the complaint. From complaints[].is_passed; null only if not sent.',
+      'True if enough validators voted for the complaint. From complaints[].is_passed; null only if not sent.',
     vote_count:
-      'How many validators have voted for the complaint: so many rows of complaint_votes. The length of complaints[].voted_validators; null where the server says null.',
+      'How many validators have voted for the complaint: so many rows of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
     extra:
-      'Members of complaints[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of complaints[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_complaints was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'election_id', 'complaint_hash'],
@@ -106,11 +106,11 @@ describe(complaint_votes, {
     validator_index:
       'Number of the voter in its set of validators. From complaints[].voted_validators[].validator_index; null only if not sent.',
     validator_pubkey:
-      'Public key of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].validator_pubkey; null where the source does not know it.',
+      'Public key of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].validator_pubkey; null if the source does not know it.',
     adnl_addr:
-      'Network address (ADNL) of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].adnl_addr; null where the source does not know it.',
+      'Network address (ADNL) of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].adnl_addr; null if the source does not know it.',
     weight:
-      'Weight of the vote, in the units of the set of validators. From complaints[].voted_validators[].weight; null where the source does not know it.',
+      'Weight of the vote, in the units of the set of validators. From complaints[].voted_validators[].weight; null if the source does not know it.',
     loaded_at: 'When this row of complaint_votes was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'election_id', 'complaint_hash', 'position'],

@@ -77,7 +77,7 @@ describe(validator_cycles, {
     validator_count:
       'How many validators the server listed: so many rows of cycle_validators. The length of cycles[].validators; null if the server listed none at all.',
     extra:
-      'Members of cycles[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of cycles[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_cycles was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'cycle_start'],

@@ -41,7 +41,7 @@ describe(validator_elections, {
     participant_count:
       'How many participants the server listed: so many rows of election_participants. The length of elections[].participants; null if the server listed none at all.',
     extra:
-      'Members of elections[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of elections[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_elections was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'election_id'],

@@ -37,16 +37,16 @@ describe(validator_events, {
     validator_pubkey:
       "The validator's public key, 64 upper-case hex digits; null for a stake that is given back. From events[].validator_pubkey.",
     adnl_addr:
-      "The validator's network address (ADNL), 64 upper-case hex digits; null where the event has none. From events[].adnl_addr.",
+      "The validator's network address (ADNL), 64 upper-case hex digits; null if the event has none. From events[].adnl_addr.",
     election_id:
       'Election that the stake is for, named by the unix time at which its validators begin; null for a stake that is given back. From events[].election_id.',
     query_id:
-      'Number that the sender chose to tell its requests apart, up to 64 bits; null where the event has none. From events[].query_id of validators/events.',
+      'Number that the sender chose to tell its requests apart, up to 64 bits; null if the event has none. From events[].query_id of validators/events.',
     amount: 'The stake, nanotons. From events[].amount of validators/events; null only if not sent.',
     reason:
       "Code of the elector's reason for refusing the stake; null for all other types. From events[].reason of validators/events.",
     extra:
-      'Members of events[] of validators/events that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of events[] of validators/events that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_events was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'tx_lt', 'tx_hash'],

@@ -22,23 +22,23 @@ describe(vesting_contracts, {
   columns: {
     address: 'Account of the vesting contract, raw form: the key. From vesting_contracts[].address.',
     start_time:
-      'When the time begins to run, unix seconds; null where the server does not tell. From vesting_contracts[].start_time.',
+      'When the time begins to run, unix seconds; null if the server does not tell. From vesting_contracts[].start_time.',
     total_duration:
-      'Seconds after which everything is free; null where the server does not tell. From vesting_contracts[].total_duration.',
+      'Seconds after which everything is free; null if the server does not tell. From vesting_contracts[].total_duration.',
     unlock_period:
-      'Seconds between two steps in which it becomes free; null where the server does not tell. From vesting_contracts[].unlock_period.',
+      'Seconds between two steps in which it becomes free; null if the server does not tell. From vesting_contracts[].unlock_period.',
     cliff_duration:
-      'Seconds at the beginning in which nothing is free; null where the server does not tell. From vesting_contracts[].cliff_duration.',
+      'Seconds at the beginning in which nothing is free; null if the server does not tell. From vesting_contracts[].cliff_duration.',
     sender_address:
-      'Account that gave the sum, raw form; null where the server does not tell. From vesting_contracts[].sender_address.',
+      'Account that gave the sum, raw form; null if the server does not tell. From vesting_contracts[].sender_address.',
     owner_address:
-      'Account that gets the sum, raw form; null where the server does not tell. From vesting_contracts[].owner_address.',
+      'Account that gets the sum, raw form; null if the server does not tell. From vesting_contracts[].owner_address.',
     total_amount:
-      'The whole sum in nanotons; null where the server does not tell. From vesting_contracts[].total_amount.',
+      'The whole sum in nanotons; null if the server does not tell. From vesting_contracts[].total_amount.',
     whitelist:
-      'Accounts to which the locked part may be sent too, raw form; null where the server does not tell. From vesting_contracts[].whitelist.',
+      'Accounts to which the locked part may be sent too, raw form; null if the server does not tell. From vesting_contracts[].whitelist.',
     extra:
-      'Members of vesting_contracts[] that this version of the program has no column for, by dotted path; null when there are none.',
+      'Members of vesting_contracts[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of vesting_contracts was last written by the program, wall time, UTC.',
   },
   key: ['address'],
