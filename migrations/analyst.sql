@@ -1,12 +1,12 @@
 -- What analysts call: functions and views of schema ton. Applied after repeatable.sql, in the same transaction.
--- A view's columns may only be added to, at its end: `create or replace view` refuses all else.
+-- Columns of a view may only be added at its end: `create or replace view` refuses anything else.
 
--- Addresses and hashes in every form that people have. The functions fold to a constant while a query is planned, so
--- that `where account = ton_address('EQ…')` uses the index as a literal would.
+-- Addresses and hashes in any form. The functions fold to a constant while a query is planned, so `where account =
+-- ton_address('EQ…')` uses the index as a literal would.
 
 drop function if exists etl.crc16(bytea);
--- CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection. It is linear: each of its bits says whether the number of ones
--- among some bits of the text is odd, which are these.
+-- CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection. It is linear: each of its bits says whether the number of
+-- ones among certain bits of the text is odd. These are the bits.
 create or replace function etl.crc16(digits text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -90,7 +90,7 @@ begin
   return translate(encode(decode(digits || etl.crc16(digits), 'hex'), 'base64'), '+/', '-_');
 end $$;
 comment on function ton.ton_address_friendly(text, boolean, boolean) is
-  'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…), marked for test networks only (kQ…, 0Q…) where testnet is true.';
+  'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…), marked for test networks only (kQ…, 0Q…) if testnet is true.';
 
 create or replace function ton.ton_hash(form text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -100,7 +100,7 @@ begin
   if word ~ '^(0[xX])?[0-9a-fA-F]{64}$' then
     return encode(decode(right(word, 64), 'hex'), 'base64');
   end if;
-  -- 43 digits hold 258 bits; of the last one only those count whose lowest two bits are 0.
+  -- 43 digits hold 258 bits, so the two lowest bits of the last one must be 0.
   if word ~ '^[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$' then
     return translate(left(word, 43), '-_', '+/') || '=';
   end if;
@@ -110,7 +110,7 @@ end $$;
 comment on function ton.ton_hash(text) is
   'A 256-bit hash as the tables hold it, base64 with padding, from hex (0x may stand before it), base64 or base64url. Raises an error for anything else; a hash has no checksum of its own, only its length and last digit can be wrong.';
 
--- Not strict, so that it becomes a part of the statement that calls it. A count such as {42} makes an expression slow.
+-- Not strict, so that it is inlined into the calling statement. A count such as {42} makes an expression slow.
 create or replace function ton.hash_hex(hash text) returns text
 language sql immutable parallel safe begin atomic
   select encode(decode(case when length(hash) = 44 and hash ~ '^[A-Za-z0-9+/]+[AEIMQUYcgkosw048]=$' then hash else ton.ton_hash(hash) end, 'base64'), 'hex');
@@ -209,10 +209,11 @@ begin
   order by w.path;
 end $$;
 comment on function ton.trace_tree(text) is
-  'One finished trace as a tree, a row for each transaction in the order of execution along each branch: column tree is indented by depth and names account, operation and value of the message that started the transaction. Takes any hash that an explorer shows, in any form: of the trace, of one of its transactions or messages, or of the external message that began it, normalized or not. Raises an error where no finished trace that is stored has it.';
+  'One finished trace as a tree, a row for each transaction in the order of execution along each branch: column tree is indented by depth and names account, operation and value of the message that started the transaction. Takes any hash that an explorer shows, in any form: of the trace, of one of its transactions or messages, or of the external message that began it, normalized or not. Raises an error if no stored finished trace has it.';
 
--- Views by day. A day is one of UTC, whatever the session's time zone. Each day is looked up by a range of utime, so that
--- `where day = '2026-01-01'` reads only that day: the bounds come from ton.days, which knows the days of all partitions.
+-- Views by day. Days are in UTC, whatever the session's time zone. Each day is read by a range of utime, so that
+-- `where day = '2026-01-01'` reads only that day: the bounds come from ton.days, which knows the days of all
+-- partitions.
 
 create or replace view ton.days as
 select (timestamp 'epoch' + second * interval '1 second')::date as day,
@@ -225,8 +226,8 @@ comment on column ton.days.day is 'Date of the day, UTC, whatever the time zone 
 comment on column ton.days.starts is 'First moment of the day: utime >= starts.';
 comment on column ton.days.ends is 'First moment of the next day, exclusive: utime < ends.';
 
--- Sums over months read what was kept of each day. A day is closed when all that feeds the report is verified, and open
--- before: then it is summed up while it is asked for. Each report is written once, over its open days, as etl.open_….
+-- Sums over months read the stored sums of each day. A day is closed if everything that feeds the report is verified.
+-- Until then it is open, and summed up by the query. Each report is defined once, over its open days, as etl.open_….
 
 create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe begin atomic
   select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
@@ -301,7 +302,7 @@ lateral (
   from ton.messages x
   where x.utime >= d.starts and x.utime < d.ends and x.source is null and x.destination is not null having count(*) > 0) m
 where d.relation = 'active_wallets';
-comment on view etl.open_active_wallets is 'How many wallets were used on each day, UTC: accounts that received a message from outside the chain, which is what somebody signed. Contracts that programs call from outside count too; who was only sent something does not.';
+comment on view etl.open_active_wallets is 'How many wallets were used on each day, UTC: accounts that received a message from outside the chain, which their owner signed. Contracts that programs call from outside count, too; accounts that only received something do not.';
 comment on column etl.open_active_wallets.day is 'The day on which the wallets were used, UTC.';
 comment on column etl.open_active_wallets.wallets is 'How many accounts received a message from outside the chain.';
 comment on column etl.open_active_wallets.messages is 'How many such messages came in.';
@@ -363,7 +364,7 @@ lateral (
 comment on view ton.gas_by_contract is 'Gas that each contract used on each day, UTC; runs that were skipped are left out.';
 comment on column ton.gas_by_contract.day is 'The day on which the contract ran, UTC.';
 comment on column ton.gas_by_contract.account is 'The contract that ran, raw form.';
-comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. Null if the source does not hold the state; one of them where the code changed on the day.';
+comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. Null if the source does not hold the state; one of them if the code changed on the day.';
 comment on column ton.gas_by_contract.runs is 'How often the contract ran on the day.';
 comment on column ton.gas_by_contract.failed is 'How many of the runs ended with an exit code of failure.';
 comment on column ton.gas_by_contract.gas_used is 'Gas units that all runs used together.';
@@ -378,7 +379,8 @@ lateral (
     percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
     max(extract(epoch from r.utime - m.utime)) as longest_seconds
   from ton.transactions r,
-  -- Looked up one by one, each in its partition: `offset 0` keeps the planner from reading all messages ever sent instead.
+  -- Looks up one message at a time, each in its partition: `offset 0` keeps the planner from reading all messages
+  -- instead.
   lateral (
     select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash offset 0) m,
   lateral (
@@ -423,12 +425,13 @@ select m.utime, m.created_lt as lt, m.hash as message_hash, m.source as jetton_m
 from ton.jetton_wallets w
 join ton.messages m on m.source = w.jetton and m.destination = w.address
 where m.opcode = '0x178d4519'
-  -- As a case, it is asked of mints alone.
+  -- A case expression, so that it is evaluated only for mints.
   and case when m.source = w.jetton then (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash
         and x.utime >= m.utime and x.utime < m.utime + interval '1 day') is not true end
 union all
--- Nobody has told whose wallet it is. Then a master is who sends jettons without having been asked to transfer some.
+-- The owner of the wallet is not known. Then a master is an account that sends jettons without a request to transfer
+-- some.
 select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
   etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
 from ton.messages m
@@ -475,7 +478,7 @@ comment on column ton.jetton_movements.lt is 'Logical time of the transfer or bu
 comment on column ton.jetton_movements.step is 'Order of movements that share a logical time: 0 what goes, 1 what comes, 2 what is minted.';
 comment on column ton.jetton_movements.jetton_master is 'Contract of the jetton that moved, raw form.';
 comment on column ton.jetton_movements.kind is 'What moved the jettons: sent, received, burned or minted.';
-comment on column ton.jetton_movements.amount is 'How many jettons the owner got, below zero where they went, in the jetton''s smallest units.';
+comment on column ton.jetton_movements.amount is 'How many jettons the owner got, below zero if they left, in the jetton''s smallest units.';
 comment on column ton.jetton_movements.counterparty is 'The owner on the other side, raw form; null for burns and mints.';
 comment on column ton.jetton_movements.tx_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
 
@@ -501,7 +504,7 @@ union all
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty,
   sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash collate "C") as balance, j.tx_hash
 from ton.jetton_movements j;
-comment on view ton.account_ledger is 'Every movement of coins and jettons of an account with the balance after it: ask for one account, order by utime, lt, step. Coins: what came, fees, what was sent and what its delivery cost, of each transaction; the balance is the chain''s own. Jettons: as in jetton_movements; the balance is the sum of what is stored, so it is the owner''s only where the jetton is stored from its beginning.';
+comment on view ton.account_ledger is 'Every movement of coins and jettons of an account with the balance after it: ask for one account, order by utime, lt, step. Coins: what came, fees, what was sent and what its delivery cost, of each transaction; the balance is the chain''s own. Jettons: as in jetton_movements; the balance is the sum of what is stored, so it is the owner''s only if the jetton is stored from its beginning.';
 comment on column ton.account_ledger.account is 'Account whose money moved, raw form: of jettons their owner, not the jetton wallet.';
 comment on column ton.account_ledger.utime is 'block time, UTC, of the movement.';
 comment on column ton.account_ledger.lt is 'Logical time of the transaction that moved the money.';
@@ -521,14 +524,14 @@ returns table (owner text, balance numeric) language sql stable parallel safe se
   order by 2 desc, 1;
 end;
 comment on function ton.jetton_holders(text, timestamptz) is
-  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first. The sum of the movements that are stored: true balances only where the jetton is stored from its beginning, and below zero for owners whose jettons came before that.';
+  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first. The sum of the movements that are stored: true balances only if the jetton is stored from its beginning, and below zero for owners whose jettons came before that.';
 
 create or replace function ton.account_statement(account text, "from" timestamptz, "to" timestamptz)
 returns table (
   utime timestamptz, kind text, asset text, amount numeric, balance numeric, counterparty text, jetton_master text, tx_hash text
 ) language sql stable parallel safe set jit = off begin atomic
   select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON'), l.amount * t.unit, l.balance * t.unit,
-    -- What has no such form is shown as it is: an external address, a workchain beyond a byte.
+    -- An address without such a form is shown as it is: an external address, a workchain beyond a byte.
     case when l.counterparty ~ '^(-1|[0-9]{1,2}):[0-9A-F]{64}$' then ton.ton_address_friendly(l.counterparty) else nullif(l.counterparty, '') end,
     l.jetton_master,
     case when l.tx_hash ~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$' then ton.hash_hex(l.tx_hash) else l.tx_hash end
@@ -544,7 +547,7 @@ returns table (
     select '', 'TON', 0.000000001) t on t.address = coalesce(l.jetton_master, '')
   where l.account = ton.ton_address(account_statement.account)
     and l.utime >= account_statement."from" and l.utime < account_statement."to"
-    -- An error where no time lies between them, and not a statement without a line.
+    -- Raises an error if the range is empty, instead of returning a statement without a line.
     and case when account_statement."from" < account_statement."to" then true
       else etl.seconds_between(account_statement."from", account_statement."to") is not null end
   order by l.utime, l.lt, l.step, l.tx_hash;
@@ -583,8 +586,8 @@ select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.succ
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
     etl.raw_address(d.named_in) as asset_in, etl.raw_address(d.named_out) as asset_out,
-    -- Where the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset for
-    -- TON alone, stonfi never; the others move TON without jetton wallets.
+    -- If the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset
+    -- only for TON, stonfi never; the others move TON without jetton wallets.
     d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
     d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
   from (
@@ -612,7 +615,7 @@ comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of
 comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null if that is no number.';
 comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null if the source does not know the jetton. From details.asset_out.';
 comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null if that is no number.';
-comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
+comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, if TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
 create or replace view etl.open_dex_volume as
 select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
@@ -703,10 +706,10 @@ from (
 group by m.stake_holder_address, case when m.returns_from_here = 0 then -m.election_id else m.returns_from_here end
 having count(m.election_id) > 0;
 comment on view ton.validator_income is 'What came of the stakes of each election, one row for each holder of stakes and return. A return names no election: it settles the holder''s accepted stakes in the elections whose successor has begun by then and that no earlier return settled. Successors are known from stakes that are stored; what is not returned yet has nulls. Of a pool the reward is before its own shares.';
-comment on column ton.validator_income.election_id is 'Election whose stakes were settled, named by the unix time at which its validators begin; the last where a return settled several.';
+comment on column ton.validator_income.election_id is 'Election whose stakes were settled, named by the unix time at which its validators begin; the last if a return settled several.';
 comment on column ton.validator_income.starts is 'When the validators of that election begin their work, UTC: election_id as a time.';
 comment on column ton.validator_income.stake_holder_address is 'Account that sent the stakes and got them back, raw form: a wallet or a pool.';
-comment on column ton.validator_income.elections is 'Of how many elections the stakes are together: 1 where the holder takes them back after each.';
+comment on column ton.validator_income.elections is 'The number of elections that the stakes are from: 1 if the holder takes them back after each.';
 comment on column ton.validator_income.stake is 'Stakes that the elector accepted in those elections, nanotons, together.';
 comment on column ton.validator_income.returned is 'What the elector gave back, nanotons; null if nothing came back yet.';
 comment on column ton.validator_income.reward is 'What was earned, nanotons: returned - stake; below zero after a fine, null if nothing came back yet.';
@@ -732,7 +735,7 @@ comment on column ton.complaints.is_passed is 'True if enough weight voted for i
 comment on column ton.complaints.approved_percent is 'Share of all voting weight that is for it, percent.';
 comment on column ton.complaints.votes is 'How many validators voted for it: rows of complaint_votes.';
 comment on column ton.complaints.weight is 'Weight of the votes together, as far as the source knows it.';
-comment on column ton.complaints.voters is 'Numbers of the voters in their set of validators, in the order of the votes; null if nobody voted.';
+comment on column ton.complaints.voters is 'Numbers of the voters in their set of validators, in the order of the votes; null if no validator voted.';
 
 create or replace view ton.nominator_pool_cycles as
 select e.pool_address, e.validator_address, e.cycle_start,
@@ -759,7 +762,7 @@ comment on column ton.nominator_pool_cycles.withdrawals is 'What the validator t
 comment on column ton.nominator_pool_cycles.closing is 'The validator''s money after the last event of the cycle''s books, nanotons.';
 comment on column ton.nominator_pool_cycles.events is 'How many events the cycle''s books have.';
 
--- A role that reads and does no more. Functions need no grant: whoever is not let into a schema cannot call them.
+-- A role that can only read. Functions need no grant: a role without usage of a schema cannot call them.
 
 create or replace function etl.reader_statements(reader name, password text, timeout interval)
 returns table (part text, statement text) language sql stable begin atomic
@@ -772,7 +775,7 @@ returns table (part text, statement text) language sql stable begin atomic
   select 'settings', format('alter role %I in database %I set %s = %s', reader, current_database(), name, value)
   from (values
     ('search_path', 'pg_catalog, ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
-    -- With many partitions compiling a query takes far longer than running it.
+    -- If there are many partitions, compiling a query takes far longer than running it.
     ('jit', 'off'), ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
     ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value)
   where not exists (
@@ -789,10 +792,10 @@ language sql stable begin atomic
   select format('revoke temporary on database %I from public', current_database())
   where has_database_privilege(reader, current_database(), 'temporary')
   union all
-  -- Up to Postgres 14 everybody may create tables there.
+  -- Up to Postgres 14, every role may create tables there.
   select 'revoke create on schema public from public' where has_schema_privilege(reader, 'public', 'create')
   union all
-  -- The program itself locks; whose schema this is goes on doing so.
+  -- The program itself uses locks, so its role keeps them.
   select format('grant execute on function %1$s to %2$I; revoke execute on function %1$s from public', p.oid::regprocedure, o.rolname)
   from pg_proc p, pg_namespace n join pg_roles o on o.oid = n.nspowner
   where n.nspname = 'etl' and p.pronamespace = 'pg_catalog'::regnamespace
@@ -822,9 +825,9 @@ begin
     begin
       execute wanted.statement;
     exception
-      -- Another database of this server wanted it at the same moment.
+      -- Another database of this server created the role at the same moment.
       when duplicate_object or unique_violation then null;
-      -- Where the role could not be made, there is none to alter.
+      -- If the role could not be created, there is none to alter.
       when insufficient_privilege or undefined_object then
         part := wanted.part;
         statement := wanted.statement;
@@ -837,10 +840,11 @@ begin
   execute format('grant connect on database %I to %I', current_database(), reader);
   execute format('grant usage on schema ton, etl, etl_partitions to %I', reader);
   execute format('grant select on all tables in schema ton, etl_partitions to %I', reader);
-  -- Partitions and tables that are made afterwards.
+  -- Also for partitions and tables that are created later.
   execute format('alter default privileges in schema ton grant select on tables to %I', reader);
   execute format('alter default privileges in schema etl_partitions grant select on tables to %I', reader);
-  -- Of the program's own tables those that say how far to trust the data; quarantine, settings and the rest stay closed.
+  -- Of the program's own tables, only those that say how far to trust the data. Quarantine, settings and the rest
+  -- stay closed.
   execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.findings, etl.grades,
     etl.verifications, etl.partitions, etl.pages, etl.schema_drift, etl.datasets, etl.feeds to %I', reader);
   if not allow_reading.strict then
@@ -856,4 +860,4 @@ begin
 end $$;
 revoke execute on function etl.allow_reading(name, text, interval, boolean) from public;
 comment on function etl.allow_reading(name, text, interval, boolean) is
-  'Makes a role that reads the data and does no more, or renews its password: schemas ton and etl_partitions whole, with what is made afterwards, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none where all is done.';
+  'Creates a role that can only read the data, or renews its password. The role reads the schemas ton and etl_partitions, including what is created later, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout. An existing role that this user may not alter is granted the same. Only with strict does it revoke from PUBLIC what etl.withheld_statements names. Returns the statements that only an administrator may run: none if all is done.';

@@ -1,13 +1,14 @@
--- The budget of requests: applied before repeatable.sql, as a whole, whenever one of these files has changed.
+-- The budget of requests. Applied before repeatable.sql, as a whole, whenever one of these files has changed.
 
--- Seconds by which requests lie apart, at least, beyond what the plan asks: who is late by no more keeps the plan.
+-- Minimum extra seconds between requests, beyond what the plan requires: a request that is late by no more than that
+-- still keeps the plan.
 create or replace function etl.least_slack() returns float8 language sql immutable begin atomic select 0.03::float8; end;
 
 comment on function etl.least_slack is
-  'Seconds by which requests lie apart, at least, beyond what the plan asks, for those that arrive late.';
+  'Minimum extra seconds between requests, beyond what the plan requires, because some arrive late.';
 
--- A plan's counter may be a window: at most so many requests in so many seconds. All of the window's requests and the
--- slack fit into it.
+-- A plan's counter may be a window: at most n requests in s seconds. All requests of the window and the slack fit
+-- into it.
 create or replace function etl.budget_rate(p_rps float8, p_factor float8, p_slack float8) returns float8
 language sql immutable begin atomic
   select w.requests * p_factor / (w.requests / p_rps + greatest(p_slack, etl.least_slack()))
@@ -15,20 +16,20 @@ language sql immutable begin atomic
 end;
 
 comment on function etl.budget_rate is
-  'Requests a second that are sent under a plan: its rate, times the part of it that is used (factor), with the slack that keeps requests apart.';
+  'Requests a second that are sent under a plan: its rate, times the share of it that is used (factor), with the slack between requests.';
 
--- One budget for every process: GCRA (ITU-T I.371, virtual scheduling) with burst 0 on the row of a host in etl.budget.
--- The next slot is at free_at, or now where that is past; each slot given moves it on by the spacing.
+-- One budget for every process: GCRA (ITU-T I.371, virtual scheduling) with burst 0, on the row of a host in
+-- etl.budget. The next slot is at free_at, or now if that is past; each slot moves it on by the spacing.
 --
--- Order between processes needs no list of who waits. The more urgent may take slots further ahead, so what nears its
--- time is what nobody more urgent wanted. Processes of one priority form a line: who finds no slot learns when to come,
--- one after the other, and is served first then.
+-- Priorities between processes need no list of waiters. A more urgent request may take slots further ahead, so a slot
+-- that becomes due is one that no more urgent request wanted. Processes of one priority form a queue: a process that
+-- finds no slot learns when to come back, and is served first then.
 --
--- Called as a statement of its own: a transaction that stayed open would stop everybody. All times are seconds from the
--- moment of the answer, so that no client's clock matters.
+-- It is called as a statement of its own: a transaction that stayed open would block all processes. All times are
+-- seconds relative to the answer, so that no client's clock matters.
 --
--- In a pause of more than a minute one request at a time may go out, to ask whether it is over (probe_at): what caused it
--- may be gone. So may the first request of a process: it may have another key.
+-- In a pause of more than a minute, one request at a time may be sent to probe whether the pause is over (probe_at):
+-- its cause may be gone. So may the first request of a process, because it may have another key.
 drop function if exists etl.take_slots(text, float8, int, int, boolean, int);
 drop function if exists etl.take_slots(text, float8, int, int, boolean, int, boolean);
 create function etl.take_slots(
@@ -38,8 +39,8 @@ create function etl.take_slots(
 declare
   place constant int := p_rank + 1;
   long_pause constant float8 := 60;
-  memory constant float8 := 60;     -- who asked within this time is expected to ask again
-  early constant float8 := 0.002;   -- by which a client's timer may be ahead
+  memory constant float8 := 60;     -- a process that asked within this time is expected to ask again
+  early constant float8 := 0.002;   -- a client's timer may be ahead by this
   started constant float8 := extract(epoch from pg_postmaster_start_time());
   b etl.budget;
   moment float8;
@@ -52,14 +53,14 @@ declare
   takes boolean;
   probes boolean;
 begin
-  -- Nobody needs to find these changes again after a crash of the server, so no commit waits for the disk.
+  -- These changes are not needed after a crash of the server, so commits do not wait for the disk.
   perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '5s', true);
   select * into b from etl.budget where host = p_host for update;
   if not found then return; end if;
-  -- Only now: a time read before the lock was waited for would be the past, as now() would.
+  -- Read only now: a time that was read before waiting for the lock would be in the past, like now().
   moment := extract(epoch from clock_timestamp());
 
-  -- Success gives back 1 % of the plan's rate a second, and a tenth of that near the rate that was refused last.
+  -- Success raises the rate by 1 % of the plan a second, and by a tenth of that near the rate that was refused last.
   b.factor := least(1, b.factor + p_succeeded / (p_rps * b.factor)
     * case when b.factor between 0.95 * b.refused_factor and 1.03 * b.refused_factor then 0.001 else 0.01 end);
   b.slack := greatest(etl.least_slack(), b.slack - 0.000005 * p_succeeded);
@@ -67,9 +68,9 @@ begin
 
   slot := greatest(b.free_at, moment);
   if started <> b.server_started_at then
-    slot := greatest(slot, moment + 1);   -- what was given last may not have been written
+    slot := greatest(slot, moment + 1);   -- the last slots may not have been written
   elsif slot > moment + 5 and moment not between b.refused_at and b.resumed_at then
-    slot := moment + 1;                   -- further ahead than anybody may take: the clock was set back
+    slot := moment + 1;                   -- further ahead than any request may take: the clock was set back
   end if;
   b.free_at := slot;
   paused := case when b.resumed_at - b.refused_at > long_pause and moment between b.refused_at and b.resumed_at
@@ -79,25 +80,25 @@ begin
   for rank in 1 .. p_rank loop
     if b.asked_at[rank] between moment - memory and moment then urgent := urgent + 1; end if;
   end loop;
-  -- Others than the tail take a slot only when it is nearly due, so that the tail never waits long.
+  -- Other priorities than the tail take a slot only if it is nearly due, so that the tail never waits long.
   lead := case when p_rank = 0 then 0.5 else 0.08 - 0.02 * urgent end;
-  -- The tail takes half of the rate, ten seconds' worth of it at once, and more only where nobody else waits.
+  -- The tail takes half of the rate, ten seconds' worth at once, and more only if no other priority waits.
   if p_rank = 0 and b.tail_free_at between moment + 10 and moment + memory
     and greatest(b.asked_at[2], b.asked_at[3], b.asked_at[4]) > moment - 5 then
     lead := 0.01;
   end if;
-  -- A block lasts at most half a second, and far less where somebody more urgent may come.
+  -- A block of slots lasts at most half a second, and far less if a more urgent request may come.
   span := case when urgent = 0 then 0.5 else 0.05 end;
   granted := least(p_wanted, 1 + floor(span / spacing));
 
   line := case when b.line_at[place] <= moment + memory then greatest(b.line_at[place], moment) else moment end;
   takes := slot <= moment + lead + early
-    -- Whoever stands in line is served first, but no slot is lost for that.
+    -- Waiting processes are served first, but no slot is lost for that.
     and (p_called or p_rank = 0 or line = moment or slot <= moment + lead - 0.02);
   if probes then
     granted := 1;
     slot := moment;
-    b.probe_at := moment + long_pause;    -- where its process dies, another request asks
+    b.probe_at := moment + long_pause;    -- if its process dies, another request probes
     again := long_pause;
   elsif takes then
     b.free_at := slot + granted * spacing;
@@ -107,7 +108,8 @@ begin
     again := greatest(0, b.free_at - lead - moment);
   else
     come := greatest(moment, slot - lead);
-    -- Whoever was called and finds that a slot or two went to others waits for the next; else the line is joined anew.
+    -- A process that was called, but finds that a few slots were taken, waits for the next one. Otherwise it joins
+    -- the queue again.
     if not (p_called and come - moment < 0.75 * granted * spacing) then
       come := greatest(come, line);
       b.line_at[place] := come + granted * spacing;
@@ -128,14 +130,15 @@ begin
 end $$;
 
 comment on function etl.take_slots is
-  'Takes slots of the budget of a host, or tells when to ask again: how many, seconds until the first, seconds between two, seconds until it makes sense to ask again, their generation, and the seconds that a long pause still lasts (a slot of such a time asks whether it is over); nulls where the host has no budget yet.';
+  'Takes slots of the budget of a host, or says when to ask again: how many, seconds until the first, seconds between two, seconds until the next call makes sense, their generation, and the seconds that a long pause still lasts (a slot during that time is a probe); nulls if the host has no budget yet.';
 
--- Pauses everybody for as long as the server says, else half a second, doubled at each relapse, and begins a new
--- generation of slots: requests of an earlier one belong to a refusal that is known.
+-- Pauses all processes for as long as the server says, otherwise for half a second, doubled at each relapse. Begins a
+-- new generation of slots: refusals of earlier ones are known already.
 --
--- A refusal has two causes. Arrivals may bunch (network, busy server): then more slack helps, and is all that the first
--- refusal at the full rate changes. Or the plan is smaller than was said, or shared with others: then the next refusal
--- comes soon, and the rate falls by a quarter each time; later, when the right rate is known, by less.
+-- A refusal has two possible causes. Arrivals may be bunched (network, busy server): then more slack helps, and that
+-- is all that the first refusal at the full rate changes. Or the plan is smaller than configured, or shared: then the
+-- next refusal comes soon, and the rate is reduced by a quarter each time; later, when the right rate is known, by
+-- less.
 create or replace function etl.refuse_slots(p_host text, p_generation bigint, p_retry_after float8) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -151,7 +154,7 @@ begin
   if b.generation = p_generation then
     relapse := moment < b.resumed_at + 10;
     probed := moment < b.resumed_at and b.resumed_at - b.refused_at > 60;
-    -- A request that asked whether a pause is over says nothing of the rate.
+    -- A probe during a pause tells nothing about the rate.
     if probed then null;
     elsif relapse or b.factor < 1 then
       b.refused_factor := b.factor;
@@ -178,7 +181,7 @@ end $$;
 comment on function etl.refuse_slots is
   'Tells the budget of a host that the server refused a request sent with a slot of this generation, and the pause in seconds that it asked for, if any.';
 
--- Ends a pause where a request that was sent in it, with a slot of this generation, was let through.
+-- Ends a pause if a request that was sent in it, with a slot of this generation, succeeded.
 create or replace function etl.resume_slots(p_host text, p_generation bigint) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   update etl.budget set resumed_at = m.moment, free_at = m.moment + 1 / etl.budget_rate(rps, factor, slack), relapses = 0
@@ -187,4 +190,4 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 
 comment on function etl.resume_slots is
-  'Ends the pause of the budget of a host: a request that was sent in the pause, with a slot of this generation, was let through.';
+  'Ends the pause of the budget of a host: a request that was sent in the pause, with a slot of this generation, succeeded.';

@@ -1,5 +1,6 @@
--- Curated views: what analysts ask for most, with decimals applied, symbols joined and TON as one asset. Applied after
--- analyst.sql, in the same transaction, by the same rules; over a lake the same definitions serve DuckDB.
+-- Curated views: the most frequent questions of analysts, with decimals applied, symbols joined and TON as one asset.
+-- Applied after analyst.sql, in the same transaction, by the same rules. Over a lake, DuckDB uses the same
+-- definitions.
 -- An asset is 'TON', the raw address of a jetton master, or null if the source does not know it.
 
 create or replace function etl.units(amount numeric, decimals int) returns numeric
@@ -29,7 +30,7 @@ create or replace function etl.asset_of(dex text, named text, amount text, walle
 language sql immutable parallel safe
 return case
   when named is not null then etl.raw_address(named)
-  -- Where the server names no asset, it means TON or a jetton that it does not know: see swaps.
+  -- If the server names no asset, it means TON or a jetton that it does not know: see swaps.
   when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON'
 end;
 comment on function etl.asset_of(text, text, text, text) is
@@ -59,7 +60,7 @@ select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardi
 from (
   select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
 cross join lateral (
-  -- Taken apart once for all who ask.
+  -- Parsed once for all views.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
     etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
     case when h.hop is null then etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet)
@@ -118,7 +119,7 @@ comment on column etl.action_messages.opcode is 'First 32 bits of the body of th
 comment on column etl.action_messages.content_decoded is 'What the decoder of the server made of the body of the message of the action.';
 comment on column etl.action_messages.forwarded is 'What the decoder made of the payload that a transfer of jettons forwards; null for other messages.';
 
--- What is worth something by itself: TON, and what somebody keeps at a dollar.
+-- Assets with a value of their own: TON, and jettons that are pegged to a dollar.
 create or replace view etl.asset_trades as
 select l.utime, l.trader, x.asset, x.amount, x.ton, x.usd
 from etl.dex_legs l
@@ -190,7 +191,7 @@ comment on column etl.open_daily_trades.usd is 'Stable jettons that were paid fo
 comment on column etl.open_daily_trades.usd_amount is 'How much of it those stable jettons paid for, in its smallest units.';
 comment on column etl.open_daily_trades.ton_usd is 'Price of a TON in USD in the day; null if no TON was traded for a stable jetton.';
 
--- The reports themselves: closed days as they were kept, open ones as they are now.
+-- The reports: closed days as stored, open ones as they are now.
 
 do $$
 declare
@@ -214,14 +215,14 @@ begin
     end loop;
     execute format('comment on column ton.%I.certified is %L', report,
       'True if every dataset that feeds the row is verified on the whole day, and the row was kept then; false if it is summed up now.');
-    -- What was kept under another definition is summed up again, as far as its rows are still there.
+    -- Days that were stored under another definition are summed up again, if their rows are still stored.
     execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
       and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
   end loop;
 end $$;
 
 
--- Another list of stable jettons makes other prices.
+-- Another list of stable jettons leads to other prices.
 create or replace function etl.reopen_prices() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   delete from etl.closed_days c where c.relation in ('hourly_trades', 'daily_trades');
@@ -340,7 +341,7 @@ comment on column ton.dex_trades.utime is 'block time, UTC, at which the trace o
 comment on column ton.dex_trades.block_time is 'The same as utime, under the name that other data sets have for it.';
 comment on column ton.dex_trades.day is 'The day of the trade, UTC: name it, and only that day is read.';
 comment on column ton.dex_trades.dex is 'The exchange of the trade, without its version: dedust, stonfi, tonco and so on.';
-comment on column ton.dex_trades.version is 'Version of the exchange, such as 2; 1 where the source names none.';
+comment on column ton.dex_trades.version is 'Version of the exchange, such as 2; 1 if the source names none.';
 comment on column ton.dex_trades.pool is 'Account of the pool of the leg, raw form: who received the order of the exchange to swap. Where no such message is known, the account of the exchange on the side of the swap that is no TON; null of a swap through several pools then.';
 comment on column ton.dex_trades.router is 'Account of the exchange that took what the trader gave, raw form: a router (stonfi), a vault (dedust).';
 comment on column ton.dex_trades.trader is 'Who traded, raw form.';
@@ -384,18 +385,18 @@ group by p.day, p.dex, p.version, p.pool, p.asset_1, p.asset_2;
 comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Reserves and fees are not here: the source tells neither.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
-comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 where the source names none.';
+comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 if the source names none.';
 comment on column ton.dex_pools.pool is 'Account of the pool that traded, raw form: see dex_trades.pool.';
 comment on column ton.dex_pools.asset_1 is 'First asset of the pair, the raw address of a jetton master.';
 comment on column ton.dex_pools.symbol_1 is 'Ticker of the first asset; null if no dataset has stored it.';
-comment on column ton.dex_pools.asset_2 is 'Second asset of the pair: TON where the pool trades TON, else the raw address of a jetton master.';
+comment on column ton.dex_pools.asset_2 is 'Second asset of the pair: TON if the pool trades TON, else the raw address of a jetton master.';
 comment on column ton.dex_pools.symbol_2 is 'Ticker of the second asset; null if no dataset has stored it.';
 comment on column ton.dex_pools.trades is 'How many legs of swaps went through the pool on the day.';
 comment on column ton.dex_pools.traders is 'How many accounts traded with the pool on the day.';
 comment on column ton.dex_pools.volume_ton is 'What those trades with the pool were worth, TON: see dex_trades.volume_ton.';
 comment on column ton.dex_pools.volume_usd is 'What those trades with the pool were worth, USD: see dex_trades.volume_usd.';
-comment on column ton.dex_pools.gained_1 is 'How much of the first asset traders left in the pool, whole units; below zero where they took more.';
-comment on column ton.dex_pools.gained_2 is 'How much of the second asset traders left in the pool, whole units; below zero where they took more.';
+comment on column ton.dex_pools.gained_1 is 'How much of the first asset traders left in the pool, whole units; below zero if they took more.';
+comment on column ton.dex_pools.gained_2 is 'How much of the second asset traders left in the pool, whole units; below zero if they took more.';
 comment on column ton.dex_pools.gained_1_raw is 'What the pool gained of the first asset, smallest units.';
 comment on column ton.dex_pools.gained_2_raw is 'What the pool gained of the second asset, smallest units.';
 
@@ -437,8 +438,8 @@ comment on column ton.jetton_events.block_time is 'The same as utime of the jett
 comment on column ton.jetton_events.type is 'What happened to the jettons: transfer, mint or burn.';
 comment on column ton.jetton_events.jetton_master is 'Contract of the jetton of the event, raw form.';
 comment on column ton.jetton_events.symbol is 'Ticker of the jetton of the event; null if no dataset has stored it.';
-comment on column ton.jetton_events.source is 'Owner that sent or burned the jettons, raw form; null for mints, or where the source does not know it.';
-comment on column ton.jetton_events.destination is 'Owner that is to get the jettons, raw form; null for burns, or where nobody knows whose wallet it is.';
+comment on column ton.jetton_events.source is 'Owner that sent or burned the jettons, raw form; null for mints, or if the source does not know it.';
+comment on column ton.jetton_events.destination is 'Owner that is to get the jettons, raw form; null for burns, or if the owner of the wallet is not known.';
 comment on column ton.jetton_events.jetton_wallet is 'Jetton wallet of the owner that sent or burned the jettons, or that got what was minted, raw form.';
 comment on column ton.jetton_events.amount is 'How many jettons, whole units; null if the decimals are not known.';
 comment on column ton.jetton_events.amount_raw is 'How many jettons, in the smallest units.';
@@ -562,7 +563,7 @@ from (
     from ton.jetton_movements x where x.account is not null) j) b
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
-comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset: of TON as the chain says it, of jettons as the sum of their movements that are stored. So a balance of jettons is the owner''s only where the jetton is stored from its first mint on.';
+comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset: of TON as the chain says it, of jettons as the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on.';
 comment on column ton.balances.utime is 'block time, UTC, of the change of the balance.';
 comment on column ton.balances.block_time is 'The same as utime of the change, under the name that other data sets have for it.';
 comment on column ton.balances.account is 'Account whose balance changed, raw form: of jettons their owner, not the jetton wallet.';

@@ -1,4 +1,4 @@
--- What reads tables: after the views.
+-- Functions that read tables: applied after the views.
 
 create or replace macro ton.jetton_units(master, amount) as (
   select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (
@@ -22,7 +22,7 @@ create or replace macro etl.trace_of(wanted) as (
     where m.out_msg_tx_hash is null and (m.hash = wanted or m.hash_norm = wanted)
   ) where trace_id is not null order by place limit 1);
 
--- No rows where the lake has no finished trace with the hash.
+-- No rows if the lake has no finished trace with the hash.
 create or replace macro ton.trace_tree(trace) as table
 with recursive chosen as (
   select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = etl.trace_of(ton.ton_hash(trace))
@@ -56,7 +56,7 @@ order by 2 desc, 1;
 
 create or replace macro ton.account_statement(wanted, since, until) as table
 select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
-  -- What has no such form is shown as it is.
+  -- An address without such a form is shown as it is.
   case when regexp_full_match(l.counterparty, '(-1|[0-9]{1,2}):[0-9A-F]{64}') then ton.ton_address_friendly(l.counterparty)
     else nullif(l.counterparty, '') end as counterparty,
   l.jetton_master,

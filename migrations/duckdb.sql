@@ -1,9 +1,10 @@
--- What analysts call over a lake: the functions of analyst.sql in the words of DuckDB. Its views follow after this file.
+-- What analysts call over a lake: the functions of analyst.sql for DuckDB. Its views follow after this file.
 set TimeZone = 'UTC';
 create schema if not exists ton;
 create schema if not exists etl;
 
--- Of the first 34 bytes of an address, as hex digits. A list of one is a name for what is used more than once.
+-- The CRC of the first 34 bytes of an address, as hex digits. A list of one element serves as a name for a value that
+-- is used several times.
 create or replace macro etl.crc16(digits) as list_reduce(
   list_transform(range(0, 34), lambda place: ('0x' || substr(digits, 2 * place::int + 1, 2))::int),
   lambda crc, byte: list_transform(list_transform([xor(crc >> 8, byte) & 255], lambda x: xor(x, x >> 4)),
@@ -50,7 +51,7 @@ create or replace macro etl.to_numeric(value) as case
   when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
 end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
--- Whole units and prices are doubles here: no decimal of DuckDB has the digits for all.
+-- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
 create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
 create or replace macro etl.as_price(price) as price;
@@ -67,17 +68,17 @@ create or replace macro etl.hops_of(details) as case
 create or replace macro etl.referral_in(decoded) as '0:' || nullif(regexp_extract(decoded,
   '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"', 1), '');
 create or replace macro cardinality(list) as len(list);
--- Of Postgres, with the time zone as its third word: all times are UTC here.
+-- As in Postgres, with the time zone as the third argument: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
   (part, moment, zone) as system.main.date_trunc(part, moment);
 
--- Jettons that count as TON, beside those that the program knows: replace it by yours.
+-- Jettons that count as TON, in addition to those that the program knows: replace them with yours.
 create or replace view etl.ton_proxies as select null::varchar as address, null::varchar as dex, null::varchar as note where false;
 
--- The parts of each table that count: those that its log adds, and no later commit removes.
+-- The valid parts of each table: those that its log adds and no later commit removes.
 
 set variable lake = coalesce(getvariable('lake'), '.');
--- A checkpoint sums up the commits before it; of those some are there no longer.
+-- A checkpoint contains the commits before it, some of which no longer exist.
 create or replace table etl.checkpoints as
 select split_part(file, '/', -3) as "table", max(file) as file, max(split_part(file, '/', -1)[:20]::bigint) as version
 from glob(getvariable('lake') || '/*/_delta_log/*.checkpoint.parquet') group by 1;
@@ -107,7 +108,7 @@ where is_there;
 drop table etl.actions;
 drop table etl.checkpoints;
 
--- Of a list only its newest snapshot counts.
+-- Only the newest snapshot of a list counts.
 set variable no_rows = 'select null::date as day where false';
 create or replace macro etl.query_of(name) as (
   select coalesce('select * from read_parquet([' || string_agg('''' || replace(getvariable('lake') || '/' || name || '/' || path, '''', '''''') || '''', ', ' order by path)
@@ -117,7 +118,7 @@ create or replace macro etl.query_of(name) as (
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
 
--- What a user of the database may change there: insert and delete rows as you see fit.
+-- Tables that a user of the database may change: insert and delete rows as you see fit.
 create table if not exists etl.stable_jettons as select * from (values
   ('0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE', 'USDT', 6)) known (address, symbol, decimals);
 create table if not exists etl.labels (address varchar, label varchar, category varchar, organization varchar);

@@ -1,5 +1,5 @@
--- Which datasets feed which relation. Applied last: it asks Postgres what every view is made of.
--- The view etl.datasets is made beside this file, from the files in jobs/.
+-- Which datasets feed which relation. Applied last: it asks Postgres what every view depends on. The view
+-- etl.datasets is created from the files in jobs/, next to this file.
 
 create or replace view etl.feeds as
 with recursive parts as (
@@ -17,7 +17,7 @@ with recursive parts as (
 )
 select relation, dataset from of_relations
 union
--- What the body of a function reads is no dependency that Postgres knows.
+-- Postgres knows no dependencies of a function's body.
 select f.name, r.dataset from (values
   ('trace_tree', 'traces'), ('trace_tree', 'transactions'), ('jetton_holders', 'jetton_movements'),
   ('trace_tree', 'messages'), ('jetton_units', 'jetton_masters'), ('jetton_units', 'token_metadata'),
@@ -28,7 +28,7 @@ comment on view etl.feeds is 'Which datasets fill each table, view and function 
 comment on column etl.feeds.relation is 'Table, view or function of schema ton that is fed, without its schema.';
 comment on column etl.feeds.dataset is 'Name of a dataset that feeds the relation: its file in jobs/ without the ending.';
 
--- The newest million rows of each relation have to do: without a range it would read all that is stored.
+-- Only the newest million rows of each relation are used: without a range it would read all that is stored.
 create or replace function etl.looked_up(dataset text, "from" timestamptz default null, "to" timestamptz default null)
 returns table (known bigint, seen bigint)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
@@ -58,7 +58,7 @@ begin
   using looked_up.dataset, coalesce(looked_up."from", '-infinity'), coalesce(looked_up."to", 'infinity');
 end $$;
 comment on function etl.looked_up(text, timestamptz, timestamptz) is
-  'Of how many subjects that the watch list and stored rows name between two times (default: ever) a look-up knows the answer: those that were asked for, or have a row. Of each relation only the newest million rows are looked through. No row for datasets that look up nothing.';
+  'How many of the subjects that the watch list and stored rows name between two times (default: always) a look-up has answered: those that were looked up, or have a row. Only the newest million rows of each relation count. No row for datasets that look up nothing.';
 
 create or replace function etl.begun(dataset text) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -67,7 +67,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     or exists (select from etl.lookups l where l.dataset = begun.dataset and l.asked_at is not null)
 $$;
 comment on function etl.begun(text) is
-  'Whether the reading of a dataset has begun: a second of a stream is covered, a page of a list was read, or a subject was looked up. It does not say that all is known: etl.fed does.';
+  'Whether the reading of a dataset has begun: a second of a stream is covered, a page of a list was read, or a subject was looked up. It does not say that everything is known: etl.fed does.';
 
 drop function if exists etl.fed(text, timestamptz, timestamptz);
 create or replace function etl.fed(relation text, "from" timestamptz default null, "to" timestamptz default null,
@@ -97,7 +97,7 @@ begin
   left join lateral (
     select h.why || '. ' || h.hint as hint from etl.hidden_from(fed.reader, d.tables) h limit 1) h on true
   cross join lateral (
-    -- Without a range a stream feeds where any second of it is covered.
+    -- Without a range, a stream feeds if any second of it is covered.
     select case when wanted is null then exists (
           select from etl.coverage c where c.dataset = d.dataset and c.pass = 0 and not isempty(c.covered))
         else isempty(m.gaps) end as state,
@@ -121,9 +121,9 @@ begin
   order by 2, 1;
 end $$;
 comment on function etl.fed(text, timestamptz, timestamptz, name) is
-  'Whether a table, view or function has what it needs between two times (the second exclusive), and the role that asks (or the one that is named) sees it: one row for each dataset that feeds it, those that lack something first, with the first and the last missing time and what to do. A list is fed once its reading has begun. What is looked up by name is fed if all is known that the watch list and stored rows of that time name: known of seen. Where fed is false, no rows mean nothing.';
+  'Whether a table, view or function has what it needs between two times (the second exclusive), and the role that asks (or the one that is named) sees it: one row for each dataset that feeds it, those that lack something first, with the first and the last missing time and what to do. A list is fed once its reading has begun. What is looked up by name is fed if everything is known that the watch list and stored rows of that time name: known of seen. If fed is false, missing rows mean nothing.';
 
--- What a view or a function needs is said where people look: in its comment. Those of tables follow after this file.
+-- The comment of a view or a function names the datasets that it needs. Comments of tables follow after this file.
 do $$
 declare
   fed record;
@@ -143,7 +143,7 @@ begin
   end loop;
 end $$;
 
--- Readers that were made before these views.
+-- Readers that were created before these views.
 do $$
 declare
   reader record;
@@ -156,7 +156,7 @@ begin
   end loop;
 end $$;
 
--- Reports by day keep the sums of days that are certain.
+-- Reports by day store the sums of days that are final.
 
 create or replace function etl.is_certain(streams text[], "from" timestamptz, "to" timestamptz) returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -170,7 +170,7 @@ declare
   stream text;
 begin
   foreach stream in array stored loop
-    -- What nobody has verified yet has no grade, and is not certain.
+    -- A second that is not verified yet has no grade, and is not final.
     perform etl.assert_complete(stream, is_certain."from", is_certain."to",
       coalesce((select g.grade from etl.grades g where g.dataset = stream), 'proved'));
   end loop;
@@ -181,7 +181,7 @@ end $$;
 comment on function etl.is_certain(text[], timestamptz, timestamptz) is
   'True if those of the streams that are wanted between two times (the second exclusive), or read before and after, are complete there at their highest grade, and there is one.';
 
--- Its row must be committed before the sums are made: whoever changes the day from then on takes it out again.
+-- Its row must be committed before the sums are computed: a later change of the day then deletes it.
 create or replace function etl.keep_day(report text, day date) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
@@ -196,7 +196,7 @@ end $$;
 comment on function etl.keep_day(text, date) is
   'Sums up a day of a report that was begun, and keeps the rows; false if the day changed meanwhile.';
 
--- Whoever may change coverage need not be let into etl.closed_days.
+-- A role that may change coverage need not have rights on etl.closed_days.
 create or replace function etl.reopen_days() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   stream constant text := coalesce(new.dataset, old.dataset);
@@ -206,7 +206,7 @@ declare
 begin
   if exists (select from etl.closed_days) then
     changed := (was[1] - becomes[1]) + (becomes[1] - was[1]) + (was[2] - becomes[2]) + (becomes[2] - was[2])
-      -- What only expired stays as it was summed up.
+      -- Expired rows do not change what was summed up.
       - coalesce((select int8multirange(int8range(null, (s.value->'datasets'->>stream)::float8::int8))
           from etl.settings s where s.name = 'floors'), '{}');
     delete from etl.closed_days c
@@ -216,14 +216,14 @@ begin
   return null;
 end $$;
 comment on function etl.reopen_days() is
-  'Takes out of etl.closed_days what a change of coverage touches.';
+  'Deletes from etl.closed_days the days that a change of coverage concerns.';
 
 create or replace trigger reopen_days after update on etl.coverage
 for each row when (old.covered <> new.covered or old.verified <> new.verified) execute function etl.reopen_days();
 create or replace trigger reopen_days_of_streams after insert or delete on etl.coverage
 for each row execute function etl.reopen_days();
 
--- What is TON was another thing when the days were summed up.
+-- The set of jettons that count as TON was another one when the days were summed up.
 create or replace function etl.reopen_days_of_assets() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -231,6 +231,6 @@ begin
   return null;
 end $$;
 comment on function etl.reopen_days_of_assets() is
-  'Takes the days of reports that tell TON from jettons out of etl.closed_days, as far as their rows are still there.';
+  'Deletes the days of reports that distinguish TON from jettons from etl.closed_days, if their rows are still stored.';
 create or replace trigger reopen_days after insert or update or delete on etl.ton_proxies
 for each statement execute function etl.reopen_days_of_assets();

@@ -1,5 +1,5 @@
--- Functions, views and comments: applied as a whole, in one transaction, whenever this text has changed.
--- Comments of tables and columns stand beside the tables in src/tables/ and follow after this file.
+-- Functions, views and comments. Applied as a whole, in one transaction, whenever this text has changed. Comments of
+-- tables and columns are in src/tables/ and follow after this file.
 
 do $$
 begin
@@ -7,10 +7,10 @@ begin
   comment on schema etl is 'The program''s own tables: what is covered, verified, refused, leased, quarantined, and every page that was committed.';
   comment on schema etl_partitions is 'Partitions of the stream tables in schema ton; query their parents instead.';
 exception
-  -- An administrator has made them for this role, and owns them.
+  -- An administrator has created them for this role, and owns them.
   when insufficient_privilege then null;
 end $$;
-comment on table etl.migrations is 'Which migrations of its schema the database has had, one row each. A program that does not know one of them refuses to work.';
+comment on table etl.migrations is 'The migrations that were applied to the database, one row each. A program that does not know one of them refuses to work.';
 comment on column etl.migrations.id is 'Number of the row, in the order in which they were applied.';
 comment on column etl.migrations.hash is 'SHA-256 of the migration''s SQL, hex.';
 comment on column etl.migrations.created_at is 'When the migration was made, unix milliseconds; not when it was applied.';
@@ -24,7 +24,7 @@ end;
 comment on function etl.as_times(int8multirange) is
   'Ranges of unix seconds as ranges of time: etl.as_times(covered) of etl.coverage.';
 
--- Without settings of its own it is inlined, and costs what a cast costs.
+-- Without settings of its own the function is inlined, and costs as much as a cast.
 create or replace function etl.to_numeric(value text) returns numeric
 language sql immutable parallel safe
 return case when length(value) <= 1000 and value ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$' then value::numeric end;
@@ -56,18 +56,18 @@ begin
     using errcode = 'invalid_parameter_value';
 end $$;
 comment on function etl.seconds_between(timestamptz, timestamptz) is
-  'The unix seconds between two times (the second exclusive), as coverage counts them; raises an error where there are none.';
+  'The unix seconds between two times (the second exclusive), as coverage counts them; raises an error if there are none.';
 
 create or replace view etl.scopes as
 select 'nominator_pool_events' as dataset, address as scope from (
   select w.address from etl.watch w
   union select e.stake_holder_address from ton.validator_events e
   union select n.pool_address from ton.nominator_pool_events n
-  -- Each name once: the pattern takes longer than reading all of their rows.
+  -- Tests each name once: the pattern takes longer than reading all rows.
   offset 0) named
--- What is no account never becomes a scope: its requests would be refused for ever.
+-- A text that is not an account never becomes a scope: its requests would be refused for ever.
 where address ~ '^(-1|0):[0-9A-F]{64}$';
-comment on view etl.scopes is 'Accounts for each of which a dataset is read: addresses that may be nominator pools are the watch list, because no endpoint lists pools, and every account that staked with the elector. One that is none answers with an empty list.';
+comment on view etl.scopes is 'Accounts for each of which a dataset is read: addresses that may be nominator pools are the watch list, because no endpoint lists pools, and every account that staked with the elector. An account that is not a pool answers with an empty list.';
 comment on column etl.scopes.dataset is 'Name of a dataset that is read for several accounts.';
 comment on column etl.scopes.scope is 'Account for which the dataset is read, raw form.';
 
@@ -85,18 +85,18 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   ) gaps
 $$;
 comment on function etl.missing_seconds(text, int8multirange, boolean) is
-  'Which of the wanted unix seconds a stream does not cover, or has not verified; those of a dataset that is read for several accounts lack where any of them lacks.';
+  'Which of the wanted unix seconds a stream does not cover, or has not verified; of a dataset that is read for several accounts, those that any of them lacks.';
 
 create or replace function etl.nearest(word text, names text[]) returns text
 language sql immutable parallel safe begin atomic
-  -- Three letters in a row that both have, beside the length.
+  -- The score is the number of common trigrams, then the length.
   select name from unnest(names) name
   order by (select count(*) from generate_series(1, length(word) - 2) place
       where strpos(name, lower(substr(word, place, 3))) > 0) desc,
     abs(length(name) - length(word)), name limit 1;
 end;
 comment on function etl.nearest(text, text[]) is
-  'The name that a misspelled word is most like; of several the first in the alphabet.';
+  'The name that is most similar to a misspelled word; if several are, the first in alphabetical order.';
 
 create or replace function etl.require_stream(dataset text) returns void
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -123,9 +123,9 @@ begin
           require_stream.dataset) end;
 end $$;
 comment on function etl.require_stream(text) is
-  'Raises an error where a word names no dataset, or one that is no stream of time.';
+  'Raises an error if a word names no dataset, or one that is not a stream of time.';
 
--- Which roles a policy binds is worked out here: row_security_active() knows only the role that runs the function.
+-- The function finds out which roles a policy binds: row_security_active() only knows the role that runs it.
 create or replace function etl.hidden_from(reader name, tables text[] default null)
 returns table (relation text, role name, why text, hint text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -141,7 +141,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     from (select * from parts union all select p.root, i.inhrelid, p.is_data from parts p join pg_inherits i on i.inhparent = p.root) p
     join pg_class c on c.oid = p.part and c.relrowsecurity
     join roles r on not r.is_exempt and (c.relforcerowsecurity or not pg_has_role(r.oid, c.relowner, 'usage'))
-    -- A policy may show everything.
+    -- A policy may show all rows.
     cross join lateral (
       select coalesce(bool_or(o.polpermissive and pg_get_expr(o.polqual, o.polrelid) = 'true'), false)
         and not coalesce(bool_or(not o.polpermissive and pg_get_expr(o.polqual, o.polrelid) <> 'true'), false) as shows_all
@@ -163,13 +163,13 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   order by 1 desc, 2
 $$;
 comment on function etl.hidden_from(name, text[]) is
-  'Tables whose rows a role does not see, or the owner, as whom views read: row-level security is on, of the table or of some of its partitions, without a policy that shows all rows; or the right to read is lacking. With the statement that changes this. Of tables of schema ton only those that are named, if any are.';
+  'Tables whose rows a role, or the owner of the views, cannot see: row-level security is on for the table or some of its partitions, without a policy that shows all rows; or the right to read is missing. Each with the statement that changes this. If tables of schema ton are named, only those.';
 
 drop function if exists etl.assert_complete(text, timestamptz, timestamptz, text);
--- The default is evaluated where the function is called: it is the role that asks.
+-- The default is evaluated in the calling statement: it is the role that asks.
 create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered',
   reader name default current_user)
--- Whoever may read the data may ask, though not read the quarantine.
+-- A role that may read the data may call this, even though it may not read the quarantine.
 returns boolean language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -249,7 +249,7 @@ begin
 end
 $$;
 comment on function etl.assert_complete(text, timestamptz, timestamptz, text, name) is
-  'True if a dataset is complete between two times (the second exclusive): every row of the source is stored, and the role that asks (or the one that is named) sees it. Else it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read whole; cross-checked: two readings agree; proved: held against the chain''s own checksums (etl.grades says what that means for each dataset).';
+  'True if a dataset is complete between two times (the second exclusive): every row of the source is stored, and the role that asks (or the one that is named) sees it. Otherwise it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read completely; cross-checked: two readings agree; proved: compared with the chain''s own checksums (etl.grades says what that means for each dataset).';
 
 create or replace view etl.coverage_report as
 select c.dataset, c.scope,
@@ -272,7 +272,7 @@ left join lateral (
   select count(*) || ' records in quarantine' as why
   from etl.quarantine q where q.dataset = c.dataset and q.scope = c.scope having count(*) > 0) q on true
 where c.pass = 0;
-comment on view etl.coverage_report is 'Where every dataset stands: which times are covered and verified, what is missing and why.';
+comment on view etl.coverage_report is 'The state of every dataset: which times are covered and verified, what is missing and why.';
 comment on column etl.coverage_report.dataset is 'Name of the reported dataset: its file in jobs/ without the ending.';
 comment on column etl.coverage_report.scope is 'Pool or account that the dataset is read for; empty if it is read whole.';
 comment on column etl.coverage_report.grade is 'What verified means here: proved or cross-checked; covered while nothing is verified.';
@@ -280,10 +280,11 @@ comment on column etl.coverage_report.covered is 'Times whose rows are stored.';
 comment on column etl.coverage_report.verified is 'Times whose rows were checked afterwards and have the grade.';
 comment on column etl.coverage_report.holes is 'Times between the first and the last covered one that are not covered.';
 comment on column etl.coverage_report.read_twice is 'Times that were read a second time, for datasets whose rows mature or have no checksum.';
-comment on column etl.coverage_report.refused is 'Times that could not be read and are not asked for before a pause is over.';
-comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null if nothing is wrong.';
+comment on column etl.coverage_report.refused is 'Times that could not be read, and are not read again before a pause is over.';
+comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records are in quarantine; null if nothing is wrong.';
 
--- Details of actions are kept as they came, and servers may print addresses in other forms than the tables hold.
+-- Details of actions are stored as they were sent, and servers may print addresses in other forms than those of the
+-- tables.
 create or replace function etl.raw_address(word text) returns text language sql immutable parallel safe
 begin atomic
   select case
@@ -299,7 +300,7 @@ comment on function etl.raw_address is 'The raw form of an account''s address in
 create or replace view etl.seen_multisigs as
 select etl.raw_address(a.details->>'destination') as address, a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('multisig_create_order', 'multisig_execute') and etl.raw_address(a.details->>'destination') is not null;
-comment on view etl.seen_multisigs is 'Multisig wallets that indexed actions name: whom multisig_wallets looks up.';
+comment on view etl.seen_multisigs is 'Multisig wallets that indexed actions name: those that multisig_wallets looks up.';
 comment on column etl.seen_multisigs.address is 'Account of the multisig wallet, raw form, out of an action''s details.';
 comment on column etl.seen_multisigs.lt is 'Logical time at which the action that names the wallet began.';
 comment on column etl.seen_multisigs.utime is 'block time, UTC, of the action that names the wallet.';
@@ -308,7 +309,7 @@ create or replace view etl.seen_multisig_orders as
 select etl.raw_address(case a.type when 'multisig_create_order' then a.details->>'destination_order' else a.details->>'destination' end) as address,
   a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('multisig_create_order', 'multisig_approve');
-comment on view etl.seen_multisig_orders is 'Orders of multisig wallets that indexed actions name: whom multisig_orders looks up.';
+comment on view etl.seen_multisig_orders is 'Orders of multisig wallets that indexed actions name: those that multisig_orders looks up.';
 comment on column etl.seen_multisig_orders.address is 'Account of the order, raw form, out of an action''s details; null if they lack it.';
 comment on column etl.seen_multisig_orders.lt is 'Logical time at which the action that names the order began.';
 comment on column etl.seen_multisig_orders.utime is 'block time, UTC, of the action that names the order.';
@@ -325,7 +326,7 @@ union all
 select i.address, i.last_transaction_lt, i.loaded_at
 from codes c cross join lateral (
   select * from ton.nft_items n where n.code_hash = c.code_hash order by n.address limit 3) i;
-comment on view etl.seen_telemints is 'Items that may be auctions of user names and numbers, whom nft_sales looks up: three of each code, and all of a code that was found to be one of such auctions.';
+comment on view etl.seen_telemints is 'Items that may be auctions of user names and numbers, which nft_sales looks up: three of each code, and all of a code that was found to be one of such auctions.';
 comment on column etl.seen_telemints.address is 'Account of the item, raw form, which is its own auction.';
 comment on column etl.seen_telemints.lt is 'Logical time of the last transaction of the item that is known.';
 comment on column etl.seen_telemints.loaded_at is 'When the row of the item was written last, or the first auction of its code, whichever came later, wall time, UTC.';
@@ -333,7 +334,7 @@ comment on column etl.seen_telemints.loaded_at is 'When the row of the item was 
 create or replace view etl.seen_vestings as
 select etl.raw_address(a.details->>'vesting') as address, a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('vesting_send_message', 'vesting_add_whitelist');
-comment on view etl.seen_vestings is 'Vesting contracts that indexed actions name: whom vesting_contracts looks up.';
+comment on view etl.seen_vestings is 'Vesting contracts that indexed actions name: those that vesting_contracts looks up.';
 comment on column etl.seen_vestings.address is 'Account of the vesting contract, raw form, out of an action''s details; null if they lack it.';
 comment on column etl.seen_vestings.lt is 'Logical time at which the action that names the contract began.';
 comment on column etl.seen_vestings.utime is 'block time, UTC, of the action that names the contract.';
@@ -348,21 +349,21 @@ full join ton.token_metadata t using (address)
 full join ton.account_states s using (address)
 full join etl.watch w using (address)
 full join etl.labels l using (address);
-comment on view ton.accounts is 'The one place to join labels: everything that is known of an account by name, from the address book, the metadata of tokens, the states that were looked up, the watch list and labels.';
+comment on view ton.accounts is 'The one place to join labels: everything that is known about an account by name, from the address book, the metadata of tokens, the states that were looked up, the watch list and labels.';
 comment on column ton.accounts.address is 'Account, raw form: join it to any address of another table.';
-comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null if nobody named it.';
+comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null if the API has not named it.';
 comment on column ton.accounts.domain is 'A domain that leads to the account; null if none is known.';
 comment on column ton.accounts.interfaces is 'What kinds of contract the indexer takes the account for; null if it is not known.';
 comment on column ton.accounts.token_type is 'What kind of token the account is: jetton_masters, nft_items, …; null if it is none or not known.';
 comment on column ton.accounts.token_name is 'Name of the token that the account is; null if it is none.';
 comment on column ton.accounts.token_symbol is 'Ticker of the jetton that the account is; null if it is none.';
 comment on column ton.accounts.token_decimals is 'Decimal places of amounts of the jetton that the account is; null if they are not known.';
-comment on column ton.accounts.is_scam is 'True if the token is marked as fraud; null if nobody says.';
+comment on column ton.accounts.is_scam is 'True if the token is marked as fraud; null if it is not known.';
 comment on column ton.accounts.status is 'active, uninit, frozen or nonexist when it was looked up last; null if it never was.';
 comment on column ton.accounts.balance is 'Nanotons when it was looked up last; null if it never was.';
 comment on column ton.accounts.last_transaction_lt is 'Logical time up to which the looked-up state goes; null if it never was looked up.';
 comment on column ton.accounts.note is 'Why the account is watched; null if it is not.';
-comment on column ton.accounts.label is 'What to call the account: the note of the watch list, else its label, its domain, its token''s name, its friendly form.';
+comment on column ton.accounts.label is 'What to call the account: the note of the watch list, or else its label, its domain, its token''s name, its friendly form.';
 
 create or replace view etl.watched_moves as
 select distinct t.account || '@' || t.mc_block_seqno as key, t.account as address, t.mc_block_seqno as seqno, t.utime
@@ -379,7 +380,7 @@ from ton.messages m
 where m.source is not null and m.destination is not null and m.created_lt is not null
   and not exists (select from ton.transactions t where t.in_msg_hash = m.hash and t.in_msg_utime = m.utime);
 comment on view etl.unlocated_messages is 'Messages between accounts whose receiving transaction is not stored: what message_locations asks for.';
-comment on column etl.unlocated_messages.hash is 'Hash of the message that nobody is known to have received, base64.';
+comment on column etl.unlocated_messages.hash is 'Hash of the message whose receiving transaction is not stored, base64.';
 comment on column etl.unlocated_messages.source is 'Account that sent the message, raw form.';
 comment on column etl.unlocated_messages.destination is 'Account that is to receive the message, raw form.';
 comment on column etl.unlocated_messages.created_lt is 'Logical time at which the message was sent.';
@@ -409,6 +410,6 @@ comment on view ton.masterchain_lag is 'How far the index lags behind the nodes,
 comment on column ton.masterchain_lag.taken_at is 'When the nodes were asked, wall time, UTC.';
 comment on column ton.masterchain_lag.node_seqno is 'Newest masterchain block of the nodes.';
 comment on column ton.masterchain_lag.index_seqno is 'Newest masterchain block of the index, asked right after.';
-comment on column ton.masterchain_lag.blocks_behind is 'Masterchain blocks by which the index lags; below zero where it was asked later than the nodes.';
+comment on column ton.masterchain_lag.blocks_behind is 'Masterchain blocks by which the index lags; below zero if it was asked later than the nodes.';
 comment on column ton.masterchain_lag.head_utime is 'block time, UTC, of the newest block of the index.';
 comment on column ton.masterchain_lag.index_age is 'How old the newest block of the index was when it was asked.';

@@ -1,4 +1,4 @@
-/** What a request asks for: seconds or lts from the first to the last, both inclusive. */
+/** The window of a request: seconds or lts, both ends inclusive. */
 export interface Bounds {
   readonly first: number;
   readonly last: number;

@@ -1,43 +1,43 @@
-/** Rows of an endpoint that the server cannot put into a response: those with a value, or so many of all (0 to 1). */
+/** Rows of an endpoint that the server cannot serve: those with a value, or a share of all rows (0 to 1). */
 export type UnservableRows = { readonly path: string } & (
   { readonly member: string; readonly value: string } | { readonly share: number }
 );
 
 /**
- * Everything that can go wrong on request. The object is read at each request, so a test may change it while the
- * simulator runs. Probabilities are 0 to 1 per request, drawn from a seeded stream; absent means never.
+ * All faults that can be injected. The object is read at each request, so a test may change it while the simulator
+ * runs. Probabilities are 0 to 1 per request, drawn from a seeded stream; an absent one means never.
  */
 export interface Faults {
-  /** A list request with a greater limit is a 500 that speaks of a timeout. */
+  /** A list request with a greater limit fails with a 500 that mentions a timeout. */
   timeoutAboveLimit?: number;
   /** A list request with a greater limit is answered as if it had asked for this many rows. */
   capLimit?: number;
-  /** A greater limit is refused, with this number: the server was started with a smaller one than usual. */
+  /** A greater limit is refused with this number, as if the server were configured with a smaller limit. */
   maxLimit?: number;
-  /** Beginnings of paths that the server does not have. */
+  /** Prefixes of paths that the server does not have. */
   absent?: readonly string[];
-  /** Rows that the server cannot serve: every response with one of them fails, whatever else was asked for with it. */
+  /** Rows that the server cannot serve: every response with one of them fails as a whole. */
   unservable?: readonly UnservableRows[];
   /** How such a response fails; default 500: an error with that status, a timeout, or a 200 whose JSON is broken. */
   unservableAs?: '500' | '422' | 'timeout' | 'broken';
   /**
-   * So many rows of actions a second are looked through, and a query has three seconds. There is no index on the second
-   * in which an action's trace ends: without lts a request looks through all of them, with lts through those.
+   * The number of rows of actions that are scanned a second; a query has three seconds. There is no index on the
+   * second in which an action's trace ends: without lts a request scans all rows, with lts those within them.
    */
   scanSpeed?: number;
   /** 500 with the text of a statement timeout. */
   timeout?: number;
-  /** Begins a storm: this many requests in a row are refused with 429. */
+  /** Begins a storm: this many consecutive requests are refused with 429. */
   storm?: { readonly probability: number; readonly length: number };
-  /** How the refusals of a storm say when to come again; absent: they do not. */
+  /** How the refusals of a storm say when to retry; absent: they do not. */
   stormSays?: 'seconds' | 'date';
-  /** Refused for no reason of the request, with one of the statuses and bodies that servers and gateways have for that. */
+  /** Refuses a correct request, with one of the statuses and bodies that servers and gateways use. */
   refusal?: number;
   /** 502 with a page of HTML, as a gateway sends it. */
   badGateway?: number;
-  /** The connection is cut before a response. */
+  /** The connection is closed before the response. */
   reset?: number;
-  /** The connection is cut in the middle of the body. */
+  /** The connection is closed in the middle of the body. */
   resetInBody?: number;
   /** 200 with the first part of the JSON as a whole body. */
   truncatedJson?: number;
@@ -45,33 +45,39 @@ export interface Faults {
   slowBody?: number;
   /** Default 1000. */
   slowBodyMs?: number;
-  /** The body breaks off in its middle, and the connection stays open. */
+  /** The body stops in its middle, and the connection stays open. */
   silentBody?: number;
-  /** The connection stays open, and nothing comes. */
+  /** The connection stays open, and no response is sent. */
   silentHead?: number;
   /** The body comes one byte a second. */
   dribble?: number;
-  /** Headers without an end, as fast as they are taken. */
+  /** Endless headers, as fast as they are read. */
   endlessHead?: number;
-  /** A body without an end, as fast as it is taken. */
+  /** An endless body, as fast as it is read. */
   endlessBody?: number;
-  /** 200 with only the first rows: on the three endpoints of blocks, as the real server does when its query breaks off. */
+  /**
+   * 200 with only the first rows, on the three endpoints of blocks: the real server does that if its query is
+   * interrupted.
+   */
   shortBlocks?: number;
-  /** The request is answered by a replica whose head lies `staleSeconds` back (default 20). */
+  /** A replica answers whose head is `staleSeconds` behind (default 20). */
   stale?: number;
   staleSeconds?: number;
-  /** Some masterchain blocks, and all that they registered, become visible so many seconds of chain time late. */
+  /**
+   * Some masterchain blocks, and everything that they registered, become visible late, by so many seconds of chain
+   * time.
+   */
   lateBlocks?: { readonly probability: number; readonly seconds: number };
   /**
    * So many shard blocks (0 to 1) are reorganised: until so many seconds of chain time after they were registered they
    * and their transactions have other hashes, wherever these stand.
    */
   reorganise?: { readonly probability: number; seconds: number };
-  /** Masterchain blocks that stay invisible while they stand here; bounds are seqnos, inclusive. */
+  /** Masterchain blocks that are hidden while they are listed here; bounds are seqnos, inclusive. */
   holes?: readonly { readonly from: number; readonly to: number }[];
   /**
-   * Blocks of shards, and all that is in them, that stay invisible while they stand here: those made between two seconds,
-   * both included, of one shard or of all.
+   * Blocks of shards that are hidden, with their contents, while they are listed here: those made between two
+   * seconds, both inclusive, of one shard or of all.
    */
   lostBlocks?: readonly { readonly shard?: string; readonly from: number; readonly to: number }[];
   /** After each split, the right child's blocks of the first seconds become visible only when those are over. */
@@ -82,12 +88,12 @@ export interface Faults {
    */
   lateActions?: { readonly least?: number; readonly most: number };
   /**
-   * So many traces (0 to 1) are classified twice: until `seconds` of chain time after their first actions appeared they
-   * show others (other ids, other types, fewer, or none), then the settled ones. For some nothing is settled: their
-   * actions vanish.
+   * The share of traces (0 to 1) that are classified twice: until `seconds` of chain time after their first actions
+   * appeared they show other ones (other ids, other types, fewer, or none), then the final ones. Some have no final
+   * ones: their actions vanish.
    */
   reclassify?: { readonly probability: number; readonly seconds: number };
-  /** The endpoints of validators and pools are answered by a copy whose head lies so many seconds back. */
+  /** A copy whose head is so many seconds behind answers for validators and pools. */
   staleEvents?: number;
   /** The limiter refuses at 60 % of the rate that it claims. */
   lieAboutLimit?: boolean;

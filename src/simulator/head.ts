@@ -3,7 +3,7 @@ import type { View } from './network-view.ts';
 
 /** How the head of a generated network moves. */
 export interface HeadOptions {
-  /** A head that stands still, unix seconds; default the network's end. A simulator's `headTime` can be moved by hand. */
+  /** A fixed head, unix seconds; default: the network's end. A simulator's `headTime` can be set. */
   readonly headTime?: number;
   /** A head that moves with the wall clock. */
   readonly live?: {
@@ -16,7 +16,7 @@ export interface HeadOptions {
 
 /** What is visible now. */
 export interface Head {
-  /** What a replica shows whose data are `staleSeconds` behind. */
+  /** The view of a replica whose data are `staleSeconds` behind. */
   view(staleSeconds: number): View;
   /** Chain time of the head, unix seconds. */
   headTime: number;

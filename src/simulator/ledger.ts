@@ -93,7 +93,7 @@ export interface TraceSource {
   ofTransactions(hashes: readonly string[]): OrderedRows;
   ofMessages(hashes: readonly string[]): OrderedRows;
   ofAccount(address: string): OrderedRows;
-  /** True where all of the trace is visible. */
+  /** True if all of the trace is visible. */
   visible(view: View, row: number): boolean;
   endLt(row: number): number;
   endUtime(row: number): number;
@@ -128,7 +128,7 @@ export interface ActionSource {
   text(row: number, include: { readonly accounts: boolean }): string;
 }
 
-/** Addresses that a transfer or burn names; empty where the row lacks them. */
+/** Addresses that a transfer or burn names; empty if the row lacks them. */
 export interface TokenParties {
   readonly from: string;
   readonly to: string;
@@ -168,11 +168,11 @@ export interface StakingSource {
   elections(at: number, whole: boolean): ElectionJson[];
   /** Cycles that have begun at a second, ascending; `whole`: with their validators. */
   cycles(at: number, whole: boolean): CycleJson[];
-  /** The address of the validator of a pool; undefined where there is no such pool. */
+  /** The address of the validator of a pool; undefined if there is no such pool. */
   validatorOf(pool: string): string | undefined;
 }
 
-/** Everything that is served: a generated network or recorded data. */
+/** All data that are served: a generated network or recorded data. */
 export interface Ledger {
   readonly blocks: BlockSource;
   readonly transactions: TransactionSource;
@@ -183,19 +183,19 @@ export interface Ledger {
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
   readonly staking: StakingSource;
-  /** Contracts as they are in a view. */
+  /** The contracts as of a view. */
   readonly entities: { at(view: View): Entities };
-  /** What v2 is answered from; undefined where nothing is known of it. */
+  /** The data for v2; undefined if there are none. */
   readonly node: NodeSource | undefined;
   readonly firstSeqno: number;
   /**
    * Exchanges hashes in a text, of an answer or a question, for those before a reorganisation that is still to come;
-   * undefined where nothing is reorganised.
+   * undefined if nothing is reorganised.
    */
   readonly beforeReorganisation?: (text: string, view: View) => string;
   /** JSON of the block objects of masterchainInfo. */
   masterchainBlock(seqno: number): string;
-  /** `{}` members left out are the caller's business. */
+  /** The caller adds members that are omitted here. */
   addressBook(addresses: readonly string[]): Readonly<Record<string, object>>;
   metadata(addresses: readonly string[]): Readonly<Record<string, object>>;
 }

@@ -1,6 +1,4 @@
-/**
- * Seeded randomness of the simulator: everything here gives the same numbers for the same seed, on every machine.
- */
+/** Seeded randomness of the simulator: the same seed gives the same numbers on every machine. */
 
 /** Mixes 32 bits into 32 bits without loss (Chris Wellons, hash-prospector, `lowbias32`). */
 export function mix32(value: number): number {

@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { didYouMean } from '../nearest.ts';
 import type { Faults, UnservableRows } from './faults.ts';
 
-/** Reads the text behind `NAME=`; undefined where it is no such value. */
+/** Reads the text after `NAME=`; undefined if it is not such a value. */
 type FaultReader<T> = (text: string) => T | undefined;
 
 const AS = ['500', '422', 'timeout', 'broken'] as const;
@@ -11,7 +11,7 @@ interface Fault<T> {
   readonly read: FaultReader<T>;
   /** How a value is written. */
   readonly form: string;
-  /** What goes wrong, in a sentence. */
+  /** The fault, in a sentence. */
   readonly does: string;
 }
 

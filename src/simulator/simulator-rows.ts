@@ -28,7 +28,7 @@ export function* walk(
   }
 }
 
-/** True where two neighbouring rows have the same place in an order. */
+/** True if two neighboring rows have the same place in an order. */
 type Tied = (a: number, b: number) => boolean;
 
 /** Turns each run of tied rows around: for an order whose last key does not follow the direction. */

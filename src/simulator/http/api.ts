@@ -47,10 +47,10 @@ export const ROUTES_OF: Readonly<Record<Build, Routes>> = {
   '1.3': { ...ROUTES, ...stakingRoutes },
 };
 
-/** What a replica shows whose data are so many seconds older than those of the one that took the request. */
+/** The view of a replica whose data are older by so many seconds than those of the one that took the request. */
 type Views = (secondsBehind: number) => View;
 
-/** What answers requests behind the gateway: the imitated server, or a recording of a real one. */
+/** Answers requests behind the gateway: the imitated server, or a recording of a real one. */
 export interface Answering {
   answer(request: ApiRequest, views: Views): HttpResponse;
 }
@@ -106,7 +106,7 @@ export class Api implements Answering {
     this.stats = parts.stats;
   }
 
-  /** Answers a request from what a replica shows. */
+  /** Answers a request from the view of a replica. */
   answer(request: ApiRequest, views: Views): HttpResponse {
     if (request.path === '/healthcheck') return textResponse(200, 'OK');
     const headers = { 'x-api-version': API_VERSIONS[this.build] };
@@ -117,7 +117,7 @@ export class Api implements Answering {
     return { ...response, headers: { ...response.headers, ...headers } };
   }
 
-  /** As the network was before what is to be reorganised in it, where anything is. */
+  /** The network as it was before its pending reorganisations, if there are any. */
   private routeBefore(request: ApiRequest, views: Views): HttpResponse {
     const { beforeReorganisation } = this.ledger;
     if (beforeReorganisation === undefined || this.faults.reorganise === undefined)
@@ -158,7 +158,7 @@ export class Api implements Answering {
     }
   }
 
-  /** Validators and pools are read from a copy, and so is what is old on 1.3. */
+  /** Validators and pools are read from a copy; on 1.3, old data are, too. */
   private view(path: string, query: Query, views: Views): View {
     const { archive, build, faults } = this;
     if (Object.hasOwn(stakingRoutes, path)) return views(faults.staleEvents ?? 0);
@@ -183,7 +183,7 @@ export class Api implements Answering {
     };
   }
 
-  /** A server, or a gateway before it, that gives fewer rows than are asked for and does not say so. */
+  /** A server or gateway that returns fewer rows than were requested, without saying so. */
   private capped(search: URLSearchParams): URLSearchParams {
     const { capLimit } = this.faults;
     if (capLimit === undefined || Number(search.get('limit') ?? 0) <= capLimit) return search;
@@ -193,7 +193,7 @@ export class Api implements Answering {
     return capped;
   }
 
-  /** A query that takes too long: for a page too large, or by chance. */
+  /** A query that times out, because its page is too large or by chance. */
   private timeout(path: string, query: Query, queryMs: number): HttpResponse | undefined {
     const limit = query.int32('limit') ?? 100;
     const { timeoutAboveLimit = Infinity, timeout = 0 } = this.faults;
@@ -205,7 +205,7 @@ export class Api implements Answering {
     return timeoutResponse(path);
   }
 
-  /** How long actions are looked for: among all whose traces end within the lts asked for. */
+  /** The time for scanning actions: all those whose traces end within the requested lts. */
   private queryMs(path: string, query: Query): number {
     const { scanSpeed } = this.faults;
     const named = ['account', 'trace_id', 'action_id', 'tx_hash', 'msg_hash', 'mc_seqno'];
@@ -215,7 +215,10 @@ export class Api implements Answering {
   }
 }
 
-/** The web framework's 404, which the server wraps: v3's paths are what is left of them behind those of its documentation. */
+/**
+ * The web framework's 404, which the server wraps: v3's paths are those that remain after the ones of its
+ * documentation.
+ */
 function noRoute({ method, path }: ApiRequest): HttpResponse {
   return errorResponse(500, `internal server error: Cannot ${method} ${path.replace('/api/v3/', '')}`);
 }

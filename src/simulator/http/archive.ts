@@ -1,8 +1,8 @@
 import type { Query } from './simulator-query.ts';
 
-/** Where a server keeps what is old: a copy whose newest data are `lagSeconds` old. */
+/** The archive of a server: a copy whose newest data are `lagSeconds` old. */
 export interface ArchiveOptions {
-  /** What began longer ago than this is asked of the archive. */
+  /** Windows that began longer ago go to the archive. */
   readonly ageSeconds: number;
   readonly lagSeconds: number;
 }
@@ -21,7 +21,7 @@ const SPLIT = new Set([
 ]);
 
 /**
- * True where a request goes to the archive: a window that begins before the split goes there whole, the part with it
+ * True if a request goes to the archive: a window that begins before the split goes there whole, the part with it
  * that only the newest data have, and so does a scan upwards from the beginning.
  */
 export function asksArchive(

@@ -18,7 +18,7 @@ interface Line {
 const PIECES = 10;
 const DRIBBLE_MS = 1000;
 
-/** What is left to be sent of a response. */
+/** The rest of a response that is still to be sent. */
 interface Whole {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ interface Whole {
 
 type Delivery = (outgoing: ServerResponse, response: Whole, line: Line) => Promise<void>;
 
-/** Sends a response, as far as the line's faults let it; true where it did not come whole. */
+/** Sends a response, as far as the faults of the connection allow. Returns true if it was not sent completely. */
 export async function send(outgoing: ServerResponse, response: HttpResponse, line: Line): Promise<boolean> {
   const { status, headers } = response;
   const body = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
@@ -52,7 +52,7 @@ type LineFault =
   | 'truncatedJson'
   | 'slowBody';
 
-/** Faults whose response is whole for the server. */
+/** Faults after which the server considers its response complete. */
 const WHOLE: ReadonlySet<LineFault> = new Set(['truncatedJson', 'slowBody', 'dribble']);
 
 const FAULTY: readonly (readonly [LineFault, Delivery])[] = [
@@ -77,7 +77,7 @@ function cut(outgoing: ServerResponse): Promise<void> {
   return Promise.resolve();
 }
 
-/** Leaves the connection to the client, who ends it some time. */
+/** Leaves the connection open until the client closes it. */
 async function closed(outgoing: ServerResponse): Promise<void> {
   if (!outgoing.destroyed) await once(outgoing, 'close');
 }
@@ -105,7 +105,7 @@ async function floodBody(outgoing: ServerResponse, { status, headers }: Whole): 
   await closed(outgoing);
 }
 
-/** Writes the same piece as often as it is taken. */
+/** Writes the same piece repeatedly, with backpressure. */
 function flood(stream: Writable, piece: string): void {
   const more = () => {
     while (!stream.destroyed && stream.write(piece));

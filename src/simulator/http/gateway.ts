@@ -15,10 +15,10 @@ export interface GatewayOptions {
   readonly anonymous?: RateLimit;
 }
 
-/** For so long the refusals of a storm send everybody away. */
+/** The delay that the refusals of a storm name. */
 const STORM_MS = 1000;
 
-/** What stands before the server: keys and the rate limit. */
+/** The gateway in front of the server: keys and the rate limit. */
 export class Gateway {
   private readonly options: GatewayOptions;
   private readonly faults: Faults;
@@ -40,7 +40,7 @@ export class Gateway {
       options.anonymous === undefined ? undefined : createRateLimiter(options.anonymous, factor);
   }
 
-  /** Counts an arrival and says why it goes no further, if it does not. `key`: undefined where none was sent. */
+  /** Counts an arrival, and returns why it is refused, if it is. `key`: undefined if none was sent. */
   refusal(key: string | undefined, nowMs: number): HttpResponse | undefined {
     const limiter = key === undefined ? (this.anonymous ?? this.limiter) : this.limiter;
     const waitMs = limiter?.admit(nowMs) ?? 0;
@@ -71,7 +71,7 @@ export class Gateway {
     return true;
   }
 
-  /** Both shapes that clients have recorded, in turn. */
+  /** The two forms that clients have recorded, alternating. */
   private tooMany(waitMs: number, says: Faults['stormSays'] = this.says()): HttpResponse {
     const seconds = Math.ceil(waitMs / 1000);
     const forms = {

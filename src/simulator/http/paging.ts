@@ -7,7 +7,7 @@ export type Sort = 'asc' | 'desc';
 export interface Paging {
   readonly limit: number;
   readonly offset: number;
-  /** Undefined where the request does not say. */
+  /** Undefined if the request does not say. */
   readonly sort: Sort | undefined;
 }
 

@@ -13,11 +13,11 @@ export interface RouteRequest {
   readonly build: Build;
   readonly ledger: Ledger;
   readonly view: View;
-  /** A stream of this request alone: two requests shuffle differently, two runs alike. */
+  /** The random stream of this request: two requests shuffle differently, two runs identically. */
   readonly random: Random;
   readonly noAddressBook: boolean;
   readonly noMetadata: boolean;
-  /** True where the query breaks off after some rows, unnoticed by the server. */
+  /** True if the query is interrupted after some rows, and the server does not notice. */
   readonly breaksOff: boolean;
 }
 
@@ -33,12 +33,12 @@ export type Route = (request: RouteRequest) => Body;
 /** Routes by path below the host. */
 export type Routes = Readonly<Record<string, Route>>;
 
-/** start_utime and end_utime, inclusive; undefined where neither is given. */
+/** start_utime and end_utime, inclusive; undefined if neither is given. */
 export function utimeRange(query: Query): Bounds | undefined {
   return bounds(query.utime('start_utime'), query.utime('end_utime'));
 }
 
-/** start_lt and end_lt, inclusive; undefined where neither is given. */
+/** start_lt and end_lt, inclusive; undefined if neither is given. */
 export function ltRange(query: Query): Bounds | undefined {
   return bounds(query.uint64('start_lt'), query.uint64('end_lt'));
 }
@@ -55,17 +55,17 @@ export function within(asked: Bounds | undefined, value: number): boolean {
   return asked === undefined || (value >= asked.first && value <= asked.last);
 }
 
-/** `"address_book":{…}`, empty where the request switched it off. */
+/** `"address_book":{…}`, empty if the request switched it off. */
 export function addressBookMember(request: RouteRequest, addresses: () => string[]): string {
   return `"address_book":${request.noAddressBook ? '{}' : JSON.stringify(request.ledger.addressBook(addresses()))}`;
 }
 
-/** `"metadata":{…}`, empty where the request switched it off. */
+/** `"metadata":{…}`, empty if the request switched it off. */
 export function metadataMember(request: RouteRequest, addresses: () => string[]): string {
   return `"metadata":${request.noMetadata ? '{}' : JSON.stringify(request.ledger.metadata(addresses()))}`;
 }
 
-/** Puts a body together without turning bytes into text and back. */
+/** Builds a body without converting bytes to text and back. */
 export function joinBody(head: string, middle: Body, tail: string): Body {
   if (typeof middle === 'string') return head + middle + tail;
   return Buffer.concat([Buffer.from(head), middle, Buffer.from(tail)]);

@@ -87,7 +87,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** One host: gateway, faults and server in the order in which a request meets them. */
+/** One host: gateway, faults and server, in the order in which a request passes them. */
 class Host {
   private readonly site: Site;
   private readonly options: SimulatorOptions;
@@ -120,7 +120,7 @@ class Host {
     }
   }
 
-  /** What the real server makes of a panic. */
+  /** The real server's response to a panic. */
   private fail(outgoing: ServerResponse, record: RequestRecord, error: unknown): void {
     const { status, body, headers } = errorResponse(500, `internal server error: ${String(error)}`);
     if (!outgoing.headersSent) outgoing.writeHead(status, headers);
@@ -166,7 +166,10 @@ class Host {
   }
 }
 
-/** What a server that is deployed, a check for bots, or a gateway whose keys are renewed answers to anything. */
+/**
+ * Responses, to any request, of a server that is being deployed, of a bot check, or of a gateway whose keys are being
+ * renewed.
+ */
 function refusalOf({ method, path }: ApiRequest, random: Random): HttpResponse {
   const refusals = [
     errorResponse(400, 'bad request'),

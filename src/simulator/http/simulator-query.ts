@@ -5,8 +5,8 @@ const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 const FALSE = ['', '0', 'f', 'F', 'FALSE', 'false', 'False'];
 
 /**
- * A query string as the server decodes it: repeated keys are arrays, the last of a repeated scalar counts, an empty
- * scalar is zero, unknown names are nobody's business, and what cannot be converted is a 422.
+ * A query string as the server decodes it: repeated keys are arrays, the last value of a repeated scalar counts, an
+ * empty scalar is zero, unknown names are ignored, and a value that cannot be converted is a 422.
  */
 export class Query {
   private readonly values = new Map<string, string[]>();
@@ -43,7 +43,7 @@ export class Query {
     return this.scalar(name, (text) => (text === '' ? 0 : parseInt32(text)));
   }
 
-  /** An lt. Beyond 2^53 it loses its last digits, where no lt of a simulated network is. */
+  /** An lt. Beyond 2^53 it would lose its last digits, but no lt of a simulated network is so large. */
   uint64(name: string): number | undefined {
     return this.scalar(name, (text) => (text === '' ? 0 : parseUint64(text)));
   }
@@ -92,7 +92,7 @@ export class Query {
     return value;
   }
 
-  /** Elements joined by commas are taken apart only where the whole is no value: the decoder's own way. */
+  /** A list that is joined by commas is split only if the whole text is not a value: the decoder does so. */
   private list<T>(name: string, convert: (text: string) => T | undefined): T[] {
     return this.texts(name).flatMap((text, index) => {
       const whole = convert(text);

@@ -6,13 +6,13 @@ export interface RequestRecord {
   readonly search: URLSearchParams;
   /** Monotonic milliseconds of the arrival. */
   readonly at: number;
-  /** 0 while unanswered, and where the connection was cut. */
+  /** 0 while unanswered, and if the connection was closed. */
   status: number;
 }
 
 const KEPT = 50_000;
 
-/** What the simulator has been asked, for tests and for the demo's summary. */
+/** The requests that the simulator received, for tests and for the demo's summary. */
 export class RequestLog {
   /** The latest requests, oldest first. */
   readonly requests: RequestRecord[] = [];
@@ -20,7 +20,7 @@ export class RequestLog {
   readonly byStatus = new Map<number, number>();
   /** How often each fault was injected. */
   readonly byFault = new Map<keyof Faults, number>();
-  /** The deepest offset that anybody asked for. */
+  /** The greatest offset that was requested. */
   maxOffset = 0;
   total = 0;
 

@@ -18,7 +18,7 @@ export interface SiteOptions extends ChainOptions, HeadOptions, ApiOptions {
   readonly clock?: Clock;
 }
 
-/** What a host serves, and what it serves it with. */
+/** The data that a host serves, and the server that serves them. */
 export interface Site {
   readonly head: Head;
   readonly answering: Answering;
@@ -29,7 +29,7 @@ export interface Site {
   readonly stats: RequestLog;
 }
 
-/** Opens a recording, a corpus or a generated network, whichever the options name. */
+/** Opens a recording, a corpus or a generated network, as the options say. */
 export function openSite(options: SiteOptions): Site {
   const { corpus } = options;
   const parts = partsOf(options);

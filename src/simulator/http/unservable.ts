@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import type { Faults, UnservableRows } from '../faults.ts';
 import { errorResponse, jsonResponse, type HttpResponse } from './response.ts';
 
-/** What the real server says of a row that its program cannot take from its database, or print. */
+/** The real server's error for a row that it cannot read from its database, or cannot print. */
 const TEXTS = [
   "can't scan into dest[8]: cannot scan NULL into *string",
   '4294967296 is greater than maximum value for uint32',
   'json: unsupported value: NaN',
 ];
 
-/** Members of which the first that a row has names it: what a row is called decides whether it can be served. */
+/** Members that identify a row: the first that exists counts. The identity decides whether the row can be served. */
 const NAMES = ['action_id', 'complaint_hash', 'root_hash', 'hash', 'transaction_hash', 'tx_hash', 'trace_id'];
-/** The same, of what has no hash. */
+/** The same for rows without a hash. */
 const NAMES_OF_OTHERS = ['nft_item_address', 'address', 'transaction_id'];
 
 type Record = Readonly<{ [member: string]: unknown }>;
 
-/** The response in place of one with such a row; undefined where it has none. */
+/** The error instead of a response with such a row; undefined if it has none. */
 export function failureFor(
   path: string,
   response: HttpResponse,

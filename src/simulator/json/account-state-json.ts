@@ -32,7 +32,7 @@ export function extraCurrencies(amount: number): Readonly<Record<string, string>
   return amount === 0 ? {} : { [EXTRA_CURRENCY]: String(amount) };
 }
 
-/** The state that a transaction left behind; NONE gives the state before the account's first. */
+/** The state after a transaction; NONE gives the state before the account's first transaction. */
 export function accountStateJson(world: World, transaction: number): AccountStateJson {
   const { transactions } = world;
   const status = transaction === NONE ? 'nonexist' : transactions.statusAfterOf(transaction);

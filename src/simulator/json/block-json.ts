@@ -67,7 +67,7 @@ export function blockJson(world: World, block: number): BlockJson {
   const mcSeqno = world.seqnoOfTick(blocks.tick.get(block));
   const session = Math.floor(mcSeqno / 400);
   return {
-    // Not spread: in Node 20 a literal that begins with a spread takes fifty times as long to fill.
+    // No spread: in Node 20, a literal that begins with a spread takes fifty times as long to fill.
     workchain: id.workchain,
     shard: id.shard,
     seqno: id.seqno,

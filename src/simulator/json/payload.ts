@@ -20,15 +20,15 @@ export function jettonUnits({ accounts }: World, wallet: number, amount: number)
   return String(amount) + (amount !== 0 && isOfManyDecimals(accounts.groupOf(wallet)) ? MANY_DECIMALS : '');
 }
 
-/** True where the jettons of a trace have 18 decimals. */
+/** True if the jettons of a trace have 18 decimals. */
 export function hasManyDecimals({ traces, accounts }: World, trace: number): boolean {
   return isOfManyDecimals(accounts.groupOf(traces.actor.get(trace)));
 }
 
-/** True where the jettons of a group of wallets have 18 decimals. */
+/** True if the jettons of a group of wallets have 18 decimals. */
 export const isOfManyDecimals = (group: number): boolean => group % 5 === 1;
 
-/** The account to which a token message sends what is left of its value: who began the trace, or nobody. */
+/** The account to which a token message sends the rest of its value: the trace's starter, or none. */
 export function responseDestination(world: World, message: number): number | undefined {
   return mix32(message + 11) % 12 === 0
     ? undefined

@@ -55,7 +55,7 @@ const EMPTY = Object.fromEntries(
   MEMBERS.flatMap(([beginning, ends]) => ends.split(' ').map((end) => [beginning + end, null])),
 );
 
-/** The stored row, which the server adds to what it has no shape for: every member, null where it says nothing. */
+/** The stored row, which the server adds to what it has no shape for: every member, null if it says nothing. */
 export function rawAction(said: Readonly<Record<string, unknown>>): object {
   return { ...EMPTY, ...said };
 }

@@ -7,7 +7,7 @@ import type { HeadOptions, ServedNetwork } from '../head.ts';
 import type { View } from '../network-view.ts';
 import { Visibility } from './ledger/visibility.ts';
 
-/** A generated network whose head stands still or moves with the wall clock. */
+/** A generated network whose head is fixed or moves with the wall clock. */
 export class ChainSource implements ServedNetwork {
   readonly chain: Chain;
   readonly ledger: ChainLedger;
@@ -46,7 +46,7 @@ export class ChainSource implements ServedNetwork {
   }
 }
 
-/** A live network begins an hour before its head, another one lasts an hour, where nothing else is said. */
+/** By default a live network begins an hour before its head, and another one lasts an hour. */
 function missingBounds(options: ChainOptions & HeadOptions, liveHead: number | undefined): ChainOptions {
   if (liveHead !== undefined) return options.start === undefined ? { start: liveHead - HOUR } : {};
   return options.headTime === undefined && options.duration === undefined ? { duration: HOUR } : {};

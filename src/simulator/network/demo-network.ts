@@ -2,7 +2,7 @@ import type { SimulatorOptions } from '../http/server.ts';
 
 const LIVELY = { seed: 2026, load: { base: 4, dayCycle: 0.3 }, accounts: 800 } as const;
 
-/** The network of `demo`: two hours that are always the same, so that a second run finds its own work done. */
+/** The network of `demo`: two hours that are always the same, so that a second run finds everything covered. */
 export const demoNetwork = {
   ...LIVELY,
   start: Date.UTC(2026, 0, 1) / 1000,

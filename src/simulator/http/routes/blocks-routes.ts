@@ -64,7 +64,7 @@ interface IdFilter {
   readonly seqno: number | undefined;
 }
 
-/** True where a block's id has every given part. */
+/** True if a block's id has every given part. */
 export function matchesId(
   id: { readonly workchain: number; readonly shard: string | null; readonly seqno: number },
   wanted: IdFilter,

@@ -50,7 +50,7 @@ function parse({ query, build }: RouteRequest, name: string): { paging: Paging; 
   return { paging, whole };
 }
 
-/** @throws ServedError where a window ends before it begins. */
+/** @throws ServedError if a window ends before it begins. */
 export function checkWindow(query: Query): void {
   const [start, end] = [query.utime('start_utime'), query.utime('end_utime')];
   if (start !== undefined && end !== undefined && start > end)

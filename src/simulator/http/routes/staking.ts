@@ -142,7 +142,7 @@ function window(query: Query): string {
     .join('');
 }
 
-/** True where every value that is asked for is there. */
+/** True if every value that is asked for is there. */
 function matches(pairs: readonly (readonly [unknown, unknown])[]): boolean {
   return pairs.every(([asked, there]) => asked === undefined || asked === there);
 }

@@ -148,7 +148,7 @@ export function parseDirection({ query }: RouteRequest): 'in' | 'out' | undefine
 }
 
 /**
- * Transactions on either side of messages, once for each message that matches; undefined where no message is asked for.
+ * Transactions on either side of messages, once for each message that matches; undefined if no message is asked for.
  * `opcodeIsReceived`: an opcode alone asks for receivers, as build 1.2 has it.
  */
 function matchMessages(request: RouteRequest, opcodeIsReceived: boolean): OrderedRows | undefined {

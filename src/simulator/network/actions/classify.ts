@@ -11,14 +11,14 @@ import { legOf, succeeded, type NetworkAction, type Leg } from './made-action.ts
 import { contractActions } from './contract-actions.ts';
 import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from './token-actions.ts';
 
-/** One in so many traces is one that the classifier makes nothing of in the end. */
+/** One in so many traces is never classified. */
 const UNCLASSIFIED = 40;
-/** The classifier gives up on what is larger. */
+/** The classifier gives up on larger traces. */
 const MOST_ACTIONS = 500;
 
 /**
- * What a complete trace did: its actions in the end, whatever was said of it before. Parts of composite actions are
- * among them, with their ancestors.
+ * The final actions of a complete trace, whatever was shown of it before. Parts of composite actions are included,
+ * with their ancestors.
  */
 export function classify(world: World, bocs: BocMaker, trace: number): NetworkAction[] {
   const root = world.traces.root.get(trace);
@@ -28,7 +28,7 @@ export function classify(world: World, bocs: BocMaker, trace: number): NetworkAc
   return mix32(trace ^ 0x5eed) % UNCLASSIFIED === 0 ? [] : actions;
 }
 
-/** What the classifier says at first of a trace that it will look at again; see {@link classify} for the end. */
+/** The first actions of a trace that is classified again later; see {@link classify} for the final ones. */
 export function classifyAtFirst(world: World, bocs: BocMaker, trace: number): NetworkAction[] {
   const root = world.traces.root.get(trace);
   const settled = classify(world, bocs, trace);
@@ -39,7 +39,7 @@ export function classifyAtFirst(world: World, bocs: BocMaker, trace: number): Ne
   return allActions(world, bocs, root).slice(0, 2).map(basic(world));
 }
 
-/** Any action as the call of a contract: what nobody knew better. */
+/** Any action as a plain contract call, which is the fallback. */
 function basic(world: World): (action: NetworkAction) => NetworkAction {
   return (action) => {
     const { transactions } = action;
@@ -61,7 +61,7 @@ function allActions(world: World, bocs: BocMaker, root: number): NetworkAction[]
   return actions;
 }
 
-/** What the first transaction of a trace does by itself, whatever it sends. */
+/** The action of a trace's first transaction itself, whatever it sends. */
 function actionsOfRoot(world: World, root: number): NetworkAction[] {
   const { transactions, messages } = world;
   const kind = transactions.kindOf(root);

@@ -2,7 +2,7 @@ import type { BocMaker } from '../chain/boc.ts';
 import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
 
-/** One thing that a trace did, as the classifier sees it. Numbers are rows of the network. */
+/** One action of a trace, as the classifier sees it. Numbers are rows of the network. */
 export interface NetworkAction {
   /** The type as it is stored and filtered by. */
   readonly type: string;
@@ -14,7 +14,7 @@ export interface NetworkAction {
   readonly details: () => object;
 }
 
-/** A message of a trace's first transaction, with what came of it. */
+/** A message of a trace's first transaction, with everything that followed from it. */
 export interface Leg {
   readonly world: World;
   readonly bocs: BocMaker;

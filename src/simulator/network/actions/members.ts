@@ -38,7 +38,7 @@ const senderOf = ({ world, message }: Leg): number => world.messages.source.get(
 const isWallet = ({ world, message }: Leg): boolean =>
   world.accounts.role(world.messages.source.get(message)) === 'wallet';
 
-/** One of the jettons of the sender's group; null where the sender is no wallet. */
+/** One of the jettons of the sender's group; null if the sender is no wallet. */
 export const asset =
   (slot: number): Member =>
   (leg) =>

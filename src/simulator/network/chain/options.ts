@@ -12,8 +12,8 @@ export interface Tie {
   /** True: all of them share one lt (on as many accounts); false or absent: they have the lts that blocks give them. */
   readonly sameLt?: boolean;
   /**
-   * What each of these transactions is, so that an index lists as many rows of the family in that second; `traces`: each
-   * is a trace of its own, with one action. Default: anything.
+   * The kind of each of these transactions, so that an index lists as many rows of the family in that second;
+   * `traces`: each is a trace of its own, with one action. Default: any kind.
    */
   readonly of?: Family | 'traces';
 }
@@ -50,7 +50,7 @@ export interface LoadProfile {
   readonly base: number;
   /** How far noon and midnight (UTC) lie from the mean, 0..1; default 0. */
   readonly dayCycle?: number;
-  /** Stretches in which nothing happens: messages under way wait until their end. */
+  /** Periods in which nothing happens: messages on their way wait until the end. */
   readonly dead?: readonly Range[];
   /** Seconds with so many transactions more. */
   readonly bursts?: readonly { readonly second: number; readonly count: number }[];
@@ -58,7 +58,7 @@ export interface LoadProfile {
 
 export type Load = number | LoadProfile | ((second: number) => number);
 
-/** What a generated network is made of. Equal options give equal networks, byte by byte. */
+/** The options of a generated network. Equal options give equal networks, byte by byte. */
 export interface ChainOptions {
   /** Default 1. */
   readonly seed?: number;
@@ -96,7 +96,7 @@ export interface ChainOptions {
   readonly complaints?: number;
   /** Nominator pools, the first contracts; default 3, at most 4. */
   readonly pools?: number;
-  /** Stretches in which one shard's new blocks are registered by no masterchain block before the end. */
+  /** Periods in which no masterchain block registers the new blocks of one shard. */
   readonly lags?: readonly Range[];
 }
 
@@ -126,7 +126,7 @@ const FIRST_DAY = 1767225600;
 
 /**
  * Fills in the defaults.
- * @throws UsageError where a network cannot be built as asked.
+ * @throws UsageError if a network cannot be built as asked.
  */
 export function resolveChainOptions(options: ChainOptions): ResolvedChainOptions {
   const { start = FIRST_DAY, masterchainInterval = 2.5, shardInterval = masterchainInterval } = options;

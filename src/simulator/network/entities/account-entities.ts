@@ -22,7 +22,7 @@ export interface AccountStateFullJson {
   readonly suspended?: boolean;
 }
 
-/** An account as it is now; undefined where the index has never met it. */
+/** An account as it is now; undefined if the index has never met it. */
 export function accountState(
   state: WorldState,
   bocs: BocMaker,

@@ -6,7 +6,7 @@ import * as accounts from './account-entities.ts';
 import { WorldState } from './world-state.ts';
 import * as tokens from './token-entities.ts';
 
-/** What the contracts of a network are at one moment: what lists and look-ups answer from. Lists stand in the order of ids. */
+/** The contracts of a network at one moment, for lists and look-ups. Lists are in the order of ids. */
 export interface Entities {
   jettonMasters(): tokens.JettonMasterJson[];
   jettonWallets(): tokens.JettonWalletJson[];

@@ -189,7 +189,7 @@ function bareItem(item: NftItemJson, name: string | undefined): NftItemJson {
     : { ...known, index: name, owner_address: null, collection_address: null, collection: null };
 }
 
-/** The sale or auction that an item is in; undefined where it is in none. */
+/** The sale or auction that an item is in; undefined if it is in none. */
 export function nftSale(state: WorldState, item: number): NftSaleJson | undefined {
   const { accounts } = state.world;
   const index = accounts.indexInRole(item);

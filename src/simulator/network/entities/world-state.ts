@@ -4,7 +4,7 @@ import { otherParty, sentAmount } from '../chain/jetton-parties.ts';
 import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
 
-/** What the accounts of a generated network are at one moment: replayed from the transactions that are visible. */
+/** The state of a generated network's accounts at one moment: replayed from the visible transactions. */
 export class WorldState {
   readonly world: World;
   /** Of each account that has any, the row of its last visible transaction. */

@@ -20,7 +20,7 @@ const AT_FIRST = 0;
 const SETTLED = 1;
 const REMEMBERED = 4096;
 
-/** Actions of a generated network, found anew whenever they are asked for: none is kept. */
+/** Actions of a generated network. They are computed for each query, and not stored. */
 export class ChainActions implements ActionSource {
   private readonly world: World;
   private readonly bocs: BocMaker;

@@ -8,9 +8,9 @@ const HASH = /[A-Za-z0-9+/]{43}=/g;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
 /**
- * Exchanges the hashes of blocks that are still to be reorganised, and of their transactions, for those that they have
- * until then, and those for the later ones: so a text of the later network becomes one of the earlier network, and
- * what is asked of the earlier one becomes a question to the later one.
+ * Exchanges the hashes of blocks that will be reorganised, and of their transactions, with their later ones. So it
+ * turns a text of the later network into one of the earlier network, and a question about the earlier one into one
+ * about the later one.
  */
 export function createReorganisation(world: World, faults: Faults): (text: string, view: View) => string {
   const blockOf = (hash: string): number | undefined => {

@@ -14,7 +14,7 @@ interface Birth {
   readonly utime: number;
 }
 
-/** Decides what of a generated network can be seen at a moment of chain time. */
+/** Decides which part of a generated network is visible at a moment of chain time. */
 export class Visibility {
   private readonly world: World;
   private readonly faults: Faults;
@@ -26,7 +26,7 @@ export class Visibility {
     this.faults = faults;
   }
 
-  /** What a replica shows whose newest data are of second `headTime`. */
+  /** The view of a replica whose newest data are of second `headTime`. */
   at(headTime: number): ChainView {
     const { ticks, options } = this.world;
     const after = ticks.utime.lowerBound(Math.floor(headTime) + 1);

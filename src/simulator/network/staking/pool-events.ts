@@ -24,7 +24,7 @@ export type PoolEventType = 'reward' | 'penalty' | 'deposit' | 'withdrawal';
 
 const FIRST_BALANCE = 100_000_000_000_000;
 
-/** The books of all pools: what each event found and left of its validator's money. */
+/** The books of all pools: the validator's money before and after each event. */
 export class PoolEvents {
   private readonly world: World;
   private readonly elections: Elections;

@@ -28,10 +28,10 @@ interface Returned {
   readonly amount: bigint;
 }
 
-/** The books of the elector: what it holds of whom, and so what it gives back. */
+/** The books of the elector: the stakes that it holds, and so what it gives back. */
 export class ValidatorEvents {
   private readonly elections: Elections;
-  /** By the address of the holder, who waits longest first. */
+  /** By the address of the holder, the oldest first. */
   private readonly held = new Map<string, readonly HeldStake[]>();
   /** By row. */
   private readonly returned = new Map<number, Returned>();
@@ -99,7 +99,7 @@ export class ValidatorEvents {
     this.held.set(stakeHolder, [...(this.held.get(stakeHolder) ?? []), stake]);
   }
 
-  /** To a holder whose validators have served; where there is none, to one whose stake came before the network. */
+  /** Goes to a holder whose validators have served; if there is none, to one whose stake is older than the network. */
   private giveBack(row: number, cycle: number): Returned {
     const isDue = (stake: HeldStake): boolean => stake.cycle < cycle;
     const [holder, stakes = []] = [...this.held].find(([, held]) => held.some(isDue)) ?? [];

@@ -59,7 +59,10 @@ export class CorpusLedger implements Ledger {
   private readonly globalId: number;
   private readonly firstUtime: number;
 
-  /** The last block is of `now` (unix seconds), so that no reader waits for the head of what ended long ago. */
+  /**
+   * The last block's time is `now` (unix seconds), so that no reader waits for the head of a recording that ended
+   * long ago.
+   */
   constructor(recorded: Recorded, network: keyof typeof GLOBAL_IDS, now: number) {
     const rows = recorded.transactions.toSorted(
       (a, b) => Number(a.lt) - Number(b.lt) || order(a.account, b.account),

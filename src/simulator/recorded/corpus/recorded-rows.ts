@@ -19,7 +19,7 @@ export function indexes<T>(rows: readonly T[], passes: (row: T) => boolean): Ord
   return listed(rows.flatMap((row, index) => (passes(row) ? [index] : [])));
 }
 
-/** @throws RangeError where there is no such row. */
+/** @throws RangeError if there is no such row. */
 export function at<T>(rows: readonly T[], row: number): T {
   const found = rows[row];
   if (found === undefined) throw new RangeError(`There is no recorded row ${row}.`);

@@ -84,7 +84,7 @@ export interface Recorded {
 /**
  * Reads `traces.jsonl` (a trace a line) and every recorded response (*.json with `transactions` or `traces`) below a
  * directory. What has not the shape of a transaction or of a trace is left out.
- * @throws UsageError where there is nothing to serve.
+ * @throws UsageError if there is nothing to serve.
  */
 export function readRecorded(directory: string): Recorded {
   if (!existsSync(directory)) throw new UsageError(`There is no directory ${directory}.`);

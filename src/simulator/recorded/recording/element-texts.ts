@@ -1,6 +1,6 @@
 /**
  * The elements of the array that is a member of a JSON object, as text, without reading a number: what was recorded is
- * served to the last digit. Undefined where there is no such array at the top.
+ * served to the last digit. Undefined if there is no such array at the top.
  */
 export function elementTexts(json: string, member: string): string[] | undefined {
   let depth = 0;
@@ -24,7 +24,7 @@ function nesting(char: string | undefined): number {
   return char === '}' || char === ']' ? -1 : 0;
 }
 
-/** Where the value of a name begins that ends at `end`; undefined where the string is no name. */
+/** Where the value of a name begins that ends at `end`; undefined if the string is no name. */
 function valueAfter(json: string, end: number): number | undefined {
   const colon = skipSpace(json, end + 1);
   return json[colon] === ':' ? skipSpace(json, colon + 1) : undefined;

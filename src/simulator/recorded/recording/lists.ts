@@ -4,11 +4,11 @@ export interface ListFacts {
   readonly member: string;
   /** The record's member by which the endpoint's windows of time go. */
   readonly time: string;
-  /** The one that windows of logical time go by; undefined where there are none. */
+  /** The one that windows of logical time go by; undefined if there are none. */
   readonly lt?: string;
   /** Members that together name a record. */
   readonly key: readonly string[];
-  /** True where a page says by itself how far it is joined, so that a window may end beyond what was recorded. */
+  /** True if a page says by itself how far it is joined, so that a window may end beyond what was recorded. */
   readonly joined?: true;
 }
 

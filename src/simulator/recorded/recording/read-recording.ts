@@ -20,7 +20,7 @@ export interface ReplayedResponse {
 const FILE = /^responses-.*\.jsonl$/;
 const BODY = ',"body":';
 
-/** True where a directory is what `--record` wrote. */
+/** True if a directory is what `--record` wrote. */
 export function isRecording(directory: string): boolean {
   return existsSync(directory) && readdirSync(directory).some((name) => FILE.test(name));
 }

@@ -18,7 +18,7 @@ export interface RecordedWindow {
   readonly descending: boolean;
 }
 
-/** The records of one list that all recorded responses brought together, and for which seconds they are all there. */
+/** The records of one list from all recorded responses, and the seconds for which they are complete. */
 export class RecordedList {
   private readonly facts: ListFacts;
   private readonly entries = new Map<string, RecordedEntry>();
@@ -38,7 +38,7 @@ export class RecordedList {
     return Math.max(0, ...[...this.entries.values()].map(({ time }) => time));
   }
 
-  /** Takes a response in; of a record that came twice the later copy counts. */
+  /** Adds a response. If a record came twice, the later copy counts. */
   add(asked: RecordedWindow, records: readonly { readonly value: unknown; readonly text: string }[]): void {
     const times: number[] = [];
     for (const { value, text } of records) {
@@ -49,13 +49,13 @@ export class RecordedList {
     }
     this.sorted = undefined;
     const full = records.length >= asked.limit;
-    // Of the last second of a full page there may be more; of an open window, more that was not visible yet.
+    // The last second of a full page may be incomplete; in an open window, more may have become visible later.
     const last = full || !Number.isFinite(asked.time.last) ? Math.max(...times, -1) - 1 : asked.time.last;
     if (!asked.descending && last >= asked.time.first) this.answered.push({ first: asked.time.first, last });
     if (asked.descending && !full) this.answered.push(asked.time);
   }
 
-  /** The part of a window that was not recorded begins here; undefined where all of it was. */
+  /** The part of a window that was not recorded begins here; undefined if all of it was. */
   missing({ time, lt }: RecordedWindow): number | undefined {
     // A part of a second that filled a page is asked for by logical time; other logical times are those of the seconds.
     const isOneSecond = lt.first > 0n && time.first === time.last;

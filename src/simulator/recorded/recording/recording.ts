@@ -10,8 +10,8 @@ import { programName } from '../../../terminal/program-name.ts';
 const INFO = '/api/v3/masterchainInfo';
 
 /**
- * Serves what `--record` wrote. A request that was recorded is answered as it was, the last time that it was. Lists that
- * are read by time answer any other window too, as far as its seconds were recorded; whatever else was not is a 404.
+ * Serves what `--record` wrote. A recorded request gets its last recorded response. Lists that are read by time also
+ * answer any other window, if its seconds were recorded. Everything else is a 404.
  */
 export class Recording {
   private readonly exact = new Map<string, ReplayedResponse>();
@@ -20,7 +20,7 @@ export class Recording {
   /** Unix seconds of the newest record. */
   readonly latest: number;
 
-  /** @throws UsageError where nothing can be served. */
+  /** @throws UsageError if nothing can be served. */
   constructor(directory: string) {
     for (const response of readRecording(directory)) this.take(response);
     this.latest = Math.max(0, ...[...this.lists.values()].map((list) => list.latest));
@@ -107,7 +107,7 @@ function windowOf(search: URLSearchParams): RecordedWindow {
     lt: { first: big('start_lt', 0n), last: big('end_lt', 2n ** 64n) },
     limit: number('limit', 10),
     offset: number('offset', 0),
-    // Newest first is what the servers do where nothing is said.
+    // Newest first is the servers' default.
     descending: search.get('sort') !== 'asc',
   };
 }

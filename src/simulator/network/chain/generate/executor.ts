@@ -12,7 +12,7 @@ const FORWARD_FEE = 266_669;
 const FORWARD_ACTION_FEE = 133_331;
 const CONTRACT_RESERVE = 10_000_000;
 
-/** Where a new transaction stands: an account's turn in a block of a round, and the trace that it belongs to. */
+/** The position of a new transaction: an account's turn in a block of a round, and its trace. */
 export interface Turn {
   readonly round: Round;
   readonly block: number;
@@ -71,7 +71,7 @@ export class Executor {
     return this.close(round, draft);
   }
 
-  /** A transaction that nobody's message caused: tick, tock and the rarities of the protocol. */
+  /** A transaction without a message: tick, tock and rare kinds of the protocol. */
   spontaneous(turn: Turn, kind: Kind): Draft {
     const draft = this.draft(turn, NONE);
     draft.kind = kind;
@@ -120,7 +120,7 @@ export class Executor {
     this.send(round, draft, outs, value - (poor ? CONTRACT_RESERVE : 0));
   }
 
-  /** The code did not run, or failed: the value goes back where the sender wants that. */
+  /** The code did not run, or failed: the value is returned if the sender wants that. */
   private fallThrough(round: Round, draft: Draft, message: number, value: number): void {
     if (draft.kind === 'failed')
       draft.gasFee = Math.min(1_746_000 + this.random.below(2_000_000), Math.floor(value * 0.5));
@@ -166,7 +166,7 @@ export class Executor {
     };
   }
 
-  /** Writes the messages that there is money for. `available`: what a `rest` can be taken from. */
+  /** Writes the messages that the account can pay for. `available`: what a `rest` can be taken from. */
   private send(round: Round, draft: Draft, outs: readonly OutgoingMessage[], available = 0): void {
     draft.firstOut = this.world.messages.count;
     const fixed = this.fixedCost(outs);

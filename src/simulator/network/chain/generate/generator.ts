@@ -19,7 +19,7 @@ const LT_STEP = 1_000_000;
 /** The last ticks of a finite network begin nothing: every message finds its receiver. */
 const QUIET_TICKS = 14;
 
-/** Grows a world tick by tick; what a tick holds depends on the options and on the ticks before it alone. */
+/** Grows a world tick by tick. The contents of a tick depend only on the options and on earlier ticks. */
 export class Generator {
   private readonly world: World;
   private readonly states: AccountStates;
@@ -119,9 +119,9 @@ export class Generator {
     if (planned.tie !== undefined) return planned.tie.count;
     if (this.tieSeconds.has(utime)) return 0;
     if (this.isQuiet) return Infinity;
-    // Work that nobody was there to do is not made up for later.
+    // Load that no wallet could take is not made up for later.
     this.credit = Math.min(this.credit, (this.credit - begin) * 3 + 20);
-    // What a tie's thousands of messages set off is worked off beside the load.
+    // Messages that follow from a tie's thousands are processed in addition to the load.
     this.uncounted = this.held.any ? this.mailbox.waiting >> 2 : 0;
     return Math.max(0, Math.floor(this.credit)) + this.prefund(utime) + this.uncounted;
   }

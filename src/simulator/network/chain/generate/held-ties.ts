@@ -21,13 +21,13 @@ interface HeldGathering {
   next: number;
   /** Accounts that are to receive something. */
   readonly receivers: Set<number>;
-  /** Who sends the transfers of an item that nobody has minted. */
+  /** The wallets that send the transfers of items that are not minted yet. */
   readonly senders: Map<number, number>;
 }
 
 /**
- * Has wallets send, ahead of a second that shall be full of one family, the messages that the family's transactions
- * receive, and holds these back until that second.
+ * Fills a second with transactions of one family: wallets send the messages for it ahead of time, and the messages
+ * are held back until that second.
  */
 export class HeldTies {
   private readonly executor: Executor;
@@ -94,7 +94,7 @@ export class HeldTies {
     return utime >= second - AHEAD - 8 * interval && utime < second - 2 * interval - 1;
   }
 
-  /** What the next wallet sends; undefined where it cannot. */
+  /** What the next wallet sends; undefined if it cannot. */
   private intent(gathering: HeldGathering): Intent | undefined {
     switch (gathering.tie.of) {
       case 'jetton_transfers':
@@ -132,7 +132,7 @@ export class HeldTies {
     return { purpose: op, actor, partner, amount, outs };
   }
 
-  /** An item is sent by its owner, or, where nobody has one yet, by a wallet that brings its code along. */
+  /** An item is sent by its owner. If it has none yet, a wallet sends it with its code. */
   private item(gathering: HeldGathering): Intent | undefined {
     const { world, states } = this.executor;
     const { accounts } = world;

@@ -23,7 +23,7 @@ export class Mailbox {
     this.held = held;
   }
 
-  /** Messages that wait for nothing but room. */
+  /** Messages that only wait for room in a block. */
   get waiting(): number {
     return Math.max(0, this.queue.length - this.held.heldMessages);
   }
@@ -78,7 +78,7 @@ export class Mailbox {
     });
   }
 
-  /** Keeps in the queue what is not taken. */
+  /** Messages that are not taken stay in the queue. */
   private sift(round: Round, takes: (message: number, block: number) => boolean): void {
     this.queue = this.queue.filter((message) => {
       const block = round.blockFor(this.prefixOfReceiver(message));

@@ -13,7 +13,7 @@ const GIVER_RESERVE = 2_000 * TON;
 /** Below this a wallet starts nothing that costs money. */
 const LEAST_TO_ACT = 1.5 * TON;
 
-/** What an actor wants, with the messages that say so. */
+/** An actor's intention, with the messages for it. */
 export interface Intent {
   readonly purpose: Purpose;
   readonly actor: number;
@@ -23,7 +23,7 @@ export interface Intent {
   readonly outs: readonly OutgoingMessage[];
 }
 
-/** Begins traces: decides who wants what, as the people behind the wallets do. */
+/** Begins traces: decides which wallet does what, as the people behind the wallets do. */
 export class Opener {
   private readonly executor: Executor;
   private readonly random: Random;
@@ -43,7 +43,7 @@ export class Opener {
     return this.executor.states.balanceOf(this.accounts.giver) < 400_000 * TON;
   }
 
-  /** Begins one trace in an open block; undefined where nobody who could act stands in one. */
+  /** Begins one trace in an open block; undefined if no account in one could act. */
   begin(round: Round): Draft | undefined {
     const wallet = this.pickWallet();
     if (wallet === undefined || (this.funded < this.accounts.wallets && this.random.chance(0.12)))
@@ -99,7 +99,7 @@ export class Opener {
     return { op: 'empty', to: wallet, value, bounce: false, extra };
   }
 
-  /** Begins a trace; undefined where the actor has no open block, or not the money. */
+  /** Begins a trace; undefined if the actor has no open block, or not the money. */
   run(round: Round, intent: Intent): Draft | undefined {
     const { world, states } = this.executor;
     const { actor } = intent;

@@ -1,7 +1,7 @@
 import { NONE } from '../tables/block-table.ts';
 import type { Draft } from '../tables/transaction-table.ts';
 
-/** One step of the network: every open shard makes one block in it, all with the same start_lt. */
+/** One step of the network: each open shard makes one block in it, all with the same start_lt. */
 export class Round {
   readonly index: number;
   /** The latest second of the round's blocks. */

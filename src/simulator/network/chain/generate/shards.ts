@@ -10,7 +10,7 @@ export interface Shard {
   utime: number;
   /** Parents of the next block. */
   parents: readonly [number, number];
-  /** What the next block says of itself. */
+  /** The flags of the next block. */
   nextFlags: number;
   /** The latest block that a masterchain block has registered. */
   top: number;
@@ -20,12 +20,12 @@ export interface Shard {
   heldUntil: number;
 }
 
-/** What a round says of a block that one of its shards makes. */
+/** The facts of a round for a block of one of its shards. */
 interface NewBlock {
   readonly utime: number;
   readonly startLt: number;
   readonly round: number;
-  /** Beside those that the shard itself knows of. */
+  /** In addition to those that the shard itself knows. */
   readonly flags: number;
 }
 
@@ -49,7 +49,7 @@ export class Shards {
     this.current = [newShard({ code: 1, seqno, utime: 0, parents: [NONE, NONE], nextFlags: 0 })];
   }
 
-  /** True where a shard must make a block in this round, whatever chance says. */
+  /** True if a shard must make a block in this round, whatever chance says. */
   mustWork(shard: Shard): boolean {
     if (shard.last === NONE || shard.nextFlags !== 0) return true;
     const plan = this.plan;

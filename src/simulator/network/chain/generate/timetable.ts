@@ -27,7 +27,7 @@ export class Timetable {
   timeOf(tick: number): number {
     const time = this.plainTimeOf(tick);
     if (this.electorTies.length === 0 || tick === 0) return time;
-    // A block of the masterchain must stand in the very second of such a tie.
+    // A block of the masterchain must be in exactly the second of such a tie.
     const before = this.plainTimeOf(tick - 1);
     return this.electorTies.find(({ second }) => before < second && second <= time)?.second ?? time;
   }

@@ -21,7 +21,7 @@ export const ELECTOR = 0;
 export const CONFIG = 1;
 const ELECTOR_ADDRESS = `-1:${'3'.repeat(64)}`;
 const CONFIG_ADDRESS = `-1:${'5'.repeat(64)}`;
-/** Where the protocol's own messages come from: nobody's account. */
+/** The source of the protocol's own messages: not an account. */
 export const SYSTEM_ADDRESS = `-1:${'0'.repeat(64)}`;
 
 /** Jettons that each wallet can hold: one jetton wallet each. */

@@ -1,4 +1,4 @@
-/** What an index lists besides transactions: each row is a transaction that means something to it. */
+/** The families of rows that an index lists besides transactions. Each row belongs to one transaction. */
 export const FAMILIES = [
   'jetton_transfers',
   'jetton_burns',

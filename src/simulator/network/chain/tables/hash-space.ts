@@ -1,6 +1,6 @@
 import { mix32, salt, unmix32 } from '../../../random.ts';
 
-/** The hash of everything that is not there. */
+/** The hash for anything that does not exist. */
 export const ZERO_HASH = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
 
 /**

@@ -1,7 +1,7 @@
 import { Column } from './column.ts';
 import { NONE } from './block-table.ts';
 
-/** What a message says. The order is part of nothing outside. */
+/** The kinds of messages. Their order is not visible outside. */
 export const OPS = [
   'empty',
   'text_comment',
@@ -29,7 +29,7 @@ export type Op = (typeof OPS)[number];
 /** Bits of `flags`. `sure`: its receiver does not fail. */
 export const MESSAGE = { bounce: 1, initState: 2, sure: 4 } as const;
 
-/** Who stands at an end that is no account of the network. */
+/** Ends of messages that are not accounts of the network. */
 export const OUTSIDE = -1;
 export const SYSTEM = -2;
 

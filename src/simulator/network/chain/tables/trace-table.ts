@@ -1,7 +1,7 @@
 import { Column } from './column.ts';
 import { NONE } from './block-table.ts';
 
-/** What somebody wanted when the trace began. */
+/** The purpose with which the trace began. */
 export const PURPOSES = [
   'tick_tock',
   'transfer',
@@ -24,7 +24,7 @@ export type Purpose = (typeof PURPOSES)[number];
 
 export interface TraceRow {
   readonly purpose: Purpose;
-  /** The account that began it. */
+  /** The account that began the trace. */
   readonly actor: number;
   /** The other party: a wallet, an item, a contract. */
   readonly partner: number;
