@@ -5,11 +5,11 @@ import { makeMissing } from '../make-folder.ts';
 import { canEnter, isRoot, ownerOf, serverAccount } from './account.ts';
 import type { Account } from './command.ts';
 import { exists, namesIn } from './owned-files.ts';
-import { isTrusted, openShelter, shelterFor } from './shelter.ts';
+import { isTrusted, openFallback, fallbackFor } from './fallback-directory.ts';
 
 /** The data directory of a server, and the user that runs it. */
 export interface ServerPlace {
-  /** The directory that was asked for, or its shelter. */
+  /** The directory that was asked for, or its fallback. */
   readonly dataDir: string;
   /** The data directory in Postgres' sense, below `dataDir`. */
   readonly pgdata: string;
@@ -19,29 +19,29 @@ export interface ServerPlace {
 
 /**
  * Finds or chooses the directory for the data of `intended` (absolute). It is `intended` itself, unless root runs
- * this and the server's user cannot enter it; then it is a shelter. Existing data are never left for an empty
+ * this and the server's user cannot enter it; then it is a fallback. Existing data are never left for an empty
  * directory.
  */
-export async function choosePlace(intended: string, shelters: readonly string[]): Promise<ServerPlace> {
+export async function choosePlace(intended: string, fallbacks: readonly string[]): Promise<ServerPlace> {
   if (!isRoot()) return placeOfUser(intended);
-  const found = await whereDataAre(intended, shelters);
+  const found = await whereDataAre(intended, fallbacks);
   if (found !== undefined) return entered(found, await serverAccount(pgdataOf(found)));
   const account = await serverAccount(pgdataOf(intended));
   const dataDir = (await makeEnterable(intended, account))
     ? intended
-    : await makeSheltered(intended, shelters, account);
+    : await makeInFallback(intended, fallbacks, account);
   return { dataDir, pgdata: pgdataOf(dataDir), account };
 }
 
 /** The directory that has the data of `intended` (absolute); undefined if there are none yet. */
 export async function whereDataAre(
   intended: string,
-  shelters: readonly string[],
+  fallbacks: readonly string[],
 ): Promise<string | undefined> {
   const trusted = await Promise.all(
-    (isRoot() ? shelters : []).map(async (shelter) => ((await isTrusted(shelter)) ? [shelter] : [])),
+    (isRoot() ? fallbacks : []).map(async (fallback) => ((await isTrusted(fallback)) ? [fallback] : [])),
   );
-  for (const dataDir of [intended, ...trusted.flat().map((shelter) => shelterFor(shelter, intended))])
+  for (const dataDir of [intended, ...trusted.flat().map((fallback) => fallbackFor(fallback, intended))])
     if (await exists(pgdataOf(dataDir))) return dataDir;
   return undefined;
 }
@@ -89,12 +89,12 @@ async function makeEnterable(directory: string, account: Account): Promise<boole
   return true;
 }
 
-async function makeSheltered(
+async function makeInFallback(
   intended: string,
-  shelters: readonly string[],
+  fallbacks: readonly string[],
   account: Account,
 ): Promise<string> {
-  const dataDir = shelterFor(await openShelter(shelters, account), intended);
+  const dataDir = fallbackFor(await openFallback(fallbacks, account), intended);
   await makeDirectory(dataDir);
   return dataDir;
 }

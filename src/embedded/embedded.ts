@@ -9,7 +9,7 @@ import { joinOrStart, type Joined } from './join-or-start.ts';
 import { choosePlace, whereDataAre, type ServerPlace } from './data-place.ts';
 import { stopPostmaster } from './postmaster.ts';
 import { DATABASE, SUPERUSER, type ServerSettings } from './server-settings.ts';
-import { reachableBinaries, SHELTERS } from './shelter.ts';
+import { reachableBinaries, FALLBACK_DIRECTORIES } from './fallback-directory.ts';
 
 export interface EmbeddedOptions {
   /** Created if it does not exist. Must contain only this database. */
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
    * Directories for root's data that the server's user must reach. Default: below /var/lib, else below the directory
    * for temporary files.
    */
-  readonly shelters?: readonly string[];
+  readonly fallbacks?: readonly string[];
 }
 
 /** An open handle on the embedded server. */
@@ -35,7 +35,7 @@ export interface EmbeddedServer {
   /** `postgres://user:password@127.0.0.1:port/database`. It stays the same as long as the port is free. */
   readonly url: string;
   readonly port: number;
-  /** The directory of the data (absolute): the one that was asked for, or its shelter. */
+  /** The directory of the data (absolute): the one that was asked for, or its fallback. */
   readonly dataDir: string;
   /** Closes the handle. Closing the last handle of all processes stops the server and waits until it has ended. */
   readonly close: () => Promise<void>;
@@ -52,10 +52,10 @@ export interface EmbeddedServer {
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const intended = resolve(options.dataDir);
   try {
-    const shelters = options.shelters ?? SHELTERS;
+    const fallbacks = options.fallbacks ?? FALLBACK_DIRECTORIES;
     const installed = await findBinaries(options.native);
-    const place = await choosePlace(intended, shelters);
-    const binaries = () => reachableBinaries(installed, place.account, shelters);
+    const place = await choosePlace(intended, fallbacks);
+    const binaries = () => reachableBinaries(installed, place.account, fallbacks);
     const settings = options.settings ?? {};
     const credentials = await openCluster(place, installed.major, async () => {
       if (place.dataDir !== intended)
@@ -83,9 +83,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
   }
 }
 
-/** True if an embedded server has data in this directory, or in its shelter. */
-export async function hasData(dataDir: string, shelters = SHELTERS): Promise<boolean> {
-  return (await whereDataAre(resolve(dataDir), shelters)) !== undefined;
+/** True if an embedded server has data in this directory, or in its fallback. */
+export async function hasData(dataDir: string, fallbacks = FALLBACK_DIRECTORIES): Promise<boolean> {
+  return (await whereDataAre(resolve(dataDir), fallbacks)) !== undefined;
 }
 
 function handle(

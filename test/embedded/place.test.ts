@@ -80,17 +80,17 @@ test.runIf(asRoot)(
     await mkdir(home, { mode: 0o700 });
     const { native } = await findBinaries();
     await cp(native, join(home, 'node_modules', 'native'), { recursive: true, verbatimSymlinks: true });
-    const shelter = fixture.directory('shelter');
+    const fallback = fixture.directory('fallback');
     const options = {
       dataDir: join(home, 'data'),
       native: join(home, 'node_modules', 'native'),
-      shelters: [shelter],
+      fallbacks: [fallback],
     };
     const first = await fixture.openHere(options);
-    expect(first.dataDir.startsWith(shelter)).toBe(true);
+    expect(first.dataDir.startsWith(fallback)).toBe(true);
     await addRows(first.url);
     const program = await runCommand('readlink', [`/proc/${postmasterOf(first.dataDir)}/exe`]);
-    expect(program.stdout.startsWith(join(shelter, 'binaries'))).toBe(true);
+    expect(program.stdout.startsWith(join(fallback, 'binaries'))).toBe(true);
     await first.close();
 
     const copied = (await stat(program.stdout.trim())).ino;
@@ -125,15 +125,15 @@ test.runIf(asRoot)('root follows no link that another user put in place of the l
   expect((await stat(victim)).uid).toBe(0);
 });
 
-test.runIf(asRoot)('root does not take over a shelter that another user could have filled', async () => {
+test.runIf(asRoot)('root does not take over a fallback that another user could have filled', async () => {
   const home = fixture.directory('home');
   await mkdir(home, { mode: 0o700 });
-  const shelter = fixture.directory('public');
-  await mkdir(shelter);
-  await chmod(shelter, 0o777);
-  const error = await errorOf(openEmbedded({ dataDir: join(home, 'data'), shelters: [shelter] }));
+  const fallback = fixture.directory('public');
+  await mkdir(fallback);
+  await chmod(fallback, 0o777);
+  const error = await errorOf(openEmbedded({ dataDir: join(home, 'data'), fallbacks: [fallback] }));
   expect(error).toBeInstanceOf(DatabaseError);
-  expect(error.message).toContain(`${shelter} belongs to another user`);
+  expect(error.message).toContain(`${fallback} belongs to another user`);
   expect(error.hint).toContain('ETL_DATA_DIR');
 });
 

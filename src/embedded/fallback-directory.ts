@@ -10,28 +10,31 @@ import { runCommand, type Account } from './command.ts';
 import { exists } from './owned-files.ts';
 
 /**
- * Shelters: directories that root uses if the intended directory or node_modules lie below a directory that the
+ * Fallbacks: directories that root uses if the intended directory or node_modules lie below a directory that the
  * server's user cannot enter (usually root's home). The first usable one is taken.
  */
-export const SHELTERS: readonly string[] = ['/var/lib/toncenter-etl', join(tmpdir(), 'toncenter-etl-root')];
+export const FALLBACK_DIRECTORIES: readonly string[] = [
+  '/var/lib/toncenter-etl',
+  join(tmpdir(), 'toncenter-etl-root'),
+];
 
 /**
- * The directory in a shelter that replaces one that the server's user cannot enter. It is different for each
+ * The directory in a fallback that replaces one that the server's user cannot enter. It is different for each
  * directory.
  */
-export function shelterFor(shelter: string, directory: string): string {
-  return join(shelter, createHash('sha256').update(directory).digest('hex').slice(0, 16));
+export function fallbackFor(fallback: string, directory: string): string {
+  return join(fallback, createHash('sha256').update(directory).digest('hex').slice(0, 16));
 }
 
 /**
- * The first of `shelters` that exists or can be created, belongs to root alone, and that the server's user can enter.
+ * The first of `fallbacks` that exists or can be created, belongs to root alone, and that the server's user can enter.
  */
-export async function openShelter(shelters: readonly string[], account: Account): Promise<string> {
+export async function openFallback(fallbacks: readonly string[], account: Account): Promise<string> {
   const reasons: string[] = [];
-  for (const shelter of shelters) {
-    const reason = await refusal(shelter, account);
-    if (reason === undefined) return shelter;
-    reasons.push(`${shelter} ${reason}`);
+  for (const fallback of fallbacks) {
+    const reason = await refusal(fallback, account);
+    if (reason === undefined) return fallback;
+    reasons.push(`${fallback} ${reason}`);
   }
   throw new DatabaseError(
     `the user that Postgres runs as can enter no directory for its data: ${reasons.join('; ')}`,
@@ -41,40 +44,40 @@ export async function openShelter(shelters: readonly string[], account: Account)
   );
 }
 
-async function refusal(shelter: string, account: Account): Promise<string | undefined> {
+async function refusal(fallback: string, account: Account): Promise<string | undefined> {
   try {
-    await makeMissing(shelter, 0o755);
-    if (!(await isTrusted(shelter))) return 'belongs to another user';
-    await chmod(shelter, 0o755);
-    return (await canEnter(account, shelter)) ? undefined : 'is closed to that user';
+    await makeMissing(fallback, 0o755);
+    if (!(await isTrusted(fallback))) return 'belongs to another user';
+    await chmod(fallback, 0o755);
+    return (await canEnter(account, fallback)) ? undefined : 'is closed to that user';
   } catch (error) {
     return `cannot be created (${codeOf(error) ?? String(error)})`;
   }
 }
 
 /**
- * True if a shelter belongs to root and no other user can write to it. In a public directory, another user could have
+ * True if a fallback belongs to root and no other user can write to it. In a public directory, another user could have
  * put data or binaries there.
  */
-export async function isTrusted(shelter: string): Promise<boolean> {
-  if (!(await exists(shelter))) return false;
-  const found = await lstat(shelter);
+export async function isTrusted(fallback: string): Promise<boolean> {
+  if (!(await exists(fallback))) return false;
+  const found = await lstat(fallback);
   return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
 /**
- * Binaries that `account` can run: the installed ones, or a copy in a shelter. The copy is made once for each
+ * Binaries that `account` can run: the installed ones, or a copy in a fallback. The copy is made once for each
  * directory and version of the package, and gets its final name when it is complete.
  */
 export async function reachableBinaries(
   binaries: Binaries,
   account: Account | undefined,
-  shelters: readonly string[],
+  fallbacks: readonly string[],
 ): Promise<Binaries> {
   if (account === undefined || (await canRun(binaries, account))) return binaries;
-  const shelter = await openShelter(shelters, account);
+  const fallback = await openFallback(fallbacks, account);
   const key = `${dirname(binaries.native)}@${await packageVersion(binaries.native)}`;
-  const copy = binariesIn(shelterFor(join(shelter, 'binaries'), key), binaries.major);
+  const copy = binariesIn(fallbackFor(join(fallback, 'binaries'), key), binaries.major);
   if (!(await canRun(copy, account))) await copyTree(binaries.native, copy.native);
   return copy;
 }
