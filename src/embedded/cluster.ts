@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
 import { exists, namesIn, readIfThere, writeOwned } from './owned-files.ts';
-import type { ServerPlace } from './data-place.ts';
+import type { ServerLocation } from './data-location.ts';
 
 /**
  * Marks a data directory as this program's, and stores the password and port, so that connection strings stay valid.
@@ -17,29 +17,29 @@ export type Credentials = z.infer<typeof credentialsShape>;
  * @throws WrongDatabaseError for a directory of another program, or of another major version than `major`
  */
 export async function openCluster(
-  place: ServerPlace,
+  location: ServerLocation,
   major: string,
   create: () => Promise<void>,
 ): Promise<Credentials> {
-  const found = await readCluster(place, major);
+  const found = await readCluster(location, major);
   if (found !== undefined) return found;
-  await refuseForeign(place.dataDir);
+  await refuseForeign(location.dataDir);
   await create();
-  const made = await readCluster(place, major);
+  const made = await readCluster(location, major);
   if (made !== undefined) return made;
-  throw new WrongDatabaseError(`the database in ${place.dataDir} was removed while it was created`);
+  throw new WrongDatabaseError(`the database in ${location.dataDir} was removed while it was created`);
 }
 
 /** Writes the marker with the password and the port, which the next start tries first. */
 export async function keepCredentials(
-  { pgdata, account }: ServerPlace,
+  { pgdata, account }: ServerLocation,
   credentials: Credentials,
 ): Promise<void> {
   await writeOwned(join(pgdata, MARKER), `${JSON.stringify(credentials)}\n`, account);
 }
 
 async function readCluster(
-  { dataDir, pgdata }: ServerPlace,
+  { dataDir, pgdata }: ServerLocation,
   major: string,
 ): Promise<Credentials | undefined> {
   if ((await namesIn(pgdata)).length === 0) return undefined;

@@ -6,14 +6,14 @@ import { keepCredentials } from './cluster.ts';
 import { runCommand } from './command.ts';
 import { embeddedFailure } from './failure.ts';
 import { namesIn, writeOwned } from './owned-files.ts';
-import type { ServerPlace } from './data-place.ts';
+import type { ServerLocation } from './data-location.ts';
 import { usualPort } from './port.ts';
 import { SUPERUSER, type ServerSettings } from './server-settings.ts';
 import { codeOf } from '../errors.ts';
 import { HOUR } from '../range.ts';
 
 interface Creation {
-  readonly place: ServerPlace;
+  readonly location: ServerLocation;
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
   readonly signal: AbortSignal | undefined;
@@ -28,16 +28,16 @@ const HOUR_MS = 1000 * HOUR;
  * cluster, and if two processes create one at the same time, the slower one uses the other's.
  */
 export async function createCluster(creation: Creation): Promise<void> {
-  const { place } = creation;
-  await removeLeftovers(place.dataDir);
-  const temporary = await mkdtemp(join(place.dataDir, TEMPORARY));
+  const { location } = creation;
+  await removeLeftovers(location.dataDir);
+  const temporary = await mkdtemp(join(location.dataDir, TEMPORARY));
   try {
-    if (place.account !== undefined) await lchown(temporary, place.account.uid, place.account.gid);
-    const made: ServerPlace = { ...place, pgdata: join(temporary, 'postgres') };
+    if (location.account !== undefined) await lchown(temporary, location.account.uid, location.account.gid);
+    const made: ServerLocation = { ...location, pgdata: join(temporary, 'postgres') };
     const password = randomBytes(18).toString('base64url');
     await initialize(made, password, temporary, creation);
-    await keepCredentials(made, { password, port: usualPort(place.dataDir) });
-    await rename(made.pgdata, place.pgdata);
+    await keepCredentials(made, { password, port: usualPort(location.dataDir) });
+    await rename(made.pgdata, location.pgdata);
   } catch (error) {
     const code = codeOf(error);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
@@ -48,7 +48,7 @@ export async function createCluster(creation: Creation): Promise<void> {
 }
 
 async function initialize(
-  made: ServerPlace,
+  made: ServerLocation,
   password: string,
   temporary: string,
   creation: Creation,

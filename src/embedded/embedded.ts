@@ -6,7 +6,7 @@ import { openCluster, type Credentials } from './cluster.ts';
 import { createCluster } from './create-cluster.ts';
 import { translateFailure } from './failure.ts';
 import { joinOrStart, type Joined } from './join-or-start.ts';
-import { choosePlace, whereDataAre, type ServerPlace } from './data-place.ts';
+import { chooseLocation, whereDataAre, type ServerLocation } from './data-location.ts';
 import { stopPostmaster } from './postmaster.ts';
 import { DATABASE, SUPERUSER, type ServerSettings } from './server-settings.ts';
 import { reachableBinaries, FALLBACK_DIRECTORIES } from './fallback-directory.ts';
@@ -54,30 +54,30 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
   try {
     const fallbacks = options.fallbacks ?? FALLBACK_DIRECTORIES;
     const installed = await findBinaries(options.native);
-    const place = await choosePlace(intended, fallbacks);
-    const binaries = () => reachableBinaries(installed, place.account, fallbacks);
+    const location = await chooseLocation(intended, fallbacks);
+    const binaries = () => reachableBinaries(installed, location.account, fallbacks);
     const settings = options.settings ?? {};
-    const credentials = await openCluster(place, installed.major, async () => {
-      if (place.dataDir !== intended)
+    const credentials = await openCluster(location, installed.major, async () => {
+      if (location.dataDir !== intended)
         options.logger?.warn(
-          { intended, dataDir: place.dataDir },
+          { intended, dataDir: location.dataDir },
           'the database is stored in another directory, because the server user cannot enter the intended one',
         );
       options.logger?.info(
-        { dataDir: place.dataDir },
+        { dataDir: location.dataDir },
         'creating the embedded database, which takes some seconds',
       );
-      await createCluster({ place, binaries: await binaries(), settings, signal: options.signal });
+      await createCluster({ location, binaries: await binaries(), settings, signal: options.signal });
     });
     const opening = {
       ...options,
       settings,
-      place,
+      location,
       binaries,
       credentials,
       clock: options.clock ?? systemClock,
     };
-    return handle(place, credentials, await joinOrStart(opening));
+    return handle(location, credentials, await joinOrStart(opening));
   } catch (error) {
     throw options.signal?.aborted === true ? error : translateFailure(error, intended);
   }
@@ -89,7 +89,7 @@ export async function hasData(dataDir: string, fallbacks = FALLBACK_DIRECTORIES)
 }
 
 function handle(
-  { dataDir, pgdata }: ServerPlace,
+  { dataDir, pgdata }: ServerLocation,
   { password }: Credentials,
   { keeper, port }: Joined,
 ): EmbeddedServer {

@@ -5,7 +5,7 @@ import type { Logger } from '../logger.ts';
 import type { Binaries } from './binaries.ts';
 import { keepCredentials, type Credentials } from './cluster.ts';
 import { joinServer, type Keeper } from './keeper.ts';
-import type { ServerPlace } from './data-place.ts';
+import type { ServerLocation } from './data-location.ts';
 import { freePort, isFree } from './port.ts';
 import { runningPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import type { ServerSettings } from './server-settings.ts';
@@ -13,7 +13,7 @@ import { startServer } from './start.ts';
 import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
 
 interface ServerOpening {
-  readonly place: ServerPlace;
+  readonly location: ServerLocation;
   /** Called only if a server must be started: root may have to copy the binaries first. */
   readonly binaries: () => Promise<Binaries>;
   readonly credentials: Credentials;
@@ -50,12 +50,12 @@ const PASSING_SYSTEM = /^(ECONN.*|EPIPE|ETIMEDOUT)$/;
  * server into a directory, so the second process finds the first one's server and joins it.
  */
 export async function joinOrStart(opening: ServerOpening): Promise<Joined> {
-  const { place, clock, signal } = opening;
+  const { location, clock, signal } = opening;
   const takenPorts = new Set<number>();
   let waitingSince = clock.monotonic();
   let reason: unknown;
   for (;;) {
-    const server = await runningPostmaster(place.pgdata);
+    const server = await runningPostmaster(location.pgdata);
     // A started server is joined before the signal is checked again, so that an abort leaves no server behind.
     if (server === undefined && (await start(opening, takenPorts))) continue;
     if (server?.status === 'starting') waitingSince = clock.monotonic();
@@ -64,7 +64,7 @@ export async function joinOrStart(opening: ServerOpening): Promise<Joined> {
       if ('keeper' in attempt) return attempt;
       reason = attempt.reason;
     }
-    if (clock.monotonic() - waitingSince > TIMEOUT_MS) throw noResponse(place, server, reason);
+    if (clock.monotonic() - waitingSince > TIMEOUT_MS) throw noResponse(location, server, reason);
     await clock.sleep(PAUSE_MS, signal);
   }
 }
@@ -73,12 +73,12 @@ async function tryToJoin(
   opening: ServerOpening,
   { port }: Postmaster,
 ): Promise<Joined | { reason: unknown }> {
-  const { place, credentials, signal, logger } = opening;
+  const { location, credentials, signal, logger } = opening;
   try {
-    const keeper = await joinServer({ port, password: credentials.password, pgdata: place.pgdata });
-    if (signal?.aborted === true) await keeper.leave(() => stopPostmaster(place.pgdata));
+    const keeper = await joinServer({ port, password: credentials.password, pgdata: location.pgdata });
+    if (signal?.aborted === true) await keeper.leave(() => stopPostmaster(location.pgdata));
     signal?.throwIfAborted();
-    logger?.debug({ dataDir: place.dataDir, port }, 'embedded Postgres joined');
+    logger?.debug({ dataDir: location.dataDir, port }, 'embedded Postgres joined');
     return { keeper, port };
   } catch (error) {
     if (error instanceof EtlError || isAbort(error) || !isPassing(codeOf(error))) throw error;
@@ -93,16 +93,16 @@ function isPassing(code: string | undefined): boolean {
 
 /** Tries once to start the server. Returns true when it is ready; after a temporary failure, the next check decides. */
 async function start(opening: ServerOpening, takenPorts: Set<number>): Promise<boolean> {
-  const { place, credentials, settings, signal, logger, clock } = opening;
+  const { location, credentials, settings, signal, logger, clock } = opening;
   signal?.throwIfAborted();
   const port = await choosePort(opening, takenPorts);
   const began = clock.monotonic();
-  const result = await startServer({ place, settings, port, signal, binaries: await opening.binaries() });
+  const result = await startServer({ location, settings, port, signal, binaries: await opening.binaries() });
   if (result === 'port-taken') takenPorts.add(port);
   if (result !== 'ready') return false;
-  if (port !== credentials.port) await keepCredentials(place, { ...credentials, port });
+  if (port !== credentials.port) await keepCredentials(location, { ...credentials, port });
   const ms = Math.round(clock.monotonic() - began);
-  logger?.debug({ dataDir: place.dataDir, port, ms }, 'embedded Postgres started');
+  logger?.debug({ dataDir: location.dataDir, port, ms }, 'embedded Postgres started');
   return true;
 }
 
@@ -115,17 +115,17 @@ async function choosePort({ port, credentials }: ServerOpening, taken: ReadonlyS
 }
 
 function noResponse(
-  place: ServerPlace,
+  location: ServerLocation,
   server: Postmaster | undefined,
   cause: unknown,
 ): DatabaseUnavailableError {
   const who = server === undefined ? 'a leftover of a killed server' : `the server (process ${server.pid})`;
   return new DatabaseUnavailableError(
-    `${who} holds the embedded database in ${place.dataDir} and does not respond`,
+    `${who} holds the embedded database in ${location.dataDir} and does not respond`,
     {
       hint:
         server === undefined
-          ? `Try again in a moment. ${join(place.pgdata, 'server.log')} says what it waits for.`
+          ? `Try again in a moment. ${join(location.pgdata, 'server.log')} says what it waits for.`
           : `Try again. If it hangs, end it with \`kill -QUIT ${server.pid}\` (nothing that was committed is lost).`,
       cause,
     },

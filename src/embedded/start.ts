@@ -6,12 +6,12 @@ import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT } from './command.ts';
 import { embeddedFailure } from './failure.ts';
 import { exists, openOwned, readIfThere, writeOwned } from './owned-files.ts';
-import type { ServerPlace } from './data-place.ts';
+import type { ServerLocation } from './data-location.ts';
 import { lifeOf, readPostmaster } from './postmaster.ts';
 import { serverConfiguration, type ServerSettings } from './server-settings.ts';
 
 interface Start {
-  readonly place: ServerPlace;
+  readonly location: ServerLocation;
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
   readonly port: number;
@@ -35,32 +35,32 @@ const LOG_LIMIT_BYTES = 1_000_000;
  * @throws DatabaseError if it ended for a reason that a retry does not change
  */
 export async function startServer(start: Start): Promise<StartResult> {
-  const { place, settings, signal } = start;
-  await removeEmptyLock(place.pgdata);
-  await configure(place, settings);
-  const log = await openLog(place);
+  const { location, settings, signal } = start;
+  await removeEmptyLock(location.pgdata);
+  await configure(location, settings);
+  const log = await openLog(location);
   try {
     const child = await launch(start, log.fd);
-    const failure = await readiness(child, place.pgdata, signal);
+    const failure = await readiness(child, location.pgdata, signal);
     if (failure === undefined) return 'ready';
     const words = (await readIfThere(log.path))?.slice(log.offset) ?? '';
-    return judge(words === '' ? failure : words, place.dataDir);
+    return judge(words === '' ? failure : words, location.dataDir);
   } finally {
     await log.close();
   }
 }
 
 /** Writes the configuration only if it changes: a full disk must not keep a server from finishing its recovery. */
-async function configure({ pgdata, account }: ServerPlace, settings: ServerSettings): Promise<void> {
+async function configure({ pgdata, account }: ServerLocation, settings: ServerSettings): Promise<void> {
   const path = join(pgdata, 'postgresql.conf');
   const text = serverConfiguration(settings);
   if ((await readIfThere(path)) !== text) await writeOwned(path, text, account);
 }
 
-async function launch({ place, binaries, port }: Start, logFd: number): Promise<ChildProcess> {
+async function launch({ location, binaries, port }: Start, logFd: number): Promise<ChildProcess> {
   const args = [
     '-D',
-    place.pgdata,
+    location.pgdata,
     '-p',
     String(port),
     '-c',
@@ -72,8 +72,8 @@ async function launch({ place, binaries, port }: Start, logFd: number): Promise<
     cwd: '/',
     detached: true,
     stdio: ['ignore', logFd, logFd],
-    env: { ...CHILD_ENVIRONMENT, ...(await disownedPid(place.pgdata)) },
-    ...place.account,
+    env: { ...CHILD_ENVIRONMENT, ...(await disownedPid(location.pgdata)) },
+    ...location.account,
   });
   child.unref();
   return child;
@@ -136,7 +136,7 @@ interface Log {
 }
 
 /** The server's log. When it has grown too large, one older file is kept. */
-async function openLog({ pgdata, account }: ServerPlace): Promise<Log> {
+async function openLog({ pgdata, account }: ServerLocation): Promise<Log> {
   const path = join(pgdata, 'server.log');
   if ((await exists(path)) && (await stat(path)).size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
   const file = await openOwned(path, 0, account);

@@ -8,7 +8,7 @@ import { exists, namesIn } from './owned-files.ts';
 import { isTrusted, openFallback, fallbackFor } from './fallback-directory.ts';
 
 /** The data directory of a server, and the user that runs it. */
-export interface ServerPlace {
+export interface ServerLocation {
   /** The directory that was asked for, or its fallback. */
   readonly dataDir: string;
   /** The data directory in Postgres' sense, below `dataDir`. */
@@ -22,8 +22,8 @@ export interface ServerPlace {
  * this and the server's user cannot enter it; then it is a fallback. Existing data are never left for an empty
  * directory.
  */
-export async function choosePlace(intended: string, fallbacks: readonly string[]): Promise<ServerPlace> {
-  if (!isRoot()) return placeOfUser(intended);
+export async function chooseLocation(intended: string, fallbacks: readonly string[]): Promise<ServerLocation> {
+  if (!isRoot()) return locationOfUser(intended);
   const found = await whereDataAre(intended, fallbacks);
   if (found !== undefined) return entered(found, await serverAccount(pgdataOf(found)));
   const account = await serverAccount(pgdataOf(intended));
@@ -50,7 +50,7 @@ function pgdataOf(dataDir: string): string {
   return join(dataDir, 'postgres');
 }
 
-async function placeOfUser(dataDir: string): Promise<ServerPlace> {
+async function locationOfUser(dataDir: string): Promise<ServerLocation> {
   const pgdata = pgdataOf(dataDir);
   const owner = await ownerOf(pgdata);
   if (owner !== undefined && process.getuid !== undefined && owner.uid !== process.getuid()) {
@@ -66,7 +66,7 @@ async function placeOfUser(dataDir: string): Promise<ServerPlace> {
 }
 
 /** Fails if existing data became unreachable (the mode of a parent changed), instead of creating an empty database. */
-async function entered(dataDir: string, account: Account): Promise<ServerPlace> {
+async function entered(dataDir: string, account: Account): Promise<ServerLocation> {
   const pgdata = pgdataOf(dataDir);
   if (await canEnter(account, pgdata)) return { dataDir, pgdata, account };
   throw new DatabaseError(
