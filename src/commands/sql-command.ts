@@ -4,7 +4,7 @@ import { text as textOf } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { warnOfHiddenRows } from '../app/open-store.ts';
 import type { Database } from '../postgres/database.ts';
-import { openConfined } from '../migrate/open-confined.ts';
+import { openRestricted } from '../migrate/open-restricted.ts';
 import { runSql, streamSql } from '../read/free-sql.ts';
 import { DatabaseUnavailableError, EXIT, type ExitCode, UsageError, DatabaseError } from '../errors.ts';
 import { programName } from '../terminal/program-name.ts';
@@ -70,7 +70,7 @@ async function sql(invocation: Invocation, given: string | undefined, flags: Sql
   return withStoreOnce(invocation, APPLICATION, async (store) => {
     const write = flags.write === true;
     const right = write ? 'write' : 'read';
-    const database = await openConfined({ ...store, applicationName: APPLICATION, right });
+    const database = await openRestricted({ ...store, applicationName: APPLICATION, right });
     const run = openRunner((statement, shape, signal) =>
       wanted.format === 'table'
         ? printTable(database, statement, { write, shape, signal })

@@ -13,7 +13,7 @@ const credentialsShape = z.object({ password: z.string().min(1), port: z.number(
 export type Credentials = z.infer<typeof credentialsShape>;
 
 /**
- * The password and port of the cluster in `place`; `create` makes the cluster if there is none.
+ * The password and port of the cluster in `location`; `create` makes the cluster if there is none.
  * @throws WrongDatabaseError for a directory of another program, or of another major version than `major`
  */
 export async function openCluster(

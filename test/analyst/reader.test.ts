@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createPartitions } from '../../src/write/partitions.ts';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
-import { openConfined } from '../../src/migrate/open-confined.ts';
+import { openRestricted } from '../../src/migrate/open-restricted.ts';
 import { runSql } from '../../src/read/free-sql.ts';
 import { allowReading } from '../../src/migrate/reader.ts';
 import { blocks } from '../../src/tables/ton/blocks.ts';
@@ -42,8 +42,8 @@ afterAll(async () => {
 });
 
 /** As on the program's own server. */
-const confined = (right: 'read' | 'write', from: Pick<TestStore, 'database' | 'url'> = store) =>
-  openConfined({ ...from, embedded: {}, applicationName: 'sql', right });
+const restricted = (right: 'read' | 'write', from: Pick<TestStore, 'database' | 'url'> = store) =>
+  openRestricted({ ...from, embedded: {}, applicationName: 'sql', right });
 
 /** What came of each statement: `done`, or the error. */
 const outcomesOf = (database: Database, attempts: readonly string[], write = false) =>
@@ -251,7 +251,7 @@ describe('what every role may do by PUBLIC', () => {
 
 describe('sql, where the setting names a superuser', () => {
   test('can only read: no program, no file, no lock, no large object, and no other role', async () => {
-    const database = await confined('read');
+    const database = await restricted('read');
     const program = "execute $x$copy (select 1) to program 'cat'$x$; end $$";
     const attempts = [
       "copy (select 1) to program 'cat'",
@@ -272,7 +272,7 @@ describe('sql, where the setting names a superuser', () => {
   });
 
   test('with --write changes rows, and can neither run a program nor leave one for others to run', async () => {
-    const database = await confined('write');
+    const database = await restricted('write');
     const changes = [
       "insert into etl.watch (address) values ('written')",
       "update etl.watch set note = 'again' where address = 'written'",
@@ -307,7 +307,7 @@ describe('sql, where the setting names a superuser', () => {
   });
 
   test('finds its role again, and so does another process', async () => {
-    const both = await Promise.all([confined('read'), confined('read')]);
+    const both = await Promise.all([restricted('read'), restricted('read')]);
     for (const database of both) {
       const { rows } = await runSql(database, 'select current_user', { write: false });
       expect(rows).toEqual([['toncenter_etl_sql']]);
@@ -412,7 +412,7 @@ describe('an owner who may not make roles', () => {
   });
 
   test('reads as itself, in transactions that no statement makes writable', async () => {
-    const same = await confined('read', { database, url: store.url });
+    const same = await restricted('read', { database, url: store.url });
     expect(same).toBe(database);
     const attempts = [
       "delete from etl.settings where name = 'x'",

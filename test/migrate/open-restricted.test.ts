@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { openConfined } from '../../src/migrate/open-confined.ts';
+import { openRestricted } from '../../src/migrate/open-restricted.ts';
 import { openTestStore } from '../support/database/database.ts';
 
 test('processes that make the role at the same time, in several databases of a server, all get in', async () => {
@@ -8,7 +8,7 @@ test('processes that make the role at the same time, in several databases of a s
   const all = stores.flatMap(({ database, url }) =>
     [1, 2, 3].map(async () => {
       const options = { database, url, embedded: {}, applicationName: 'test', right: 'read' } as const;
-      await (await openConfined(options)).close();
+      await (await openRestricted(options)).close();
     }),
   );
   const refused = (await Promise.allSettled(all)).filter(({ status }) => status === 'rejected');
@@ -19,7 +19,7 @@ test('processes that make the role at the same time, in several databases of a s
 test('whoever writes may change what is about the data, and not what nothing brings back', async () => {
   const store = await openTestStore();
   const options = { ...store, embedded: {}, applicationName: 'test', right: 'write' } as const;
-  const writer = await openConfined(options);
+  const writer = await openRestricted(options);
   const write = (statement: string) => writer.script(`set transaction read write; ${statement}`);
   try {
     await store.database.script(`
@@ -51,7 +51,7 @@ test('whoever writes may change what is about the data, and not what nothing bri
     expect(await store.database.run(sql`select from etl.coverage`)).toBe(0);
     await write('delete from ton.blocks');
     // The rights of the role are found to be what they should be.
-    await (await openConfined(options)).close();
+    await (await openRestricted(options)).close();
   } finally {
     await writer.close();
     await store.close();

@@ -31,8 +31,8 @@ const ATTEMPTS = 10;
 
 const Truth = z.object({ truth: z.boolean() });
 
-/** The database whose statements are to be confined, and whether it is the embedded server. */
-interface Confinement {
+/** The database whose statements are to be restricted, and whether it is the embedded server. */
+interface Restriction {
   readonly database: Database;
   readonly url: string;
   readonly embedded: object | undefined;
@@ -44,16 +44,16 @@ interface Confinement {
  * Opens the database with a role that can only read, or only read and write rows. A read-only transaction does not
  * confine a superuser or a user who may access the server's files (`copy … to program`), nor does `set role`, which a
  * statement can reset. For such a user it opens a second connection with a role of its own. Any other user is as
- * confined as the operator chose; so is one that writes to a server that is not embedded.
+ * restricted as the operator chose; so is one that writes to a server that is not embedded.
  */
-export async function openConfined(confinement: Confinement): Promise<Database> {
-  const { database, url, embedded, right, applicationName } = confinement;
+export async function openRestricted(restriction: Restriction): Promise<Database> {
+  const { database, url, embedded, right, applicationName } = restriction;
   if (right === 'write' && embedded === undefined) return database;
   if (!(await hasServerRights(database))) return database;
   const password = passwordFrom(parsePostgres(url).get('password') ?? '', right);
   const own = withLogin(url, ROLES[right].name, password);
   const open = () => openDatabase({ url: own, applicationName, maxConnections: 2 });
-  const found = await open().catch(unlessItMayPass);
+  const found = await open().catch(throwIfRetryable);
   if (found !== undefined && (await hasRights(found, right))) return found;
   await found?.close();
   if (await readsOnly(database)) {
@@ -63,7 +63,7 @@ export async function openConfined(confinement: Confinement): Promise<Database> 
   }
   // Roles belong to the server: processes that create one at the same time collide, even in different databases.
   await retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
-    grant(confinement, found === undefined ? password : null),
+    grant(restriction, found === undefined ? password : null),
   );
   return open();
 }
@@ -90,7 +90,7 @@ function passwordFrom(owners: string, right: Right): string {
     : createHmac('sha256', owners).update(ROLES[right].name).digest('base64url');
 }
 
-function unlessItMayPass(error: unknown): undefined {
+function throwIfRetryable(error: unknown): undefined {
   if (!(error instanceof EtlError) || error.retryable) throw error;
 }
 
@@ -112,7 +112,7 @@ async function hasRights(database: Database, right: Right): Promise<boolean> {
  * cannot create objects in the schemas: a trigger or an index expression would run as the next writer, which is the
  * superuser.
  */
-async function grant({ database, right, embedded }: Confinement, password: string | null): Promise<void> {
+async function grant({ database, right, embedded }: Restriction, password: string | null): Promise<void> {
   const { name } = ROLES[right];
   await allowReading(database, { name, timeout: 0, password, strict: embedded !== undefined });
   const maintain = database.version >= KNOWS_MAINTAIN ? ', maintain' : '';
