@@ -32,14 +32,14 @@ async function datasets(
   const all = await loadDatasets();
   const chosen = name === undefined ? all : [findDataset(name, all)];
   const hour = { from: now - 2 * HOUR, to: now - HOUR };
-  const sheets = chosen.map((dataset) => sheetOf(dataset, hour, config.freshness));
-  const [only] = sheets;
+  const descriptions = chosen.map((dataset) => describeDataset(dataset, hour, config.freshness));
+  const [only] = descriptions;
   if (flags.json === true) {
-    console.log(JSON.stringify(name === undefined ? sheets : only, null, 2));
+    console.log(JSON.stringify(name === undefined ? descriptions : only, null, 2));
   } else if (name !== undefined && only !== undefined) {
-    console.log(formatSheet(only));
+    console.log(formatDescription(only));
   } else {
-    console.log(formatOverview(sheets, config.freshness));
+    console.log(formatOverview(descriptions, config.freshness));
   }
   return EXIT.done;
 }
@@ -53,41 +53,41 @@ function findDataset(name: string, all: readonly Dataset<AnyJob>[]): Dataset<Any
   });
 }
 
-type DatasetSheet = StreamSheet | CollectionSheet;
+type DatasetDescription = StreamDescription | CollectionDescription;
 
 /** `hour` is the range of the example request. `freshness` in seconds decides how often the tail sends requests. */
-function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): DatasetSheet {
+function describeDataset({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): DatasetDescription {
   return job.kind === 'stream'
-    ? streamSheet({ name, job }, hour, freshness)
-    : collectionSheet({ name, job }, freshness);
+    ? describeStream({ name, job }, hour, freshness)
+    : describeCollection({ name, job }, freshness);
 }
 
 /** An overview with a line for each dataset. */
-function formatOverview(sheets: readonly DatasetSheet[], freshness: number): string {
-  const rows = sheets.map((sheet) => [
-    sheet.name,
-    sheet.core ? 'yes' : '',
-    atRest('walks' in sheet ? { ...sheet, readPer: null } : sheet),
-    sheet.tables.map((table) => table.name).join(', '),
-    sheet.endpoint,
-    sheet.title,
+function formatOverview(descriptions: readonly DatasetDescription[], freshness: number): string {
+  const rows = descriptions.map((described) => [
+    described.name,
+    described.core ? 'yes' : '',
+    atRest('walks' in described ? { ...described, readPer: null } : described),
+    described.tables.map((table) => table.name).join(', '),
+    described.endpoint,
+    described.title,
   ]);
   return `${fitTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows, ['tables', 'endpoint'])}
 
 At rest: requests a minute that keep it up to date while nothing happens.
 The watermark costs ${watermarkRequests(freshness).toFixed(1)} more, for all together.
-Details of one dataset: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
+Details of one dataset: ${programName} datasets ${descriptions[0]?.name ?? 'NAME'}`;
 }
 
 /** The description of one dataset with its columns. */
-function formatSheet(sheet: DatasetSheet): string {
-  const facts = 'walks' in sheet ? collectionFacts(sheet) : streamFacts(sheet);
+function formatDescription(described: DatasetDescription): string {
+  const facts = 'walks' in described ? collectionFacts(described) : streamFacts(described);
   return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
-    .concat(sheet.tables.map(formatTableSheet))
+    .concat(described.tables.map(formatTableDescription))
     .join('\n\n');
 }
 
-function formatTableSheet({ name, comment, key, partitioned, columns }: TableDescription): string {
+function formatTableDescription({ name, comment, key, partitioned, columns }: TableDescription): string {
   const rows = columns.map((column) => [
     column.name,
     `${column.type}${column.nullable ? '' : ' not null'}`,
@@ -97,10 +97,10 @@ function formatTableSheet({ name, comment, key, partitioned, columns }: TableDes
   return `${name}: ${comment}\nkey: ${key.join(', ')}${parts}\n\n${fitTable(['column', 'type', 'what it is'], rows)}`;
 }
 
-type StreamSheet = ReturnType<typeof streamSheet>;
+type StreamDescription = ReturnType<typeof describeStream>;
 
 /** The description of a stream, for people and (`--json`) for programs. `hour` is the range of the example request. */
-export function streamSheet({ name, job }: Dataset, hour: Range, freshness: number) {
+export function describeStream({ name, job }: Dataset, hour: Range, freshness: number) {
   const { paginator } = job;
   return {
     name,
@@ -127,23 +127,23 @@ export function streamSheet({ name, job }: Dataset, hour: Range, freshness: numb
 }
 
 /** The facts of a stream, as title and text. */
-export function streamFacts(sheet: StreamSheet): string[][] {
+export function streamFacts(described: StreamDescription): string[][] {
   return [
-    ['dataset', `${sheet.name}${sheet.core ? ' (core)' : ''}`],
-    ['what', sheet.title],
-    ['endpoint', sheet.endpoint],
-    ['params', paramsText(sheet.params)],
-    ['page', `at most ${sheet.pageSize} records`],
-    ['order', orderOf(sheet.params)],
-    ['index', indexOf(sheet.index)],
-    ['cost', streamCost(sheet)],
-    ['at rest', restText(sheet)],
-    ...(sheet.delay === null
+    ['dataset', `${described.name}${described.core ? ' (core)' : ''}`],
+    ['what', described.title],
+    ['endpoint', described.endpoint],
+    ['params', paramsText(described.params)],
+    ['page', `at most ${described.pageSize} records`],
+    ['order', orderOf(described.params)],
+    ['index', indexOf(described.index)],
+    ['cost', streamCost(described)],
+    ['at rest', restText(described)],
+    ...(described.delay === null
       ? []
-      : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
-    ['checks', sheet.checks.length === 0 ? 'none: it is never verified' : sheet.checks.join(', ')],
-    ['grade', sheet.checks.length === 0 ? sheet.grade : `${sheet.grade}, if it is verified`],
-    ['tables', sheet.tables.map(({ name }) => name).join(', ')],
+      : [['delay', `${formatDuration(described.delay)} behind the head, because its source lags`]]),
+    ['checks', described.checks.length === 0 ? 'none: it is never verified' : described.checks.join(', ')],
+    ['grade', described.checks.length === 0 ? described.grade : `${described.grade}, if it is verified`],
+    ['tables', described.tables.map(({ name }) => name).join(', ')],
   ];
 }
 
@@ -166,15 +166,15 @@ function orderOf({ sort }: Params): string {
 }
 
 /** With one decimal; if `readPer` is set, for each of these. */
-function atRest({ requestsAtRest, readPer }: Pick<StreamSheet, 'requestsAtRest' | 'readPer'>): string {
+function atRest({ requestsAtRest, readPer }: Pick<StreamDescription, 'requestsAtRest' | 'readPer'>): string {
   return `${requestsAtRest.toFixed(1)}${readPer === null ? '' : ` a ${readPer}`}`;
 }
 
-function restText({ requestsAtRest, readPer }: StreamSheet): string {
+function restText({ requestsAtRest, readPer }: StreamDescription): string {
   return `${requestsAtRest.toFixed(1)} requests a minute${readPer === null ? '' : ` for each ${readPer}`}`;
 }
 
-function streamCost({ pageSize, readAgainAfter, readPer }: StreamSheet): string {
+function streamCost({ pageSize, readAgainAfter, readPer }: StreamDescription): string {
   const parts = [
     `one request for each ${pageSize} records, one for a range that has fewer`,
     ...(readPer === null ? [] : [`for each ${readPer}`]),
@@ -185,10 +185,10 @@ function streamCost({ pageSize, readAgainAfter, readPer }: StreamSheet): string 
   return parts.join(', ');
 }
 
-type CollectionSheet = ReturnType<typeof collectionSheet>;
+type CollectionDescription = ReturnType<typeof describeCollection>;
 
 /** The description of a collection, for people and (`--json`) for programs. */
-function collectionSheet({ name, job }: Collection, freshness: number) {
+function describeCollection({ name, job }: Collection, freshness: number) {
   return {
     name,
     title: job.title,
@@ -210,18 +210,18 @@ function collectionSheet({ name, job }: Collection, freshness: number) {
 }
 
 /** The facts of a collection, as title and text. */
-function collectionFacts(sheet: CollectionSheet): [string, string][] {
+function collectionFacts(described: CollectionDescription): [string, string][] {
   return [
-    ['dataset', `${sheet.name}${sheet.onRequest ? ' (read only if it is named)' : ''}`],
-    ['what', sheet.title],
-    ...sheet.walks.flatMap(({ how, from, index, cost }): [string, string][] => [
+    ['dataset', `${described.name}${described.onRequest ? ' (read only if it is named)' : ''}`],
+    ['what', described.title],
+    ...described.walks.flatMap(({ how, from, index, cost }): [string, string][] => [
       ['how', `${WORDS[how] ?? how}: ${from}`],
       ...(index === undefined ? [] : [fact('index', index)]),
       ['cost', cost],
     ]),
-    ['at rest', `${sheet.requestsAtRest.toFixed(1)} requests a minute`],
-    ['limits', `it cannot know ${sheet.cannotKnow}`],
-    ['tables', sheet.tables.map(({ name }) => name).join(', ')],
+    ['at rest', `${described.requestsAtRest.toFixed(1)} requests a minute`],
+    ['limits', `it cannot know ${described.cannotKnow}`],
+    ['tables', described.tables.map(({ name }) => name).join(', ')],
   ];
 }
 
