@@ -106,14 +106,14 @@ const LONGEST_BAR = 40;
 
 /** Draws a bar for each dataset and one in total at the bottom of the terminal. Returns a function that ends it. */
 function drawBars(options: BarsOptions): () => void {
-  const draw = () => options.terminal.stand(barLines(options, options.terminal.columns ?? 80));
+  const draw = () => options.terminal.showStatus(barLines(options, options.terminal.columns ?? 80));
   draw();
   const timer = setInterval(draw, REDRAW_MS);
   timer.unref();
   return () => {
     clearInterval(timer);
     draw();
-    options.terminal.release();
+    options.terminal.keepStatus();
   };
 }
 

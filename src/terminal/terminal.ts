@@ -9,9 +9,9 @@ export interface Terminal {
   /** Writes whole lines above the status area. Long ones are broken between words. */
   write(text: string): void;
   /** Redraws the status area. No line may be longer than the terminal is wide. */
-  stand(lines: readonly string[]): void;
+  showStatus(lines: readonly string[]): void;
   /** Ends the status area: it stays, and what is written next comes below it. */
-  release(): void;
+  keepStatus(): void;
 }
 
 interface TerminalStream {
@@ -27,20 +27,20 @@ export const terminal = openTerminal(process.stderr);
 
 // Not log-update: loading it takes a tenth of a second, in every command.
 export function openTerminal(stream: TerminalStream): Terminal {
-  let standing: readonly string[] = [];
+  let statusLines: readonly string[] = [];
   const columns = () => (stream.isTTY === true && (stream.columns ?? 0) > 0 ? stream.columns : undefined);
   /**
    * Moves to the first line of the status area, and deletes everything below. If the window became narrower, lines
    * have wrapped.
    */
   const clear = () => {
-    const rows = standing.reduce(
+    const rows = statusLines.reduce(
       (sum, line) => sum + Math.max(1, Math.ceil(line.length / (columns() ?? Infinity))),
       0,
     );
     return rows === 0 ? '' : `\u001B[${rows}F\u001B[J`;
   };
-  const draw = () => standing.map((line) => `${line}\n`).join('');
+  const draw = () => statusLines.map((line) => `${line}\n`).join('');
   return {
     get columns() {
       return columns();
@@ -48,14 +48,14 @@ export function openTerminal(stream: TerminalStream): Terminal {
     write(text) {
       stream.write(clear() + wrap(text, columns()) + draw());
     },
-    stand(lines) {
+    showStatus(lines) {
       const before = clear();
       // Lines that scroll off the top cannot be redrawn.
-      standing = lines.slice(-((stream.rows ?? ROWS) - 1));
+      statusLines = lines.slice(-((stream.rows ?? ROWS) - 1));
       stream.write(before + draw());
     },
-    release() {
-      standing = [];
+    keepStatus() {
+      statusLines = [];
     },
   };
 }
