@@ -10,13 +10,13 @@ import type { Config } from '../settings/config.ts';
 import { terminal, type Terminal } from '../terminal/terminal.ts';
 import { formatNumber } from './table.ts';
 import {
-  type Course,
-  followCourse,
+  type RunProgress,
+  trackRun,
   knownPercentOf,
   type Overall,
   type Task,
   type WaitsFor,
-} from './course.ts';
+} from './run-progress.ts';
 
 /** Bars at the bottom of a terminal, lines elsewhere, or nothing. */
 export type ProgressStyle = 'bars' | 'text' | 'json' | 'quiet';
@@ -32,7 +32,7 @@ interface Shown {
 }
 
 /** A progress display, until it is ended. */
-interface ShownProgress extends Pick<Course, 'replaceLeft'> {
+interface ShownProgress extends Pick<RunProgress, 'replaceLeft'> {
   end(): void;
 }
 
@@ -44,7 +44,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
   const { crawl, datasets, range, watermark, style, allowed } = shown;
   if (style === 'quiet') return { replaceLeft: () => undefined, end: () => undefined };
   const { database, api } = crawl.context;
-  const course = followCourse({
+  const course = trackRun({
     ...shown,
     tasks: await readTasks(shown),
     work: await readWork(database, datasets, range, watermark),
@@ -56,7 +56,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
   });
   crawl.subscribe((event) => course.onPage(event));
   const names = datasets.map(({ name }) => name);
-  const replaceLeft: Course['replaceLeft'] = (dataset, missing) => course.replaceLeft(dataset, missing);
+  const replaceLeft: RunProgress['replaceLeft'] = (dataset, missing) => course.replaceLeft(dataset, missing);
   const about = { datasets: names, course, allowed };
   const write = (line: string) => void process.stderr.write(line);
   const end =
@@ -95,7 +95,7 @@ export function progressStyle(config: Config, quiet = false): ProgressStyle {
 
 interface BarsOptions {
   readonly datasets: readonly string[];
-  readonly course: Course;
+  readonly course: RunProgress;
   /** Requests that may be sent at most. */
   readonly allowed: number | undefined;
   readonly terminal: Terminal;
@@ -151,7 +151,7 @@ function bar(percent: number, size: number): string {
 
 interface LinesOptions {
   readonly datasets: readonly string[];
-  readonly course: Course;
+  readonly course: RunProgress;
   /** Requests that may be sent at most. */
   readonly allowed: number | undefined;
   readonly format: 'text' | 'json';

@@ -11,7 +11,7 @@ import { countProgress, percentOf, type Progress } from '../status/progress.ts';
  */
 export type WaitsFor = 'budget' | 'server' | 'database' | 'pause' | 'disk' | 'process';
 
-interface CourseOptions extends Pick<InFlight, 'isRateBound'> {
+interface RunProgressOptions extends Pick<InFlight, 'isRateBound'> {
   readonly tasks: readonly Task[];
   /** The wanted range of each dataset, including what was covered before. */
   readonly work: readonly Work[];
@@ -26,7 +26,7 @@ interface CourseOptions extends Pick<InFlight, 'isRateBound'> {
 }
 
 /** The progress of a run so far. */
-export interface Course {
+export interface RunProgress {
   onPage(event: PageEvent): void;
   /** Sets what is left of a dataset, if something else than pages has covered a part of it. */
   replaceLeft(dataset: string, missing: readonly Range[]): void;
@@ -61,7 +61,7 @@ interface RecentPage {
 /** The period by which `waitsFor` is judged. */
 const RECENT_MS = 10_000;
 
-export function followCourse(options: CourseOptions): Course {
+export function trackRun(options: RunProgressOptions): RunProgress {
   const { tasks, work, requests, now } = options;
   const started = now();
   const count = countProgress(work);
@@ -114,7 +114,7 @@ export function knownPercentOf(progress: Progress): number | undefined {
  * or delays the next page.
  */
 function waitsFor(
-  { isRateBound, requests, workedOn, blockedBy }: CourseOptions,
+  { isRateBound, requests, workedOn, blockedBy }: RunProgressOptions,
   pages: readonly RecentPage[],
   now: number,
 ): WaitsFor {

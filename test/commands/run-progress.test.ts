@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createInFlight } from '../../src/budget/in-flight.ts';
 import { systemClock } from '../../src/clock.ts';
-import { followCourse, type WaitsFor } from '../../src/commands/course.ts';
+import { trackRun, type WaitsFor } from '../../src/commands/run-progress.ts';
 import { overallWords } from '../../src/commands/progress-display.ts';
 
 test('a dataset that another brings counts in the percentage once its bringer is read', () => {
@@ -24,7 +24,7 @@ test('a dataset that another brings counts in the percentage once its bringer is
     isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => (now += 100),
   };
-  const course = followCourse({ tasks, work, ...clock });
+  const course = trackRun({ tasks, work, ...clock });
   const read = (from: number, to: number) =>
     course.onPage({
       ...{ dataset: 'traces', scope: '', records: 10, bytes: 1, ms: 1, writingMs: 1 },
@@ -41,7 +41,7 @@ test('a dataset that another brings counts in the percentage once its bringer is
 test('where no page comes any more it is told who holds up the next one, whatever took the time before', () => {
   let [now, workedOn, requests] = [0, 0, 0];
   let blocked: WaitsFor | undefined;
-  const course = followCourse({
+  const course = trackRun({
     tasks: [],
     work: [],
     requests: () => requests,
@@ -68,7 +68,7 @@ test('where no page comes any more it is told who holds up the next one, whateve
 
 test('a run that has read everything waits for nothing', () => {
   const range = { from: 0, to: 10 };
-  const course = followCourse({
+  const course = trackRun({
     tasks: [],
     work: [{ dataset: 'blocks', range, missing: new Map([['', [range]]]) }],
     requests: () => 1,
