@@ -11,7 +11,7 @@ import { programName } from '../terminal/program-name.ts';
 import { stdoutGone } from '../terminal/stdout.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore, withStoreOnce } from './run-command.ts';
-import { converse, hasText, splitSql } from './prompt.ts';
+import { runPrompt, hasText, splitSql } from './prompt.ts';
 import {
   createRowWriter,
   type ResultShape,
@@ -81,7 +81,7 @@ async function sql(invocation: Invocation, given: string | undefined, flags: Sql
     try {
       // A superuser sees all rows, but the role that is used instead may not.
       if (database !== store.database) await warnOfHiddenRows(database, invocation.logger);
-      if (wanted.kind === 'prompt') await converse(database.label, run, names);
+      if (wanted.kind === 'prompt') await runPrompt(database.label, run, names);
       else
         for (const statement of wanted.statements) {
           if (stdoutGone.aborted && !write) break;
@@ -155,7 +155,7 @@ async function sqlOfLake(place: string, given: string | undefined, flags: SqlFla
       showResult(await ask(statement, signal), wanted.format, shape);
     });
     const names = async () => (await ask(NAMES_OF_LAKE)).rows.flatMap(([name]) => name ?? []);
-    if (wanted.kind === 'prompt') await converse(store.label, run, names);
+    if (wanted.kind === 'prompt') await runPrompt(store.label, run, names);
     else for (const statement of wanted.statements) await run(statement);
     return EXIT.done;
   });

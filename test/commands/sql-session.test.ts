@@ -76,7 +76,7 @@ const onlyText = (screen: Screen) =>
     .map((line) => line.trimEnd())
     .join('\n');
 
-async function converse(work: (screen: Screen) => Promise<void>, more = ''): Promise<string> {
+async function runPrompt(work: (screen: Screen) => Promise<void>, more = ''): Promise<string> {
   const screen = openScreen(`${process.execPath} ${join(program, 'src', 'cli.js')} sql${more}`, {
     columns: 120,
     env: { DATABASE_URL: store.url, LOG_LEVEL: 'warn', HOME: '/nonexistent' },
@@ -102,7 +102,7 @@ describe('the prompt', () => {
   const LEFT = '\x1b[D';
 
   test('drops at Ctrl-C what was typed: in the line, before its cursor and behind it, and in lines before', async () => {
-    const shown = await converse(async (screen) => {
+    const shown = await runPrompt(async (screen) => {
       screen.type('select * from swap');
       await sees(screen, /swap$/m);
       screen.type(`${CTRL_C}select 1 as one;\r`);
@@ -121,7 +121,7 @@ describe('the prompt', () => {
 
   test('ends at Ctrl-C the statement that runs, with what was typed ahead, and goes on', async () => {
     const { statement, begun, ended } = longStatement();
-    const shown = await converse(async (screen) => {
+    const shown = await runPrompt(async (screen) => {
       screen.type(`${statement}; select 9 as never;\r`);
       await begun();
       screen.type('select 8 as ahead;\r');
@@ -141,7 +141,7 @@ describe('the prompt', () => {
     try {
       const range = { from: '2026-01-31', to: '2026-02-02', only: ['blocks'] };
       await exported(crawled.url, { ...range, out: folder, format: 'parquet' });
-      const shown = await converse(async (screen) => {
+      const shown = await runPrompt(async (screen) => {
         screen.type('select count(*) as endless from range(1000000000000) t(i) where hash(i) = 1;\r');
         await sees(screen, /endless.*;$/m);
         screen.type('select 8 as ahead;\r');
@@ -158,7 +158,7 @@ describe('the prompt', () => {
   });
 
   test('completes names and words by Tab, tells times, lists functions, and refuses unknown commands', async () => {
-    const shown = await converse(async (screen) => {
+    const shown = await runPrompt(async (screen) => {
       screen.type('sel\t');
       await sees(screen, /select/);
       screen.type(' count(*) from daily_act\t');
