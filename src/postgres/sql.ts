@@ -14,25 +14,25 @@ export function textOf(statement: SQL): string {
  * A statement whose text is built once, because building it for many columns takes longer than sending it.
  * `sql.placeholder` marks the values that change.
  */
-export function worked(statement: SQL): (values: Readonly<Record<string, unknown>>) => SQL {
+export function statementTemplate(statement: SQL): (values: Readonly<Record<string, unknown>>) => SQL {
   const { sql: text, params } = dialect.sqlToQuery(statement);
   const [first = '', ...rest] = text.split(/\$\d+/);
   return (values) => {
     const given = fillPlaceholders(params, values);
     return rest.reduce(
-      (query, piece, index) => query.append(sql`${given[index]}${asMade(piece)}`),
-      sql`${asMade(first)}`,
+      (query, piece, index) => query.append(sql`${given[index]}${rendered(piece)}`),
+      sql`${rendered(first)}`,
     );
   };
 }
 
 /** The same for a statement without parameters. */
-export function workedOnce(statement: SQL): SQL {
-  return asMade(textOf(statement));
+export function prerendered(statement: SQL): SQL {
+  return rendered(textOf(statement));
 }
 
 /** Text that Drizzle built from a statement. It contains no values. */
-function asMade(rendered: string): SQL {
+function rendered(rendered: string): SQL {
   return sql.raw(rendered);
 }
 

@@ -5,7 +5,7 @@ import { formatTime, secondOfTime, spanOfSecond, union, type Range } from '../ra
 import { answersOf } from '../postgres/answers-of.ts';
 import { oneRow, type OpenTransaction, type Session } from '../postgres/database.ts';
 import { during } from '../postgres/seconds.ts';
-import { identifiers, worked } from '../postgres/sql.ts';
+import { identifiers, statementTemplate } from '../postgres/sql.ts';
 import {
   checkedAmong,
   noteWrites,
@@ -142,13 +142,13 @@ async function insertFrom(
   );
 }
 
-type Insertion = ReturnType<typeof worked>;
+type Insertion = ReturnType<typeof statementTemplate>;
 
 const insertions = { plain: new WeakMap<Target, Insertion>(), overwrite: new WeakMap<Target, Insertion>() };
 
 function insertionOf(target: Target, overwrite: boolean): Insertion {
   const known = overwrite ? insertions.overwrite : insertions.plain;
-  const insertion = known.get(target) ?? worked(insertionInto(target, overwrite));
+  const insertion = known.get(target) ?? statementTemplate(insertionInto(target, overwrite));
   known.set(target, insertion);
   return insertion;
 }

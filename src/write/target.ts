@@ -4,7 +4,7 @@ import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { LOCKS } from '../locks.ts';
 import { lockOf, type LockMode } from '../postgres/hold-lock.ts';
 import type { Session } from '../postgres/database.ts';
-import { identifiers, texts, workedOnce } from '../postgres/sql.ts';
+import { identifiers, texts, prerendered } from '../postgres/sql.ts';
 import { endStrayCopies } from '../ledger/copying.ts';
 import { factsOf, type TableFacts } from '../tables/describe.ts';
 import type { CopyColumn } from './copy-text.ts';
@@ -42,7 +42,7 @@ export function targetOf(table: object): Target {
     facts,
     into,
     staging: stagingTableOf({ name, into, columns: written }),
-    copy: workedOnce(sql`copy ${into} (${identifiers(columns)}) from stdin`),
+    copy: prerendered(sql`copy ${into} (${identifiers(columns)}) from stdin`),
   };
   targets.set(table, target);
   return target;
@@ -79,7 +79,7 @@ function stagingTableOf(table: { name: string; into: SQL; columns: readonly PgCo
     })),
     name,
     // Emptied by each commit, and here for a table that is filled twice in one transaction.
-    copy: workedOnce(sql`
+    copy: prerendered(sql`
       create temp table if not exists ${own} on commit delete rows as select ${names} from ${table.into} with no data;
       delete from ${name};
       copy ${name} from stdin`),
