@@ -175,12 +175,12 @@ export function readConfig(
     ...(typeof server === 'string' ? [`${nameOfServer(values)} ${server}`] : []),
     ...(typeof proxies === 'string' ? [proxies] : []),
     ...(parsed.success
-      ? faultsBetween(parsed.data)
+      ? conflictingSettings(parsed.data)
       : parsed.error.issues.map((issue) => faultIn(issue, values))),
     ...faultsOfDatasets(values, parsed.data, faultOfDataset),
   ];
   if (parsed.success && typeof server !== 'string' && faults.length === 0) {
-    if (environment === process.env) passOn(values);
+    if (environment === process.env) copyToProcess(values);
     const warnings = [...unknown.map(unknownSetting), ...server.warnings.map(uselessParameter)];
     return { ...toConfig(parsed.data, values), databaseUrl: server.url, warnings };
   }
@@ -245,7 +245,7 @@ function sentenceOr<T>(read: () => T): T | string {
  * Libraries read these variables from the process' environment, so those in `.env` are copied there. Empty values are
  * removed: compose files pass them for variables that are not set, and libraries would use them.
  */
-function passOn(values: NodeJS.Dict<string>): void {
+function copyToProcess(values: NodeJS.Dict<string>): void {
   for (const name of new Set([...Object.keys(process.env), ...Object.keys(values)])) {
     if (!/^(?:AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY|PGPASSFILE)$/i.test(name)) continue;
     if (values[name] === undefined) Reflect.deleteProperty(process.env, name);
@@ -259,7 +259,7 @@ export function proxyOfProcess(url: string): URL | undefined {
 }
 
 /** Faults that concern two settings. */
-function faultsBetween({ ETL_RETENTION, ETL_LAKE }: z.infer<typeof Environment>): string[] {
+function conflictingSettings({ ETL_RETENTION, ETL_LAKE }: z.infer<typeof Environment>): string[] {
   const isWithout = ETL_RETENTION.isInLake && ETL_LAKE === undefined;
   return isWithout ? ['ETL_RETENTION contains lake, but ETL_LAKE is not set'] : [];
 }
