@@ -22,7 +22,10 @@ export interface ServerLocation {
  * this and the server's user cannot enter it; then it is a fallback. Existing data are never left for an empty
  * directory.
  */
-export async function chooseLocation(intended: string, fallbacks: readonly string[]): Promise<ServerLocation> {
+export async function chooseLocation(
+  intended: string,
+  fallbacks: readonly string[],
+): Promise<ServerLocation> {
   if (!isRoot()) return locationOfUser(intended);
   const found = await whereDataAre(intended, fallbacks);
   if (found !== undefined) return entered(found, await serverAccount(pgdataOf(found)));

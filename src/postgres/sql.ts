@@ -32,8 +32,8 @@ export function prerendered(statement: SQL): SQL {
 }
 
 /** Text that Drizzle built from a statement. It contains no values. */
-function rendered(rendered: string): SQL {
-  return sql.raw(rendered);
+function rendered(text: string): SQL {
+  return sql.raw(text);
 }
 
 /** A range as a parameter of a statement. */

@@ -75,15 +75,15 @@ export async function readCollectionReports(
   collections: readonly Collection[],
   { status, lookups, count }: CollectionFacts,
 ): Promise<CollectionReport[]> {
-  const standings = await readStandings(database);
+  const cursors = await readStandings(database);
   const reports: CollectionReport[] = [];
   for (const { name, job } of collections) {
-    const walks = standings
+    const walks = cursors
       .filter(({ dataset }) => dataset === name)
-      .map((standing) =>
+      .map((position) =>
         walkReport(
-          standing,
-          job.walks.find((walk) => walk.name === standing.scope),
+          position,
+          job.walks.find((walk) => walk.name === position.scope),
         ),
       );
     const errors = status.failures.filter(({ dataset }) => dataset === name);
