@@ -342,7 +342,7 @@ comment on column ton.dex_trades.block_time is 'The same as utime, under the nam
 comment on column ton.dex_trades.day is 'The day of the trade, UTC: name it, and only that day is read.';
 comment on column ton.dex_trades.dex is 'The exchange of the trade, without its version: dedust, stonfi, tonco and so on.';
 comment on column ton.dex_trades.version is 'Version of the exchange, such as 2; 1 if the source names none.';
-comment on column ton.dex_trades.pool is 'Account of the pool of the leg, raw form: who received the order of the exchange to swap. Where no such message is known, the account of the exchange on the side of the swap that is no TON; null of a swap through several pools then.';
+comment on column ton.dex_trades.pool is 'Account of the pool of the leg, raw form: who received the order of the exchange to swap. If no such message is known, the account of the exchange on the side of the swap that is no TON; null of a swap through several pools then.';
 comment on column ton.dex_trades.router is 'Account of the exchange that took what the trader gave, raw form: a router (stonfi), a vault (dedust).';
 comment on column ton.dex_trades.trader is 'Who traded, raw form.';
 comment on column ton.dex_trades.sold_asset is 'Asset that the trader gave in the leg: TON, the raw address of a jetton master, or null if the source does not know it.';

@@ -232,7 +232,7 @@ begin
       using errcode = 'object_not_in_prerequisite_state',
         detail = coalesce(why, case when proving and missing <@ (select range_agg(part) from etl.coverage c, unnest(c.covered) part
             where c.dataset = assert_complete.dataset and c.pass = 0)
-          then 'It is covered, but nobody has verified it with success yet.' else 'It has not been read yet.' end),
+          then 'It is covered, but not verified yet.' else 'It has not been read yet.' end),
         hint = format('Run: npx toncenter-etl %s --from %s --to %s --only %s', case when lake is not null then 'import --lake ' || lake
             when proving then 'verify' else 'backfill' end,
           etl.as_argument(lower(missing)), etl.as_argument(upper(missing)), assert_complete.dataset)

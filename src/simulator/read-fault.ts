@@ -116,7 +116,7 @@ const FAULTS: { readonly [Name in keyof Required<Faults>]: Fault<Required<Faults
 
 const FAULT_NAMES: readonly string[] = Object.keys(FAULTS);
 
-/** Every fault with what it does, and how its value is written where that is no probability. */
+/** Every fault with its effect, and if its value is not a probability, the form of the value. */
 export const FAULT_LINES: readonly (readonly [string, string])[] = Object.entries(FAULTS).map(
   ([name, { form, does }]) => [name, form === CHANCE ? does : `${does} Value: ${form}.`],
 );

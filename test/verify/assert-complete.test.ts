@@ -63,7 +63,7 @@ describe('etl.assert_complete', () => {
   test('tells what is covered from what is verified', async () => {
     expect(await assertComplete('transactions', 1200, 1800, 'proved')).toEqual([
       'transactions is not proved in {["1970-01-01 00:25:00+00","1970-01-01 00:30:00+00")}',
-      'It is covered, but nobody has verified it with success yet.',
+      'It is covered, but not verified yet.',
       'Run: npx toncenter-etl verify --from 1970-01-01T00:25:00Z --to 1970-01-01T00:30:00Z --only transactions --repair',
     ]);
   });

@@ -3,7 +3,7 @@ import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { transactionJson, type TransactionJson } from './transaction-json.ts';
 
-/** A node of the tree: null instead of children where all that was sent went outside. */
+/** A node of the tree. Children are null if all messages went outside. */
 export interface TraceNodeJson {
   readonly tx_hash: string;
   readonly in_msg_hash?: string;

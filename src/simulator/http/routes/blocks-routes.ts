@@ -18,7 +18,7 @@ function masterchainInfo({ ledger, view }: RouteRequest): string {
   return `{"last":${ledger.masterchainBlock(view.head)},"first":${ledger.masterchainBlock(ledger.firstSeqno)}}`;
 }
 
-/** The order is by gen_utime alone on 1.2, total on 1.3, and none at all where no sort is given. */
+/** The order is by gen_utime alone on 1.2, total on 1.3, and there is none if no sort is given. */
 function blocks(request: RouteRequest): string {
   const { ledger, query, random, view } = request;
   const paging = parsePaging(query, request.build);

@@ -9,7 +9,7 @@ export const electionRoutes: Routes = {
   '/api/v3/validators/cycles': cycles,
 };
 
-/** Where every validator is asked for, a page holds at most so many. */
+/** The maximum size of a page with all validators. */
 const MOST_WHOLE = 100;
 
 function elections(request: RouteRequest): string {

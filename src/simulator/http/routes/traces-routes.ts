@@ -36,7 +36,7 @@ function traces(request: RouteRequest, member: string, includeActions: boolean):
   return `{"${member}":[${source.texts(page, includeActions ? actionsInside(request) : undefined)}],${tail}}`;
 }
 
-/** 1.2 orders by time wherever a second is given, 1.3 only where no lt is. */
+/** 1.2 orders by time if a second is given, 1.3 only if no lt is. */
 function byTime({ query, build }: RouteRequest): boolean {
   return utimeRange(query) !== undefined && (build === '1.2' || ltRange(query) === undefined);
 }

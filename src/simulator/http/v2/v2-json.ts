@@ -94,7 +94,10 @@ function v2Message(world: World, bocs: BocMaker, message: number): V2MessageJson
   };
 }
 
-/** Text where the body is a comment, else the bag of cells itself, which the server tries to read as text in vain. */
+/**
+ * Text if the body is a comment, else the bag of cells itself, which the server tries to read as text without
+ * success.
+ */
 function bodyOf(world: World, message: number, body: string, initState: string) {
   const op = world.messages.opOf(message);
   if (op === 'text_comment') {

@@ -22,7 +22,7 @@ const SENT: MembersShape = {
   channel: m.wallet,
 };
 
-/** Types of later versions: where they are not supported, the call that they are made of is shown. */
+/** Types of later versions: if they are not supported, the call that they consist of is shown. */
 const COMPOSITE = {
   multisig_create_order: {
     query_id: m.query,

@@ -17,7 +17,7 @@ const DEXES = ['dedust', 'stonfi', 'stonfi_v2', 'tonco'] as const;
 /** The jetton as which STON.fi v1 moves TON: the server names it as the asset. */
 const PROXY_TON = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
 
-/** A jetton transfer, or a swap where the exchange paid back: then the two transfers are its hidden parts. */
+/** A jetton transfer, or a swap if the exchange paid back: then the two transfers are its hidden parts. */
 export function jettonTransfers(leg: Leg): NetworkAction[] {
   const there = transfer(leg, leg.receiver, []);
   if (leg.world.traces.purposeOf(leg.trace) !== 'jetton_swap') return [there];

@@ -78,7 +78,7 @@ export class PoolEvents {
     };
   }
 
-  /** Goes on with the books where the network has grown. */
+  /** Continues the books if the network has grown. */
   private extend(): void {
     const { byLt } = this.world.events.pool_events;
     while (this.before.length < byLt.length) {

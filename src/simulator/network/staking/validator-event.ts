@@ -80,7 +80,7 @@ export class ValidatorEvents {
     return this.elections.validator(cycle + 1, mix32(row) % VALIDATORS);
   }
 
-  /** Goes on with the books where the network has grown. */
+  /** Continues the books if the network has grown. */
   private extend(): void {
     const { world } = this.elections;
     const { byLt } = world.events.validator_events;

@@ -126,7 +126,7 @@ export class Generator {
     return Math.max(0, Math.floor(this.credit)) + this.prefund(utime) + this.uncounted;
   }
 
-  /** Room for the giver where a tie needs more wallets than the load would have made by then. */
+  /** Room for the giver, if a tie needs more wallets than the load would have created by then. */
   private prefund(utime: number): number {
     const tie = this.timetable.shardTies.find(
       ({ second, sameLt, of }) =>

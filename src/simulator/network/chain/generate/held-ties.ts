@@ -8,7 +8,7 @@ import type { Draft } from '../tables/transaction-table.ts';
 
 /** What each message of a tie carries, nanotons. */
 const VALUE = 60_000_000;
-/** Messages that one wallet sends where they need not share one lt. */
+/** Messages that one wallet sends, if they need not share one lt. */
 const EACH = 8;
 /** Seconds before the tie in which its messages are sent. */
 const AHEAD = 40;
@@ -147,7 +147,7 @@ export class HeldTies {
     const actor = owner === -1 ? (senders.get(item) ?? unminted) : owner;
     if (!states.isActive(actor)) return undefined;
     senders.set(item, actor);
-    // Where items must go more than once, each stays where it is.
+    // If items must move more than once, each keeps its owner.
     const stays = tie.count > accounts.wallets / 2;
     const receiver = stays ? actor : this.opener.sameGroup(actor);
     return {

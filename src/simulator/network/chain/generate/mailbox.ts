@@ -71,7 +71,7 @@ export class Mailbox {
   deliverHeld(round: Round, tie: Tie): void {
     this.sift(round, (message, block) => {
       if (!this.held.release(message, tie)) return false;
-      // Eight accounts an lt, as blocks have it, where they need not share one.
+      // Eight accounts for each lt, as in real blocks, unless they must share one.
       const floor = tie.sameLt === true ? 0 : round.baseLt + (round.drafts.length >> 3) * 3;
       this.park(this.executor.receive(round, block, message, floor));
       return true;
