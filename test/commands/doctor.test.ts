@@ -151,7 +151,9 @@ describe('doctor', () => {
         expect.stringMatching(/^head: the newest block that the API shows is 1d ?\S* old$/),
       );
       expect(reported[1]).toEqual([
-        expect.stringMatching(/^disk: \d+\.\d GB are free on the disk of .*; a crawl pauses below 900000\.0 GB/),
+        expect.stringMatching(
+          /^disk: \d+\.\d GB are free on the disk of .*; a crawl pauses below 900000\.0 GB/,
+        ),
       ]);
       expect([elsewhere.code, full.code]).toEqual([1, 1]);
       await other.close();
