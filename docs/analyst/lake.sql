@@ -1,11 +1,12 @@
 set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events', 'shard_states', 'traces', 'trace_nodes', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_cycles', 'cycle_validators', 'validator_elections', 'election_participants', 'validator_events'];
 
--- What analysts call over a lake: the functions of analyst.sql in the words of DuckDB. Its views follow after this file.
+-- What analysts call over a lake: the functions of analyst.sql for DuckDB. Its views follow after this file.
 set TimeZone = 'UTC';
 create schema if not exists ton;
 create schema if not exists etl;
 
--- Of the first 34 bytes of an address, as hex digits. A list of one is a name for what is used more than once.
+-- The CRC of the first 34 bytes of an address, as hex digits. A list of one element serves as a name for a value that
+-- is used several times.
 create or replace macro etl.crc16(digits) as list_reduce(
   list_transform(range(0, 34), lambda place: ('0x' || substr(digits, 2 * place::int + 1, 2))::int),
   lambda crc, byte: list_transform(list_transform([xor(crc >> 8, byte) & 255], lambda x: xor(x, x >> 4)),
@@ -52,7 +53,7 @@ create or replace macro etl.to_numeric(value) as case
   when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
 end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
--- Whole units and prices are doubles here: no decimal of DuckDB has the digits for all.
+-- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
 create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
 create or replace macro etl.as_price(price) as price;
@@ -69,17 +70,17 @@ create or replace macro etl.hops_of(details) as case
 create or replace macro etl.referral_in(decoded) as '0:' || nullif(regexp_extract(decoded,
   '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"', 1), '');
 create or replace macro cardinality(list) as len(list);
--- Of Postgres, with the time zone as its third word: all times are UTC here.
+-- As in Postgres, with the time zone as the third argument: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
   (part, moment, zone) as system.main.date_trunc(part, moment);
 
--- Jettons that count as TON, beside those that the program knows: replace it by yours.
+-- Jettons that count as TON, in addition to those that the program knows: replace them with yours.
 create or replace view etl.ton_proxies as select null::varchar as address, null::varchar as dex, null::varchar as note where false;
 
--- The parts of each table that count: those that its log adds, and no later commit removes.
+-- The valid parts of each table: those that its log adds and no later commit removes.
 
 set variable lake = coalesce(getvariable('lake'), '.');
--- A checkpoint sums up the commits before it; of those some are there no longer.
+-- A checkpoint contains the commits before it, some of which no longer exist.
 create or replace table etl.checkpoints as
 select split_part(file, '/', -3) as "table", max(file) as file, max(split_part(file, '/', -1)[:20]::bigint) as version
 from glob(getvariable('lake') || '/*/_delta_log/*.checkpoint.parquet') group by 1;
@@ -109,7 +110,7 @@ where is_there;
 drop table etl.actions;
 drop table etl.checkpoints;
 
--- Of a list only its newest snapshot counts.
+-- Only the newest snapshot of a list counts.
 set variable no_rows = 'select null::date as day where false';
 create or replace macro etl.query_of(name) as (
   select coalesce('select * from read_parquet([' || string_agg('''' || replace(getvariable('lake') || '/' || name || '/' || path, '''', '''''') || '''', ', ' order by path)
@@ -119,7 +120,7 @@ create or replace macro etl.query_of(name) as (
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
 
--- What a user of the database may change there: insert and delete rows as you see fit.
+-- Tables that a user of the database may change: insert and delete rows as you see fit.
 create table if not exists etl.stable_jettons as select * from (values
   ('0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE', 'USDT', 6)) known (address, symbol, decimals);
 create table if not exists etl.labels (address varchar, label varchar, category varchar, organization varchar);
@@ -594,7 +595,8 @@ lateral (
     percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
     max(extract(epoch from r.utime - m.utime)) as longest_seconds
   from ton.transactions r,
-  -- Looked up one by one, each in its partition: `offset 0` keeps the planner from reading all messages ever sent instead.
+  -- Looks up one message at a time, each in its partition: `offset 0` keeps the planner from reading all messages
+  -- instead.
   lateral (
     select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
   lateral (
@@ -623,11 +625,12 @@ select m.utime, m.created_lt as lt, m.hash as message_hash, m.source as jetton_m
 from ton.jetton_wallets w
 join ton.messages m on m.source = w.jetton and m.destination = w.address
 where m.opcode = '0x178d4519'
-  -- As a case, it is asked of mints alone.
+  -- A case expression, so that it is evaluated only for mints.
   and case when m.source = w.jetton then (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
 union all
--- Nobody has told whose wallet it is. Then a master is who sends jettons without having been asked to transfer some.
+-- The owner of the wallet is not known. Then a master is an account that sends jettons without a request to transfer
+-- some.
 select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
   etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
 from ton.messages m
@@ -704,8 +707,8 @@ select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.succ
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
     etl.raw_address(d.named_in) as asset_in, etl.raw_address(d.named_out) as asset_out,
-    -- Where the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset for
-    -- TON alone, stonfi never; the others move TON without jetton wallets.
+    -- If the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset
+    -- only for TON, stonfi never; the others move TON without jetton wallets.
     d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
     d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
   from (
@@ -812,7 +815,7 @@ select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardi
 from (
   select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
 cross join lateral (
-  -- Taken apart once for all who ask.
+  -- Parsed once for all views.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
     etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
     case when h.hop is null then etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet)
@@ -1090,7 +1093,7 @@ from (
     order by b.account, b.asset, (b.utime at time zone 'UTC')::date, b.utime desc, b.lt desc, b.step desc, b.transaction_hash desc) x) c,
 lateral (select c.day + g.place::int as day from generate_series(0, c.until - c.day) as g (place)) d;
 
--- What reads tables: after the views.
+-- Functions that read tables: applied after the views.
 
 create or replace macro ton.jetton_units(master, amount) as (
   select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (
@@ -1114,7 +1117,7 @@ create or replace macro etl.trace_of(wanted) as (
     where m.out_msg_tx_hash is null and (m.hash = wanted or m.hash_norm = wanted)
   ) where trace_id is not null order by place limit 1);
 
--- No rows where the lake has no finished trace with the hash.
+-- No rows if the lake has no finished trace with the hash.
 create or replace macro ton.trace_tree(trace) as table
 with recursive chosen as (
   select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = etl.trace_of(ton.ton_hash(trace))
@@ -1148,7 +1151,7 @@ order by 2 desc, 1;
 
 create or replace macro ton.account_statement(wanted, since, until) as table
 select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
-  -- What has no such form is shown as it is.
+  -- An address without such a form is shown as it is.
   case when regexp_full_match(l.counterparty, '(-1|[0-9]{1,2}):[0-9A-F]{64}') then ton.ton_address_friendly(l.counterparty)
     else nullif(l.counterparty, '') end as counterparty,
   l.jetton_master,
