@@ -3,9 +3,7 @@ import { UsageError } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
 import { parseRange, type Range, TIME_FORMS } from '../range.ts';
 
-/**
- * Reads the names of `--only`, separated by commas. An empty list is an error, such as an empty variable in a script.
- */
+/** Reads the names of `--only`, separated by commas. An empty list is an error, such as an empty variable in a script. */
 export function datasetList(text: string): string[] {
   const names = text.split(',').flatMap((word) => word.trim() || []);
   if (names.length === 0)

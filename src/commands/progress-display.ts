@@ -162,10 +162,7 @@ const EVERY_MS = 5000;
 /** Lines of a file are not truncated. */
 const COLUMNS = 200;
 
-/**
- * Writes a line every few seconds, even if nothing happens. A shorter run writes none. Returns a function that ends
- * it.
- */
+/** Writes a line every few seconds, even if nothing happens. A shorter run writes none. Returns a function that ends it. */
 function writeLines(options: LinesOptions): () => void {
   const { format, write } = options;
   const print = () => write(`${format === 'json' ? jsonLine(options) : textLine(options)}\n`);

@@ -193,10 +193,7 @@ function commentEnd(text: string, at: number): number | undefined {
   return undefined;
 }
 
-/**
- * Runs the statements that are typed at the terminal, one after another. An error is reported, and the prompt
- * continues.
- */
+/** Runs the statements that are typed at the terminal, one after another. An error is reported, and the prompt continues. */
 export async function runPrompt(
   label: string,
   run: (typed: string, signal: AbortSignal) => Promise<void>,

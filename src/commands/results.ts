@@ -42,9 +42,7 @@ export type SqlFormat = 'table' | RowFormatName;
 /** On a terminal, longer cells are truncated, so that rows stay on one line. */
 const WIDEST = 60;
 
-/**
- * A result as a table of aligned columns: null as empty, line breaks as \n. On a terminal, long cells are truncated.
- */
+/** A result as a table of aligned columns: null as empty, line breaks as \n. On a terminal, long cells are truncated. */
 function formatResult({ columns, rows }: TextResult, terminal: boolean): string {
   const cell = (value: string | null) => shorten(oneLine(value ?? ''), terminal);
   return formatTable(

@@ -126,10 +126,7 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   ];
 }
 
-/**
- * The time of the chain's newest block, if the chain has stopped; undefined if it follows the clock, as far as is
- * known.
- */
+/** The time of the chain's newest block, if the chain has stopped; undefined if it follows the clock, as far as is known. */
 function stoppedAt({ head, silence, hasEnded, globalId, datasets }: Report): number | undefined {
   const isFollowed = silence !== null && silence <= SILENT_SECONDS && !hasEnded;
   if (head !== null && isFollowed) return head.age > STILL_HEAD_SECONDS ? head.time : undefined;

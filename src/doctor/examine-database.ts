@@ -110,9 +110,7 @@ async function examineRate(database: Database): Promise<DoctorFinding[]> {
     }));
 }
 
-/**
- * Reports a daemon that has run but sends no heartbeat: nothing follows the head, even if it was stopped on purpose.
- */
+/** Reports a daemon that has run but sends no heartbeat: nothing follows the head, even if it was stopped on purpose. */
 async function examineDaemon(database: Database): Promise<DoctorFinding[]> {
   const daemon = await readOwner(database, 'watermark');
   if (daemon === undefined || (daemon.silence <= SILENT_SECONDS && !hasEnded(daemon.owner))) return [];

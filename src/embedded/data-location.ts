@@ -18,9 +18,8 @@ export interface ServerLocation {
 }
 
 /**
- * Finds or chooses the directory for the data of `intended` (absolute). It is `intended` itself, unless root runs
- * this and the server's user cannot enter it; then it is a fallback. Existing data are never left for an empty
- * directory.
+ * Finds or chooses the directory for the data of `intended` (absolute). It is `intended` itself, unless root runs this and
+ * the server's user cannot enter it; then it is a fallback. Existing data are never left for an empty directory.
  */
 export async function chooseLocation(
   intended: string,
@@ -102,9 +101,7 @@ async function makeInFallback(
   return dataDir;
 }
 
-/**
- * Each directory that is created can be passed by the server's user, whatever the umask. Existing ones do not change.
- */
+/** Each directory that is created can be passed by the server's user, whatever the umask. Existing ones do not change. */
 async function makeDirectory(directory: string): Promise<void> {
   // mkdir reports a read-only file system as a missing directory.
   await access(await deepestExisting(directory), constants.W_OK);

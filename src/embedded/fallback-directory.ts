@@ -18,17 +18,12 @@ export const FALLBACK_DIRECTORIES: readonly string[] = [
   join(tmpdir(), 'toncenter-etl-root'),
 ];
 
-/**
- * The directory in a fallback that replaces one that the server's user cannot enter. It is different for each
- * directory.
- */
+/** The directory in a fallback that replaces one that the server's user cannot enter. It is different for each directory. */
 export function fallbackFor(fallback: string, directory: string): string {
   return join(fallback, createHash('sha256').update(directory).digest('hex').slice(0, 16));
 }
 
-/**
- * The first of `fallbacks` that exists or can be created, belongs to root alone, and that the server's user can enter.
- */
+/** The first of `fallbacks` that exists or can be created, belongs to root alone, and that the server's user can enter. */
 export async function openFallback(fallbacks: readonly string[], account: Account): Promise<string> {
   const reasons: string[] = [];
   for (const fallback of fallbacks) {

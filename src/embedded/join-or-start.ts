@@ -29,10 +29,7 @@ export interface Joined {
   readonly port: number;
 }
 
-/**
- * Timeout for a server that does not answer, or for a dead one that still holds shared memory. Recovery is not
- * counted.
- */
+/** Timeout for a server that does not answer, or for a dead one that still holds shared memory. Recovery is not counted. */
 const TIMEOUT_MS = 20_000;
 const PAUSE_MS = 20;
 

@@ -8,9 +8,8 @@ export const DATABASE = 'toncenter_etl';
 export type ServerSettings = Readonly<Record<string, string>>;
 
 /**
- * Defaults for a laptop with 8 GB or more, which other programs use too. They are crash-safe: fsync, full_page_writes
- * and synchronous_commit keep their defaults (on). `wal_level = minimal` omits from the WAL only what replicas would
- * need.
+ * Defaults for a laptop with 8 GB or more, which other programs use too. They are crash-safe: fsync, full_page_writes and
+ * synchronous_commit keep their defaults (on). `wal_level = minimal` omits from the WAL only what replicas would need.
  */
 const DEFAULTS: ServerSettings = {
   max_connections: '100',

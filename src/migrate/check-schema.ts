@@ -16,9 +16,8 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Compares the live schema with the migrations, and returns a sentence for each difference. Names and types are
- * queried in a way that does not depend on `search_path` and `quote_all_identifiers`, which a role or database may
- * set.
+ * Compares the live schema with the migrations, and returns a sentence for each difference. Names and types are queried in
+ * a way that does not depend on `search_path` and `quote_all_identifiers`, which a role or database may set.
  */
 export async function compareSchema(session: Session): Promise<string[]> {
   const tables = await loadTables();

@@ -28,11 +28,10 @@ const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql', 'curated.sql'
 const FEEDS = 'feeds.sql';
 
 /**
- * Brings the database to this program's schema: pending migrations in order, then, if it has changed, the whole
- * repeatable part (functions, views, comments). One process at a time; the others wait. If nothing is pending it only
- * reads, so a standby will do. `meanwhile` is called when the server has begun to apply what is pending.
- * @throws WrongDatabaseError if a newer program has migrated the database already, or another program uses its
- * schemas
+ * Brings the database to this program's schema: pending migrations in order, then, if it has changed, the whole repeatable
+ * part (functions, views, comments). One process at a time; the others wait. If nothing is pending it only reads, so a
+ * standby will do. `meanwhile` is called when the server has begun to apply what is pending.
+ * @throws WrongDatabaseError if a newer program has migrated the database already, or another program uses its schemas
  * @throws DatabaseUnavailableError if something is pending and the server is read-only
  */
 export async function migrate(database: Database, meanwhile: () => void = () => undefined): Promise<void> {
@@ -123,8 +122,7 @@ const Uses = z.object({ ours: z.boolean(), others: z.string().nullable() });
 
 /**
  * Requires that pending migrations can be applied.
- * @throws WrongDatabaseError if another program uses the schemas, or etl.migrations lacks migrations that were
- * applied
+ * @throws WrongDatabaseError if another program uses the schemas, or etl.migrations lacks migrations that were applied
  */
 async function requireFree(session: Session, applied: ReadonlySet<string>): Promise<void> {
   const known = [...knownMigrations().values()];

@@ -108,9 +108,8 @@ async function hasRights(database: Database, right: Right): Promise<boolean> {
 }
 
 /**
- * Grants the rights. The program's own tables are open to the owner of the database. The role owns no table and
- * cannot create objects in the schemas: a trigger or an index expression would run as the next writer, which is the
- * superuser.
+ * Grants the rights. The program's own tables are open to the owner of the database. The role owns no table and cannot
+ * create objects in the schemas: a trigger or an index expression would run as the next writer, which is the superuser.
  */
 async function grant({ database, right, embedded }: Restriction, password: string | null): Promise<void> {
   const { name } = ROLES[right];

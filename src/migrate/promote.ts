@@ -30,8 +30,7 @@ interface Copied {
   readonly columns: SQL;
   readonly key: SQL;
   /**
-   * True if rows arrive in key order and no other process writes them: the copy resumes after the last row of the
-   * target.
+   * True if rows arrive in key order and no other process writes them: the copy resumes after the last row of the target.
    */
   readonly resumes: boolean;
   readonly identity: string | undefined;
@@ -47,9 +46,8 @@ interface PromoteOptions {
 }
 
 /**
- * Copies all tables to another database, coverage last: until then the target claims nothing. Each batch is one
- * statement in key order, so an interrupted copy resumes after the last row that arrived. Returns false if it was
- * stopped.
+ * Copies all tables to another database, coverage last: until then the target claims nothing. Each batch is one statement
+ * in key order, so an interrupted copy resumes after the last row that arrived. Returns false if it was stopped.
  * @throws UsageError if another process writes to the source, or if the source has changed since the copy began
  * @throws WrongDatabaseError if the target holds data of its own
  */

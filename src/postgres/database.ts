@@ -40,9 +40,8 @@ const Began = z.object({ began: z.string() });
 const LIFE_SECONDS = 60;
 
 /**
- * Runs statements: on the pool, each in a transaction of its own, or in one transaction. Within one transaction,
- * statements that do not need each other's answers are sent at once and run in that order; `answersOf` waits for
- * them.
+ * Runs statements: on the pool, each in a transaction of its own, or in one transaction. Within one transaction, statements
+ * that do not need each other's answers are sent at once and run in that order; `answersOf` waits for them.
  */
 export interface Session {
   /** Runs a statement and parses each row that it returns. */
@@ -249,10 +248,7 @@ function sessionOnPool(pool: pg.Pool): Session {
   };
 }
 
-/**
- * If an earlier statement failed, the server rejects the later ones. They then fail with the error of the earlier
- * one.
- */
+/** If an earlier statement failed, the server rejects the later ones. They then fail with the error of the earlier one. */
 function transactionOn(client: pg.PoolClient): Session {
   const session = sessionOn(client);
   let cause: unknown;
@@ -330,10 +326,7 @@ interface Abortable {
 /** Time between two attempts to cancel: an attempt between two statements cancels nothing. */
 const CANCEL_MS = 500;
 
-/**
- * Cancels by process id and start time of the transaction: a pooler may have lent the session to another client
- * since.
- */
+/** Cancels by process id and start time of the transaction: a pooler may have lent the session to another client since. */
 async function untilAborted<T>(
   besides: Session,
   { session, signal }: Abortable,

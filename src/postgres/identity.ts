@@ -1,9 +1,7 @@
 import * as z from 'zod';
 import { ServerChangedError } from '../errors.ts';
 
-/**
- * Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null.
- */
+/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
 const Server = z.object({ system: z.string(), timeline: z.number().nullable() });
 
 type ServerFacts = z.infer<typeof Server>;

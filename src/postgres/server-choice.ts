@@ -13,8 +13,7 @@ export interface ServerChoice {
   /** For the pool: a client that connects to the chosen server. */
   readonly Client: new () => pg.Client;
   /**
-   * For the pool: rejects a server whose sessions do not match `target_session_attrs`, or that is not the server of
-   * before.
+   * For the pool: rejects a server whose sessions do not match `target_session_attrs`, or that is not the server of before.
    */
   readonly verify: (client: pg.ClientBase, done: (error?: Error) => void) => void;
 }

@@ -127,9 +127,7 @@ export interface Config {
   readonly retention: Retention;
   /** What the daemon runs on a schedule instead of all the time. */
   readonly schedules: readonly Schedule[];
-  /**
-   * The directory of the embedded server; undefined if the user has no home directory and `ETL_DATA_DIR` is not set.
-   */
+  /** The directory of the embedded server; undefined if the user has no home directory and `ETL_DATA_DIR` is not set. */
   readonly dataDir: string | undefined;
   /** Bytes. */
   readonly minFree: number;

@@ -300,8 +300,7 @@ function parsePairs(text: string): PostgresParameters {
 }
 
 /**
- * A URL of these parameters. Several hosts, or a socket, are put into the query, because `new URL` accepts them only
- * there.
+ * A URL of these parameters. Several hosts, or a socket, are put into the query, because `new URL` accepts them only there.
  */
 export function formatPostgres(parameters: PostgresParameters): string {
   const { dbname = '', ...others } = Object.fromEntries(parameters);

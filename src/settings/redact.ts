@@ -39,8 +39,7 @@ function plain(secret: string): string[] {
 }
 
 /**
- * In base64, alone and within a longer text (such as `user:password`), where the encoding depends on the bytes before
- * it.
+ * In base64, alone and within a longer text (such as `user:password`), where the encoding depends on the bytes before it.
  */
 function inBase64(secret: string): string[] {
   const bytes = Buffer.from(secret);

@@ -45,8 +45,7 @@ function parseSchedule(text: string): Schedule {
 }
 
 /**
- * If both are dates, or both are relative to now, they must be in order. A date may lie on either side of a relative
- * time.
+ * If both are dates, or both are relative to now, they must be in order. A date may lie on either side of a relative time.
  */
 function requireOrder(from: string, to: string): void {
   const [isFixed, isFixedToo] = [from, to].map((word) => /^\d/.test(word));

@@ -18,10 +18,7 @@ export interface WalkReport {
   readonly progress: string;
   /** Unix seconds at which the source last answered; null before the first page. */
   readonly at: number | null;
-  /**
-   * Unix seconds at which a list was last read to its end; null for other walks, and before the first reading has
-   * ended.
-   */
+  /** Unix seconds at which a list was last read to its end; null for other walks, and before the first reading has ended. */
   readonly wholeAt: number | null;
   readonly beingRead: boolean;
 }

@@ -30,8 +30,7 @@ export interface LagLimits {
 }
 
 /**
- * Seconds between the clock and the end of what is covered, so it grows while nothing is read. Null if nothing is
- * covered.
+ * Seconds between the clock and the end of what is covered, so it grows while nothing is read. Null if nothing is covered.
  */
 export function lagOf(covered: readonly Range[], now: number): number | null {
   const end = covered.at(-1)?.to;

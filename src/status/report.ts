@@ -30,9 +30,7 @@ export interface DatasetReport {
   readonly verified: readonly Range[];
   /** Not covered, between the first and the last covered second. */
   readonly holes: readonly Range[];
-  /**
-   * Wanted by the daemon, below the end of coverage, and not covered: the holes, and what is older than all coverage.
-   */
+  /** Wanted by the daemon, below the end of coverage, and not covered: the holes, and what is older than all coverage. */
   readonly missing: readonly Range[];
   readonly rows: readonly RowCount[];
   /** Seconds between the clock and the end of coverage; null if nothing is covered. */
@@ -53,8 +51,7 @@ export interface DatasetReport {
 /** The state of a database at a moment, from the database alone. */
 export interface Report {
   /**
-   * The moment by the database's clock, unix seconds. A host's clock may be slow, and then a stopped head would look
-   * young.
+   * The moment by the database's clock, unix seconds. A host's clock may be slow, and then a stopped head would look young.
    */
   readonly at: number;
   readonly database: string;

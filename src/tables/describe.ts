@@ -10,9 +10,7 @@ type Conflict<Column extends string> =
   | { readonly kind: 'fill'; readonly columns: readonly Column[] }
   /** The row changes: it is replaced if `by` is not older and something differs. */
   | { readonly kind: 'newer'; readonly by: Column }
-  /**
-   * The row changes, and nothing in it tells which copy is newer: if it differs, the one that was read last is kept.
-   */
+  /** The row changes, and nothing in it tells which copy is newer: if it differs, the one that was read last is kept. */
   | { readonly kind: 'replace' };
 
 /**
