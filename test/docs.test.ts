@@ -160,6 +160,43 @@ test('every SQL example runs', async () => {
   await store.close();
 });
 
+/** Pages that a program writes. */
+const GENERATED = /^docs\/(members|verification-matrix|analyst\/(dictionary|diagram))\.md$/;
+const MOST_WORDS = { page: 2000, all: 20_000 };
+/** Longer pages, and how long they may be until they are divided. */
+const UNDIVIDED: Readonly<Record<string, number>> = { 'docs/analyst.md': 3700 };
+
+/** Words that people wrote and others read: without blocks of code; a piece of code between backticks is one word. */
+function wordsOf(text: string): number {
+  return text
+    .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
+    .replaceAll(/`[^`\n]*`/g, 'code')
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .split(/\s+/)
+    .filter((word) => /\w/.test(word)).length;
+}
+
+describe('the pages that people write are short:', () => {
+  const written = pages
+    .filter((page) => page.startsWith('docs/') || page === 'README.md')
+    .filter((page) => !GENERATED.test(page))
+    .map((page) => ({ page, words: wordsOf(textOf(page)) }));
+
+  test(`none has more than ${MOST_WORDS.page} words`, () => {
+    const long = written.filter(({ page, words }) => words > (UNDIVIDED[page] ?? MOST_WORDS.page));
+    expect(long).toEqual([]);
+    const divided = Object.keys(UNDIVIDED).filter(
+      (page) => !written.some((one) => one.page === page && one.words > MOST_WORDS.page),
+    );
+    expect(divided).toEqual([]);
+  });
+
+  test(`together they have no more than ${MOST_WORDS.all} words, but for pages that are still to be divided`, () => {
+    const counted = written.filter(({ page }) => UNDIVIDED[page] === undefined);
+    expect(counted.reduce((sum, { words }) => sum + words, 0)).toBeLessThanOrEqual(MOST_WORDS.all);
+  });
+});
+
 /** How the headings of a page are addressed. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>

@@ -33,7 +33,9 @@ function argumentsAt(source: string, from: number): string {
 /** The texts of a call's last argument: more than one if it chooses between them. Fields come before it, in braces. */
 function messagesOf(given: string): string[] {
   const last = given.slice(given.lastIndexOf('}') + 1);
-  return [...last.matchAll(/'((?:[^'\\]|\\.)*)'|"([^"]*)"/g)].map(([, single, double]) => single ?? double ?? '');
+  return [...last.matchAll(/'((?:[^'\\]|\\.)*)'|"([^"]*)"/g)].map(
+    ([, single, double]) => single ?? double ?? '',
+  );
 }
 
 /** Every warning and error that the program can log, with the file that logs it. */
@@ -74,5 +76,7 @@ test('the runbook has a row for every alert, and for no other', () => {
 test('every row of the runbook says what to do', () => {
   const rows = [...textOf('docs/operator/runbook.md').matchAll(/^\| [^-|].*$/gm)].map(([row]) => row);
   expect(rows.length).toBeGreaterThan(60);
-  expect(rows.filter((row) => row.split(' | ').some((cell) => cell.replaceAll(/[|\s]/g, '') === ''))).toEqual([]);
+  expect(rows.filter((row) => row.split(' | ').some((cell) => cell.replaceAll(/[|\s]/g, '') === ''))).toEqual(
+    [],
+  );
 });

@@ -38,9 +38,11 @@ async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
   const available = await loadDatasets();
   const datasets = splitKinds(available).streams;
   const collections = splitKinds(chooseDatasets(NAMES, available)).collections;
-  return withSource(invocation, { migrates: true }, async (opened) => {
+  // Making the database takes seconds, before there is a bar.
+  const opening = { ...invocation, logger: createLogger({ level: given.logLevel, format: given.logFormat }) };
+  return withSource(opening, { migrates: true }, async (opened) => {
     const { store, stop, baseUrl } = opened;
-    return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {
+    return closeAfter(await openCrawl({ ...opened, ...invocation }), async (crawl) => {
       const { chain } = crawl;
       const wanted = { from: chain.first.utime, to: chain.last.utime };
       const shared = { datasets, collections, baseUrl };

@@ -32,7 +32,7 @@ export function longestAgeOf(walk: Walk): number {
 }
 
 /** What a walk is, for people. */
-function titleOf({ kind, name }: Pick<Walk, 'kind' | 'name'>): string {
+export function titleOf({ kind, name }: Pick<Walk, 'kind' | 'name'>): string {
   const words = name.replaceAll('_', ' ');
   switch (kind) {
     case 'list':
@@ -75,15 +75,16 @@ export async function readCollectionReports(
   const standings = await readStandings(database);
   const reports: CollectionReport[] = [];
   for (const { name, job } of collections) {
+    const walkOf = (scope: string) => job.walks.find((walk) => walk.name === scope);
     const walks = standings
       .filter(({ dataset }) => dataset === name)
-      .map((standing) =>
-        walkReport(
-          standing,
-          job.walks.find((walk) => walk.name === standing.scope),
-        ),
-      );
-    const errors = status.failures.filter(({ dataset }) => dataset === name);
+      .map((standing) => walkReport(standing, walkOf(standing.scope)));
+    const errors = status.failures
+      .filter(({ dataset }) => dataset === name)
+      .map((failure) => {
+        const walk = walkOf(failure.scope);
+        return walk === undefined ? failure : { ...failure, scope: titleOf(walk) };
+      });
     const lastError = errors[0] ?? null;
     const own = lookups.filter(({ dataset }) => dataset === name);
     if (walks.length === 0 && own.length === 0 && lastError === null) continue;
