@@ -1,13 +1,17 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
 import { createProgram } from '../src/commands/program.ts';
 import { SETTING_NAMES } from '../src/settings/config.ts';
 import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { TIME_FORMS } from '../src/range.ts';
 import { runSql } from '../src/read/free-sql.ts';
+import { readReport } from '../src/status/report.ts';
+import { createSnapshots } from '../src/status/snapshot.ts';
 import { ROUTES_OF } from '../src/simulator/http/api.ts';
+import { testConfig } from './support/crawl.ts';
 import { openTestStore } from './support/database/database.ts';
 import { openapiPaths } from './support/openapi.ts';
 import { hasOpenapi, NO_OPENAPI } from './support/shared-data.ts';
@@ -77,6 +81,22 @@ test('docs/weather.md names tests that are there', () => {
   const isThere = (file: string, name: string) =>
     ["'", '`'].some((quote) => textOf(file).includes(`${quote}${name}${quote}`));
   expect(rows.filter(([, file = '', name = '']) => !isThere(file, name)).map(([row]) => row)).toEqual([]);
+});
+
+test('docs/operator/daemon.md names every member of /status, and no other', async () => {
+  const store = await openTestStore();
+  const jobs = await loadDatasets();
+  const context = { database: store.database, clock: systemClock };
+  const snapshot = await createSnapshots({ context, jobs, datasets: [], config: testConfig() })();
+  const reported = new Set(Object.keys(await readReport(store.database, jobs, { rows: 'estimated' })));
+  await store.close();
+  const [, section = ''] = textOf('docs/operator/daemon.md').split('These are the members of `/status`.');
+  const table = section.slice(0, section.indexOf('\nA square'));
+  const named = [...table.matchAll(/^\| (`.*`) \| (only `\/status`)?/gm)].flatMap(([, cell = '', only]) =>
+    cell.split(', ').map((name) => [name.slice(1, -1), only === undefined] as const),
+  );
+  const members = Object.keys(snapshot).map((name) => [name, reported.has(name)] as const);
+  expect(named.sort()).toEqual(members.sort());
 });
 
 /** Every command that `--help` lists, with the commands below it. */

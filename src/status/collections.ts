@@ -31,8 +31,10 @@ export function longestAgeOf(walk: Walk): number {
   return LONGEST_AGE.periods * walkSeconds(walk) + LONGEST_AGE.seconds;
 }
 
-/** What a walk is, for people. */
-export function titleOf({ kind, name }: Pick<Walk, 'kind' | 'name'>): string {
+/** What a walk is, for people; `scope` if it is none of this version. */
+export function titleOf(walk: Walk | undefined, scope = ''): string {
+  if (walk === undefined) return scope;
+  const { kind, name } = walk;
   const words = name.replaceAll('_', ' ');
   switch (kind) {
     case 'list':
@@ -81,10 +83,7 @@ export async function readCollectionReports(
       .map((standing) => walkReport(standing, walkOf(standing.scope)));
     const errors = status.failures
       .filter(({ dataset }) => dataset === name)
-      .map((failure) => {
-        const walk = walkOf(failure.scope);
-        return walk === undefined ? failure : { ...failure, scope: titleOf(walk) };
-      });
+      .map((failure) => ({ ...failure, scope: titleOf(walkOf(failure.scope), failure.scope) }));
     const lastError = errors[0] ?? null;
     const own = lookups.filter(({ dataset }) => dataset === name);
     if (walks.length === 0 && own.length === 0 && lastError === null) continue;
@@ -109,8 +108,7 @@ const Blocks = z.object({
 });
 
 function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
-  const title = walk === undefined ? scope : titleOf(walk);
-  const common = { walk: scope, title, wholeAt: null, beingRead: owner !== null };
+  const common = { walk: scope, title: titleOf(walk, scope), wholeAt: null, beingRead: owner !== null };
   // Whoever claims a walk leaves a row, also where the source then answers nothing. Histories have a cursor for each account.
   if (cursor === null)
     return { ...common, at: null, progress: walk?.kind === 'backward' ? '' : 'not read yet' };
