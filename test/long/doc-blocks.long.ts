@@ -31,7 +31,7 @@ interface Block {
 
 /** Programs that docs let a reader run, behind assignments, the moment of cron and what begins with `cd … &&`. */
 const COMMAND =
-  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|toncenter-etl) /;
+  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|cp|toncenter-etl) /;
 const ASSIGNMENT = /^[A-Z]+=\S*$/;
 const SQL = /^(?:select|with|set) /i;
 /** Languages that are no business of a shell. */
@@ -80,10 +80,12 @@ function classify(page: string, language: string, text: string): Pick<Block, 'ki
 
 function blocksOf(page: string): Block[] {
   const text = readFileSync(join(packageRoot, 'docs', page), 'utf8');
-  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map((match) => ({
-    line: text.slice(0, match.index).split('\n').length,
-    ...classify(page, match[1] ?? '', match[2] ?? ''),
-  }));
+  // Those of a list are indented.
+  return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map((match) => {
+    const [, indent = '', language = '', body = ''] = match;
+    const line = text.slice(0, match.index).split('\n').length;
+    return { line, ...classify(page, language, body.replaceAll(new RegExp(`^${indent}`, 'gm'), '')) };
+  });
 }
 
 const SECONDS = 2 * 3600;
@@ -269,6 +271,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
   /** Why a line cannot be run here. */
   const inTheWay = (line: string): string | undefined => {
     if (/^docker /.test(line)) return 'docker is not there';
+    if (line.includes('$FRONT')) return 'test/deploy/front.test.ts makes a front of two databases';
     if (/^(?:pg_|createdb)/.test(line) && !server.canDump) return 'no server of the version of pg_dump';
     const [, tool] =
       /(?:^|&& )(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(psql|pg_\w+|createdb|flock|curl)\b/.exec(line) ?? [];
