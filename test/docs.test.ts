@@ -1,13 +1,17 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
 import { createProgram } from '../src/commands/program.ts';
 import { SETTING_NAMES } from '../src/settings/config.ts';
 import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { TIME_FORMS } from '../src/range.ts';
 import { runSql } from '../src/read/free-sql.ts';
+import { readReport } from '../src/status/report.ts';
+import { createSnapshots } from '../src/status/snapshot.ts';
 import { ROUTES_OF } from '../src/simulator/http/api.ts';
+import { testConfig } from './support/crawl.ts';
 import { openTestStore } from './support/database/database.ts';
 import { openapiPaths } from './support/openapi.ts';
 import { hasOpenapi, NO_OPENAPI } from './support/shared-data.ts';
@@ -72,11 +76,27 @@ test('README.md names every form of a time', () => {
 });
 
 test('docs/weather.md names tests that are there', () => {
-  const rows = [...textOf('docs/weather.md').matchAll(/^\| .+ \| `(test\/[^`]+)` \| (.+) \|$/gm)];
+  const rows = [...textOf('docs/weather.md').matchAll(/^\| .+ \| `(test\/[^`]+)` \| `(.+)` \|$/gm)];
   expect(rows.length).toBeGreaterThan(30);
   const isThere = (file: string, name: string) =>
     ["'", '`'].some((quote) => textOf(file).includes(`${quote}${name}${quote}`));
   expect(rows.filter(([, file = '', name = '']) => !isThere(file, name)).map(([row]) => row)).toEqual([]);
+});
+
+test('docs/operator/daemon.md names every member of /status, and no other', async () => {
+  const store = await openTestStore();
+  const jobs = await loadDatasets();
+  const context = { database: store.database, clock: systemClock };
+  const snapshot = await createSnapshots({ context, jobs, datasets: [], config: testConfig() })();
+  const reported = new Set(Object.keys(await readReport(store.database, jobs, { rows: 'estimated' })));
+  await store.close();
+  const [, section = ''] = textOf('docs/operator/daemon.md').split('These are the members of `/status`.');
+  const table = section.slice(0, section.indexOf('\nA square'));
+  const named = [...table.matchAll(/^\| (`.*`) \| (only `\/status`)?/gm)].flatMap(([, cell = '', only]) =>
+    cell.split(', ').map((name) => [name.slice(1, -1), only === undefined] as const),
+  );
+  const members = Object.keys(snapshot).map((name) => [name, reported.has(name)] as const);
+  expect(named.sort()).toEqual(members.sort());
 });
 
 /** Every command that `--help` lists, with the commands below it. */
@@ -158,6 +178,43 @@ test('every SQL example runs', async () => {
       expect((error as Error).message).toMatch(/nothing that is stored has the hash/);
     });
   await store.close();
+});
+
+/** Pages that a program writes. */
+const GENERATED = /^docs\/(members|verification-matrix|analyst\/(dictionary|diagram))\.md$/;
+const MOST_WORDS = { page: 2000, all: 20_000 };
+/** Longer pages, and how long they may be until they are divided. */
+const UNDIVIDED: Readonly<Record<string, number>> = { 'docs/analyst.md': 3700 };
+
+/** Words that people wrote and others read: without blocks of code; a piece of code between backticks is one word. */
+function wordsOf(text: string): number {
+  return text
+    .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
+    .replaceAll(/`[^`\n]*`/g, 'code')
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .split(/\s+/)
+    .filter((word) => /\w/.test(word)).length;
+}
+
+describe('the pages that people write are short:', () => {
+  const written = pages
+    .filter((page) => page.startsWith('docs/') || page === 'README.md')
+    .filter((page) => !GENERATED.test(page))
+    .map((page) => ({ page, words: wordsOf(textOf(page)) }));
+
+  test(`none has more than ${MOST_WORDS.page} words`, () => {
+    const long = written.filter(({ page, words }) => words > (UNDIVIDED[page] ?? MOST_WORDS.page));
+    expect(long).toEqual([]);
+    const divided = Object.keys(UNDIVIDED).filter(
+      (page) => !written.some((one) => one.page === page && one.words > MOST_WORDS.page),
+    );
+    expect(divided).toEqual([]);
+  });
+
+  test(`together they have no more than ${MOST_WORDS.all} words, but for pages that are still to be divided`, () => {
+    const counted = written.filter(({ page }) => UNDIVIDED[page] === undefined);
+    expect(counted.reduce((sum, { words }) => sum + words, 0)).toBeLessThanOrEqual(MOST_WORDS.all);
+  });
 });
 
 /** How the headings of a page are addressed. */

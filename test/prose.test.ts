@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '..');
 const LONGEST = 30;
 
 /** Pages that a program writes from the schema. */
-const GENERATED = /^docs\/(members|verification.*|analyst\/(dictionary|diagram))\.md$/;
+const GENERATED = /^docs\/(members|verification-matrix|analyst\/(dictionary|diagram))\.md$/;
 
 const pages = [
   'README.md',

@@ -29,7 +29,7 @@ const UNBOUNDED = { wanted: undefined, allowed: undefined };
 const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };
 
 /** `demo`: the whole way from an API to SQL answers on this machine: simulator, crawl, Postgres. */
-async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
+async function demo({ config: given, logger, now }: Invocation): Promise<ExitCode> {
   const dataDir = join(requireDataDir(given), 'demo');
   const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
   // The bars show the progress. Log lines for each range would scroll them off the screen.
@@ -38,9 +38,9 @@ async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
   const available = await loadDatasets();
   const datasets = splitKinds(available).streams;
   const collections = splitKinds(chooseDatasets(NAMES, available)).collections;
-  return withSource(invocation, { migrates: true }, async (opened) => {
+  return withSource({ ...invocation, logger }, { migrates: true }, async (opened) => {
     const { store, stop, baseUrl } = opened;
-    return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {
+    return closeAfter(await openCrawl({ ...opened, ...invocation }), async (crawl) => {
       const { chain } = crawl;
       const wanted = { from: chain.first.utime, to: chain.last.utime };
       const shared = { datasets, collections, baseUrl };

@@ -104,7 +104,7 @@ export function otherChain(seqno: number): WrongNetworkError {
 /** The error where the API began to answer for another network while it was read. */
 export function networkChanged(held: number, served: number): WrongNetworkError {
   return new WrongNetworkError(conflictOf(held, served), {
-    hint: 'Find out where the address of TONCENTER_NETWORK leads now. docs/operator.md says what to look at before you start again.',
+    hint: 'Find out where the address of TONCENTER_NETWORK leads now. docs/operator/runbook.md says what to look at before you start again.',
   });
 }
 

@@ -31,8 +31,10 @@ export function longestAgeOf(walk: Walk): number {
   return LONGEST_AGE.periods * walkSeconds(walk) + LONGEST_AGE.seconds;
 }
 
-/** The title of a walk, for people. */
-function titleOf({ kind, name }: Pick<Walk, 'kind' | 'name'>): string {
+/** The title of a walk, for people; `scope` if this version has no such walk. */
+export function titleOf(walk: Walk | undefined, scope = ''): string {
+  if (walk === undefined) return scope;
+  const { kind, name } = walk;
   const words = name.replaceAll('_', ' ');
   switch (kind) {
     case 'list':
@@ -75,15 +77,13 @@ export async function readCollectionReports(
   const cursors = await readStandings(database);
   const reports: CollectionReport[] = [];
   for (const { name, job } of collections) {
+    const walkOf = (scope: string) => job.walks.find((walk) => walk.name === scope);
     const walks = cursors
       .filter(({ dataset }) => dataset === name)
-      .map((position) =>
-        walkReport(
-          position,
-          job.walks.find((walk) => walk.name === position.scope),
-        ),
-      );
-    const errors = status.failures.filter(({ dataset }) => dataset === name);
+      .map((position) => walkReport(position, walkOf(position.scope)));
+    const errors = status.failures
+      .filter(({ dataset }) => dataset === name)
+      .map((failure) => ({ ...failure, scope: titleOf(walkOf(failure.scope), failure.scope) }));
     const lastError = errors[0] ?? null;
     const own = lookups.filter(({ dataset }) => dataset === name);
     if (walks.length === 0 && own.length === 0 && lastError === null) continue;
@@ -108,8 +108,7 @@ const Blocks = z.object({
 });
 
 function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
-  const title = walk === undefined ? scope : titleOf(walk);
-  const common = { walk: scope, title, wholeAt: null, beingRead: owner !== null };
+  const common = { walk: scope, title: titleOf(walk, scope), wholeAt: null, beingRead: owner !== null };
   // Claiming a walk leaves a row without a cursor, even if the source then answers nothing. A history has a cursor
   // for each account.
   if (cursor === null)

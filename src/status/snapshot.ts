@@ -4,7 +4,7 @@ import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { noDiskGuard } from '../crawl/disk-guard.ts';
 import { longestLagOf } from './lag.ts';
 import { readReport, type Report } from './report.ts';
-import { longestAgeOf } from './collections.ts';
+import { longestAgeOf, titleOf } from './collections.ts';
 import type { AnyJob, Collection, Dataset } from '../dataset/dataset.ts';
 import { countLookups } from '../ledger/subjects.ts';
 import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../read/activity.ts';
@@ -32,7 +32,7 @@ export interface Snapshot extends Report {
   /** The chosen walks of collections, with the seconds after which each is overdue. */
   readonly walkLimits: readonly {
     readonly dataset: string;
-    readonly walk: string;
+    readonly title: string;
     readonly seconds: number;
   }[];
   /** When this process started, unix seconds. */
@@ -73,7 +73,7 @@ export function createSnapshots({
     datasets.map((dataset) => [dataset.name, longestLagOf(dataset, config)]),
   );
   const walkLimits = collections.flatMap(({ name, job }) =>
-    job.walks.map((walk) => ({ dataset: name, walk: walk.name, seconds: longestAgeOf(walk) })),
+    job.walks.map((walk) => ({ dataset: name, title: titleOf(walk), seconds: longestAgeOf(walk) })),
   );
   const startedAt = unixSeconds(clock);
   const lookups = remembered(clock, LOOKUPS_GOOD_FOR_MS, () => countLookups(database));

@@ -156,7 +156,7 @@ describe('the files for deployment', () => {
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(text).toContain(`--chown=${user} /app/lake ./lake`);
     // What docs say to Kubernetes is the same user, the port and the probes' paths.
-    const pod = /```yaml\n([^]*?)```/.exec(read('docs/operator.md'))?.[1] ?? '';
+    const pod = /```yaml\n([^]*?)```/.exec(read('docs/operator/install.md'))?.[1] ?? '';
     const { spec } = z
       .object({ spec: z.object({ template: z.object({ spec: z.record(z.string(), z.unknown()) }) }) })
       .parse(parse(pod));
@@ -232,7 +232,7 @@ describe('the files for deployment', () => {
     expect(read('deploy/crontab')).toMatch(/^MAILTO=/m);
     // The page prints what the file has.
     for (const line of read('deploy/crontab').match(/^(MAILTO|\d).*$/gm) ?? [])
-      expect(read('docs/operator.md')).toContain(line);
+      expect(read('docs/operator/install.md')).toContain(line);
     const moments = [...read('deploy/crontab').matchAll(/^([*\d/]+(?: [*\d/]+){4}) {2}cd /gm)].map(
       ([, cron = '']) => cron,
     );

@@ -1,12 +1,12 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { packageRoot } from '../../src/package.ts';
+import { installed, openDumpable, type DumpableServer } from '../support/database/dumpable.ts';
 import { query } from '../support/database/query.ts';
 import { freePort } from '../support/free-port.ts';
 import { compile } from '../support/program/compile.ts';
@@ -31,7 +31,7 @@ interface Block {
 
 /** Programs that docs let a reader run, behind assignments, the moment of cron and what begins with `cd … &&`. */
 const COMMAND =
-  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|toncenter-etl) /;
+  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|cp|toncenter-etl) /;
 const ASSIGNMENT = /^[A-Z]+=\S*$/;
 const SQL = /^(?:select|with|set) /i;
 /** Languages that are no business of a shell. */
@@ -80,10 +80,12 @@ function classify(page: string, language: string, text: string): Pick<Block, 'ki
 
 function blocksOf(page: string): Block[] {
   const text = readFileSync(join(packageRoot, 'docs', page), 'utf8');
-  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map((match) => ({
-    line: text.slice(0, match.index).split('\n').length,
-    ...classify(page, match[1] ?? '', match[2] ?? ''),
-  }));
+  // Those of a list are indented.
+  return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map((match) => {
+    const [, indent = '', language = '', body = ''] = match;
+    const line = text.slice(0, match.index).split('\n').length;
+    return { line, ...classify(page, language, body.replaceAll(new RegExp(`^${indent}`, 'gm'), '')) };
+  });
 }
 
 const SECONDS = 2 * 3600;
@@ -137,30 +139,6 @@ function shell(line: string, cwd: string, env: Record<string, string>) {
   return { ended, until, interrupt };
 }
 
-function installed(name: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
-}
-
-/** The directories of an installed Postgres, as a package of npm has them. */
-async function asPackaged(bin: string, native: string): Promise<string> {
-  const of = (what: string) => execFileSync('pg_config', [what]).toString().trim();
-  await mkdir(join(native, 'share'), { recursive: true });
-  await symlink(bin, join(native, 'bin'));
-  await symlink(of('--pkglibdir'), join(native, 'lib'));
-  await symlink(of('--sharedir'), join(native, 'share', 'postgresql'));
-  return native;
-}
-
-/** A server of the version that `pg_dump` is of, else the embedded one, which pg_dump of this machine cannot read. */
-async function openServer(dataDir: string) {
-  const bin = installed('pg_config') ? execFileSync('pg_config', ['--bindir']).toString().trim() : '';
-  const isOwn = existsSync(join(bin, 'initdb')) && existsSync(join(bin, 'pg_dump'));
-  const settings = { fsync: 'off', shared_buffers: '64MB' };
-  const native = isOwn ? await asPackaged(bin, join(dirname(dataDir), 'native')) : undefined;
-  const server = await openEmbedded({ dataDir, settings, ...(native !== undefined && { native }) });
-  return { ...server, canDump: isOwn };
-}
-
 /** The duckdb that a reader has installed, on the library that the program itself uses. */
 const DUCKDB = `#!${process.execPath}
 const { DuckDBInstance } = require(${JSON.stringify(createRequire(import.meta.url).resolve('@duckdb/node-api'))});
@@ -186,7 +164,7 @@ const scripts = new Set(
 let root: string;
 let simulator: Simulator;
 let program: string;
-let server: Awaited<ReturnType<typeof openServer>>;
+let server: DumpableServer;
 const urlOf = (name: string) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
 const settings = () => ({
   LANG: 'C.UTF-8',
@@ -202,7 +180,7 @@ beforeAll(async () => {
   const [compiled] = await Promise.all([
     compile(),
     startSimulator(network).then((started) => (simulator = started)),
-    openServer(join(root, 'data')).then((opened) => (server = opened)),
+    openDumpable(join(root, 'data')).then((opened) => (server = opened)),
   ]);
   program = join(compiled, 'src', 'cli.js');
   await query(server.url, 'create database crawled');
@@ -293,6 +271,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
   /** Why a line cannot be run here. */
   const inTheWay = (line: string): string | undefined => {
     if (/^docker /.test(line)) return 'docker is not there';
+    if (line.includes('$FRONT')) return 'test/deploy/front.test.ts makes a front of two databases';
     if (/^(?:pg_|createdb)/.test(line) && !server.canDump) return 'no server of the version of pg_dump';
     const [, tool] =
       /(?:^|&& )(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(psql|pg_\w+|createdb|flock|curl)\b/.exec(line) ?? [];

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ApiUnavailableError } from '../../src/errors.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
+import { recordFailure } from '../../src/ledger/failures.ts';
 import { claimCursor, moveCursor, releaseClaim } from '../../src/ledger/stored-cursors.ts';
 import { collectionLines } from '../../src/commands/status-command.ts';
 import { readReport } from '../../src/status/report.ts';
@@ -61,11 +63,20 @@ test('status says in plain words how far each walk is', async () => {
   await claimCursor(database, claim);
   await moveCursor(database, claim, { covered, borders: [] });
   await releaseClaim(database, claim);
+  const error = new ApiUnavailableError('it was away');
+  for (const [dataset, scope] of [
+    ['shard_states', 'per_block'],
+    ['dns_records', 'of_domains'],
+    ['account_transactions', 'backward'],
+  ] as const)
+    await recordFailure(database, { dataset, scope, pass: 0 }, error);
   const report = await readReport(database, await loadDatasets(), { rows: 'estimated' });
   const text = collectionLines(report.collections, report.at).join('\n');
   expect(text).toMatch(
     /shard_states .*block by block: 2488 masterchain blocks, 1 gap between them, last read /,
   );
   expect(text).toMatch(/jetton_masters .*list: whole \d+d( \d+h)? ago, last read /);
+  expect(text).toContain('shard_states (block by block): it was away');
+  expect(text).toContain('dns_records (look-ups (of domains)): it was away');
   expect(text).not.toMatch(/per_block|backward|of_domains/);
 });

@@ -8,6 +8,7 @@ import { measureLatencies } from './measures/latency.ts';
 import { busyNetworkOf, serveNetwork, SPAN } from './network.ts';
 import type { Range } from '../../src/range.ts';
 import { measureShortRange } from './measures/short-range.ts';
+import { measureSizing } from './measures/sizing.ts';
 import { measureStages } from './measures/stages.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
 import { verifyAll } from './measures/verification.ts';
@@ -21,7 +22,7 @@ import { measureWriting } from './measures/writing.ts';
  * `queries` measures analysts' questions instead, as queries/main.ts says, `network` what commands cost in a large
  * database, as at-scale/main.ts says, `year` how soon a year of each report by day is there, `indexes` what other indexes
  * would cost and bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a
- * crawl, `latency` how much of the allowed rate is used where the source is slow, `short` a short range beside a script,
+ * crawl, `sizing` what a month takes, `latency` how much of the allowed rate is used where the source is slow, `short` a short range beside a script,
  * `stages` the client's work on a page, `writing` the commits alone, `crawl` a crawl alone.
  */
 
@@ -176,6 +177,7 @@ else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
 else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.slice(3));
 else if (process.argv[2] === 'lake') await measureLake(tell, network);
 else if (process.argv[2] === 'year') await measureYear(tell);
+else if (process.argv[2] === 'sizing') await measureSizing(tell);
 else if (process.argv[2] === 'stages') await measureStages(tell);
 else if (process.argv[2] === 'verify') await withServer(measureVerification);
 else if (process.argv[2] === 'writing') await withNetwork((api, server) => measureWriting(tell, api, server));

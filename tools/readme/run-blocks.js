@@ -69,7 +69,16 @@ async function until(holds, what) {
 /** The blocks without a language above the list of commands: what a newcomer types. */
 function blocksOf(readme) {
   const beginning = readme.slice(0, readme.indexOf('\n## Commands'));
-  return [...beginning.matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
+  return [...beginning.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, language, block]) =>
+    language === '' ? [block] : [],
+  );
+}
+
+/** The query that the README begins with, and its result. */
+function exampleOf(readme) {
+  const [, question, answer] = /^```sql\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```$/m.exec(readme) ?? [];
+  if (answer === undefined) throw new Error('the README has lost its query');
+  return { question, answer };
 }
 
 function adapt(block) {
@@ -106,6 +115,9 @@ try {
   const [next] = /^ +(ETL_DATA_DIR=.* sql .*)$/m.exec(shown)?.slice(1) ?? [];
   if (next === undefined) throw new Error('demo does not say how to go on');
   await run(next);
+  const { question, answer } = exampleOf(readFileSync(join(app, 'README.md'), 'utf8'));
+  const told = await run(`ETL_DATA_DIR=~/.toncenter-etl/demo npx toncenter-etl sql "${question}"`);
+  if (!told.includes(answer)) throw new Error('the README shows another result of its query');
   const seconds = (performance.now() - began) / 1000;
   const simulator = start('npx toncenter-etl simulate --live --hours 2 --rate-limit sliding-window:25');
   await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(simulator.output()), 'the simulator');

@@ -139,13 +139,13 @@ function stateMetrics(registry: Registry) {
 type Set = (name: keyof typeof STATE, labels: Readonly<Record<string, string>>, value: number) => void;
 
 function showCollections({ at: now, collections, walkLimits, startedAt }: Snapshot, set: Set): void {
-  for (const { dataset, walk, seconds } of walkLimits) {
+  for (const { dataset, title: walk, seconds } of walkLimits) {
     set('collection_age_limit_seconds', { dataset, walk }, seconds);
     // It should have been read since this process began.
     set('collection_age_seconds', { dataset, walk }, ageOf(startedAt, now));
   }
   for (const { dataset, rows, walks, quarantined } of collections) {
-    for (const { walk, at } of walks)
+    for (const { title: walk, at } of walks)
       if (at !== null) set('collection_age_seconds', { dataset, walk }, ageOf(at, now));
     set('quarantined_records', { dataset }, quarantined);
     for (const { table, rows: count } of rows) set('table_rows', { dataset, table }, count);

@@ -9,7 +9,7 @@ const SEERS = ['verify', 'second reading', 'deep', 'nothing'] as const;
 const HEAD = `<!-- Written by \`npm run proof -- --matrix --save\`: do not edit. -->`;
 
 /** The page that shows the whole matrix: for each column, what sees which alteration of it first. */
-export function matrixPage(run: LastRun, tables: readonly Table[]): string {
+export function matrixPage(run: LastRun, tables: readonly Table[], unchecked: readonly string[]): string {
   const cells = Object.keys(run).length;
   const first = new Set(Object.values(run).map(([seer]) => seer));
   const seers = SEERS.filter((seer) => first.has(seer));
@@ -28,11 +28,22 @@ One stored value of a simulated network was altered in a range that was proved, 
 
 How it was altered: *changed* to another value of its form, numbers and times to the next one, or by *less1*, *more1000* or *less1000*; given *other* another row's value, made *null*, or *filled* where it was null. A row was *deleted*, *moved* to another second (by *1* or *9* seconds, *1d* or *40d*, onward or *back*), *doubled* under another key (named at the column that differs) or *invented*.
 
+## What only \`--deep\` sees
+
+Plain \`verify\` does not see each alteration of these columns, for every dataset that holds the row. A column *by little* is seen if it is changed by much. \`--deep 100%\` sees them all, and heals them with \`--repair\`.
+
+${limitsSection(run, tables)}
+## Datasets without a check
+
+These datasets have no check and no seal. An altered row is seen by nothing; another reading may overwrite it.
+
+${unchecked.map((name) => `\`${name}\``).join(', ')}.
+
 ${parts.join('\n')}`;
 }
 
 /** What plain verification cannot see, a line a table. */
-export function limitsSection(run: LastRun, tables: readonly Table[]): string {
+function limitsSection(run: LastRun, tables: readonly Table[]): string {
   const rows = tables.flatMap((table) => {
     const unseen = [...columnsOf(run, table)].flatMap(([column, ways]) => {
       const left = [...ways].flatMap(([way, [first]]) => (first === 'verify' ? [] : [way]));
