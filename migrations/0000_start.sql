@@ -716,6 +716,7 @@ CREATE TABLE "ton"."jetton_transfers" (
 	"decoded_custom_payload" jsonb,
 	"forward_payload" text,
 	"decoded_forward_payload" jsonb,
+	"comment" text GENERATED ALWAYS AS (case when jsonb_typeof(decoded_forward_payload -> 'comment') = 'string' then decoded_forward_payload ->> 'comment' end) STORED,
 	"extra" jsonb,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "jetton_transfers_utime_transaction_lt_transaction_hash_pk" PRIMARY KEY("utime","transaction_lt","transaction_hash")
@@ -774,6 +775,7 @@ CREATE TABLE "ton"."messages" (
 	"content_hash" text,
 	"content_body" text,
 	"content_decoded" jsonb,
+	"comment" text GENERATED ALWAYS AS (case when jsonb_typeof(content_decoded -> 'comment') = 'string' then content_decoded ->> 'comment' end) STORED,
 	"init_state_hash" text,
 	"init_state_body" text,
 	"init_state_decoded" jsonb,
@@ -894,6 +896,7 @@ CREATE TABLE "ton"."nft_transfers" (
 	"decoded_custom_payload" jsonb,
 	"forward_payload" text,
 	"decoded_forward_payload" jsonb,
+	"comment" text GENERATED ALWAYS AS (case when jsonb_typeof(decoded_forward_payload -> 'comment') = 'string' then decoded_forward_payload ->> 'comment' end) STORED,
 	"extra" jsonb,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "nft_transfers_utime_transaction_lt_transaction_hash_pk" PRIMARY KEY("utime","transaction_lt","transaction_hash")

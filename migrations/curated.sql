@@ -417,7 +417,7 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
   e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
-    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
+    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
     t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t
@@ -462,7 +462,7 @@ from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
     t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
     null::text as marketplace, null::text as marketplace_address, null::numeric as fee, null::numeric as royalty, null::text as royalty_address,
-    t.decoded_forward_payload->>'comment' as comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
+    t.comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all
