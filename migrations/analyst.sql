@@ -771,7 +771,7 @@ returns table (part text, statement text) language sql stable begin atomic
   union all
   select 'settings', format('alter role %I in database %I set %s = %s', reader, current_database(), name, value)
   from (values
-    ('search_path', 'pg_catalog, ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
+    ('search_path', 'pg_catalog, ton, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
     -- With many partitions compiling a query takes far longer than running it.
     ('jit', 'off'), ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
     ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value)
@@ -835,14 +835,14 @@ begin
     return;
   end if;
   execute format('grant connect on database %I to %I', current_database(), reader);
-  execute format('grant usage on schema ton, etl, etl_partitions to %I', reader);
-  execute format('grant select on all tables in schema ton, etl_partitions to %I', reader);
-  -- Partitions and tables that are made afterwards.
+  -- Views and functions read as their owner whatever else they need.
+  execute format('grant usage on schema ton, etl to %I', reader);
+  execute format('grant select on all tables in schema ton to %I', reader);
+  -- Tables that are made afterwards.
   execute format('alter default privileges in schema ton grant select on tables to %I', reader);
-  execute format('alter default privileges in schema etl_partitions grant select on tables to %I', reader);
-  -- Of the program's own tables those that say how far to trust the data; quarantine, settings and the rest stay closed.
-  execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.findings, etl.grades,
-    etl.verifications, etl.partitions, etl.pages, etl.schema_drift, etl.datasets, etl.feeds to %I', reader);
+  -- Of the program's own tables only those that say how far to trust the data: what a role may not read, tools do not list.
+  execute format('revoke select on all tables in schema etl, etl_partitions from %I', reader);
+  execute format('grant select on etl.coverage, etl.coverage_report, etl.datasets, etl.feeds, etl.findings, etl.grades to %I', reader);
   if not allow_reading.strict then
     return;
   end if;
@@ -856,4 +856,4 @@ begin
 end $$;
 revoke execute on function etl.allow_reading(name, text, interval, boolean) from public;
 comment on function etl.allow_reading(name, text, interval, boolean) is
-  'Makes a role that reads the data and does no more, or renews its password: schemas ton and etl_partitions whole, with what is made afterwards, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none where all is done.';
+  'Makes a role that reads the data and does no more, or renews its password: schema ton whole, with what is made afterwards, and six relations of etl that say how far to trust the data: coverage, coverage_report, datasets, feeds, findings, grades. Its sessions are read-only, in UTC, find the tables of ton without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none where all is done.';
