@@ -25,16 +25,6 @@ comment on function etl.decimals_of(int, jsonb, int, boolean) is
 
 -- Trades.
 
-create or replace function etl.asset_of(dex text, named text, amount text, wallet text) returns text
-language sql immutable parallel safe
-return case
-  when named is not null then etl.raw_address(named)
-  -- Where the server names no asset, it means TON or a jetton that it does not know: see swaps.
-  when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON'
-end;
-comment on function etl.asset_of(text, text, text, text) is
-  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null where it is not known.';
-
 create or replace function etl.hops_of(details jsonb) returns int[]
 language sql immutable parallel safe
 return case
@@ -62,20 +52,21 @@ cross join lateral (
   -- Taken apart once for all who ask.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
     etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
-    case when h.hop is null then etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet)
-      else etl.asset_of(h.dex, h.hop->>'asset_in', h.hop->>'amount_in', null) end as sold,
-    etl.to_numeric(case when h.hop is null then h.given_amount else h.hop->>'amount_in' end) as sold_raw,
-    case when h.hop is null then etl.asset_of(h.dex, h.got, h.got_amount, h.got_wallet)
-      else etl.asset_of(h.dex, h.hop->>'asset_out', h.hop->>'amount_out', null) end as bought,
-    etl.to_numeric(case when h.hop is null then h.got_amount else h.hop->>'amount_out' end) as bought_raw
+    etl.asset_of(h.dex, coalesce(h.hop->>'asset_in', case when h.leg = 0 then h.given end), h.sold_amount, case when h.leg = 0 then h.given_wallet end) as sold,
+    etl.to_numeric(h.sold_amount) as sold_raw,
+    etl.asset_of(h.dex, coalesce(h.hop->>'asset_out', case when h.leg + 1 = cardinality(a.hops) then h.got end), h.bought_amount,
+      case when h.leg + 1 = cardinality(a.hops) then h.got_wallet end) as bought,
+    etl.to_numeric(h.bought_amount) as bought_raw
   from (
+    -- Between two legs exchanges name what is no TON; at both ends of the swap its jetton wallets tell one from the other.
     select u.leg, a.details->'peer_swaps'->u.leg as hop, a.details->>'dex' as dex,
+      case when (a.details->'peer_swaps'->u.leg) is null then a.details->'dex_incoming_transfer'->>'amount' else (a.details->'peer_swaps'->u.leg)->>'amount_in' end as sold_amount,
+      case when (a.details->'peer_swaps'->u.leg) is null then a.details->'dex_outgoing_transfer'->>'amount' else (a.details->'peer_swaps'->u.leg)->>'amount_out' end as bought_amount,
       a.details->'dex_incoming_transfer'->>'destination' as taker, a.details->'dex_outgoing_transfer'->>'source' as giver,
-      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as given,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset', a.details->'peer_swaps'->0->>'asset_in') as given,
       a.details->'dex_incoming_transfer'->>'amount' as given_amount,
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
-      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as got,
-      a.details->'dex_outgoing_transfer'->>'amount' as got_amount,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as got,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
     from unnest(a.hops) as u (leg)) h offset 0) x
 left join ton.ton_proxies t on t.address = x.taken
