@@ -1225,6 +1225,9 @@ CREATE TABLE "ton"."vesting_contracts" (
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
+-- How many transactions begin a trace, for `(hash = trace_id) is true`. Partitions get theirs when they are made.
+CREATE STATISTICS "ton"."transactions_roots" ON (hash = trace_id) FROM "ton"."transactions";
+--> statement-breakpoint
 CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("dataset","scope","pass");--> statement-breakpoint
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint
 CREATE INDEX "kept_daily_trades_asset" ON "etl"."kept_daily_trades" USING btree ("asset","day");--> statement-breakpoint
