@@ -50,7 +50,5 @@ export const transferColumns = () => ({
  */
 export const commentIn = (decoded: string) =>
   text().generatedAlwaysAs(
-    sql.raw(
-      `case when jsonb_typeof(${decoded} -> 'comment') = 'string' then ${decoded} ->> 'comment' end`,
-    ),
+    sql.raw(`case when jsonb_typeof(${decoded} -> 'comment') = 'string' then ${decoded} ->> 'comment' end`),
   );

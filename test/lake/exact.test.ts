@@ -26,7 +26,9 @@ beforeAll(async () => {
   for (const table of all)
     for (const { name, generated } of getTableConfig(table).columns)
       if (generated !== undefined)
-        await store.database.run(sql`alter table ${table} alter column ${sql.identifier(name)} drop expression`);
+        await store.database.run(
+          sql`alter table ${table} alter column ${sql.identifier(name)} drop expression`,
+        );
   await createPartitions(store.database, 'month').ensure(all, ['2026-01-01T00:00:00Z']);
 });
 afterAll(async () => {

@@ -148,7 +148,11 @@ test('two surplus copies of a row are two findings: each is remembered until its
   );
   const { hash } = copied!;
   const names = sql.raw(targetOf(jetton_transfers).columns.join(', '));
-  const values = sql.raw(targetOf(jetton_transfers).columns.map((name) => `c.${name}`).join(', '));
+  const values = sql.raw(
+    targetOf(jetton_transfers)
+      .columns.map((name) => `c.${name}`)
+      .join(', '),
+  );
   await store.database.run(sql`insert into ton.jetton_transfers (${names})
     select ${values} from ton.jetton_transfers t, json_array_elements_text(${JSON.stringify(seconds)}::json) as s (second),
       jsonb_populate_record(t, jsonb_build_object('utime', to_timestamp(s.second::int8))) c

@@ -337,7 +337,9 @@ describe('retention that a lake must allow', () => {
     await store.database.run(sql`delete from ton.jetton_transfers where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database/);
     const names = sql.raw([...targetOf(jetton_transfers).columns, 'loaded_at'].join(', '));
-    await store.database.run(sql`insert into ton.jetton_transfers (${names}) select ${names} from public.moved`);
+    await store.database.run(
+      sql`insert into ton.jetton_transfers (${names}) select ${names} from public.moved`,
+    );
     await store.database.run(sql`update ton.jetton_transfers set loaded_at = clock_timestamp() where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database: export it again/);
     // Nor where a second of the part is a hole, so that no export writes it anew.
