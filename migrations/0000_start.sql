@@ -716,6 +716,7 @@ CREATE TABLE "ton"."jetton_transfers" (
 	"decoded_custom_payload" jsonb,
 	"forward_payload" text,
 	"decoded_forward_payload" jsonb,
+	"comment" text GENERATED ALWAYS AS (case when jsonb_typeof(decoded_forward_payload -> 'comment') = 'string' then decoded_forward_payload ->> 'comment' end) STORED,
 	"extra" jsonb,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "jetton_transfers_utime_transaction_lt_transaction_hash_pk" PRIMARY KEY("utime","transaction_lt","transaction_hash")
@@ -774,6 +775,7 @@ CREATE TABLE "ton"."messages" (
 	"content_hash" text,
 	"content_body" text,
 	"content_decoded" jsonb,
+	"comment" text GENERATED ALWAYS AS (case when jsonb_typeof(content_decoded -> 'comment') = 'string' then content_decoded ->> 'comment' end) STORED,
 	"init_state_hash" text,
 	"init_state_body" text,
 	"init_state_decoded" jsonb,
@@ -894,6 +896,7 @@ CREATE TABLE "ton"."nft_transfers" (
 	"decoded_custom_payload" jsonb,
 	"forward_payload" text,
 	"decoded_forward_payload" jsonb,
+	"comment" text GENERATED ALWAYS AS (case when jsonb_typeof(decoded_forward_payload -> 'comment') = 'string' then decoded_forward_payload ->> 'comment' end) STORED,
 	"extra" jsonb,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "nft_transfers_utime_transaction_lt_transaction_hash_pk" PRIMARY KEY("utime","transaction_lt","transaction_hash")
@@ -1221,6 +1224,9 @@ CREATE TABLE "ton"."vesting_contracts" (
 	"extra" jsonb,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL
 );
+--> statement-breakpoint
+-- How many transactions begin a trace, for `(hash = trace_id) is true`. Partitions get theirs when they are made.
+CREATE STATISTICS "ton"."transactions_roots" ON (hash = trace_id) FROM "ton"."transactions";
 --> statement-breakpoint
 CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("dataset","scope","pass");--> statement-breakpoint
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint

@@ -578,24 +578,32 @@ comment on column etl.open_jetton_flows.amount is 'How many jettons were transfe
 comment on column etl.open_jetton_flows.minted is 'How many jettons came into being, in the smallest units.';
 comment on column etl.open_jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 if burns are not read.';
 
+create or replace function etl.asset_of(dex text, named text, amount text, wallet text) returns text
+language sql immutable parallel safe
+return case
+  when named is not null then etl.raw_address(named)
+  -- Where the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset for
+  -- TON alone, stonfi never; the others move TON without jetton wallets.
+  when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON'
+end;
+comment on function etl.asset_of(text, text, text, text) is
+  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null where it is not known.';
+
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
-  case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
-  case when o.address = s.asset_out or s.is_ton_out then 'TON' else s.asset_out end as asset_out, s.amount_out,
-  case when i.address = s.asset_in or s.is_ton_in then s.paid_by else s.paid_to end as pool
+  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in,
+  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
-    etl.raw_address(d.named_in) as asset_in, etl.raw_address(d.named_out) as asset_out,
-    -- If the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset
-    -- only for TON, stonfi never; the others move TON without jetton wallets.
-    d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
-    d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
+    etl.asset_of(d.dex, d.named_in, d.amount_in::text, d.wallet_in) as asset_in,
+    etl.asset_of(d.dex, d.named_out, d.amount_out::text, d.wallet_out) as asset_out
   from (
     select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
-      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as named_in,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset', a.details->'peer_swaps'->0->>'asset_in') as named_in,
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as wallet_in,
       etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
-      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as named_out,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as named_out,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as wallet_out,
       etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
       etl.raw_address(a.details->'dex_incoming_transfer'->>'destination') as paid_to,
@@ -610,12 +618,12 @@ comment on column ton.swaps.action_id is 'Identity of the swap within its trace,
 comment on column ton.swaps.start_utime is 'Block time, UTC, of the swap''s first transaction. From actions.start_utime.';
 comment on column ton.swaps.account is 'Who swapped, raw form. From actions.source.';
 comment on column ton.swaps.dex is 'The exchange: dedust, stonfi, stonfi_v2, tonco and so on. From details.dex.';
-comment on column ton.swaps.success is 'False if the swap was tried and failed. From actions.success.';
-comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of ton_proxies), or a jetton, raw form; null if the source does not know the jetton. From details.asset_in.';
-comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null if that is no number.';
-comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null if the source does not know the jetton. From details.asset_out.';
-comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null if that is no number.';
-comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, if TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
+comment on column ton.swaps.success is 'False where the swap was tried and failed. From actions.success.';
+comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_in, else from the first of details.peer_swaps.';
+comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null where that is no number.';
+comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_out, else from the last of details.peer_swaps.';
+comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null where that is no number.';
+comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
 create or replace view etl.open_dex_volume as
 select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
@@ -774,8 +782,8 @@ returns table (part text, statement text) language sql stable begin atomic
   union all
   select 'settings', format('alter role %I in database %I set %s = %s', reader, current_database(), name, value)
   from (values
-    ('search_path', 'pg_catalog, ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
-    -- If there are many partitions, compiling a query takes far longer than running it.
+    ('search_path', 'pg_catalog, ton, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
+    -- With many partitions compiling a query takes far longer than running it.
     ('jit', 'off'), ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
     ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value)
   where not exists (
@@ -838,15 +846,14 @@ begin
     return;
   end if;
   execute format('grant connect on database %I to %I', current_database(), reader);
-  execute format('grant usage on schema ton, etl, etl_partitions to %I', reader);
-  execute format('grant select on all tables in schema ton, etl_partitions to %I', reader);
-  -- Also for partitions and tables that are created later.
+  -- Views and functions read as their owner whatever else they need.
+  execute format('grant usage on schema ton, etl to %I', reader);
+  execute format('grant select on all tables in schema ton to %I', reader);
+  -- Tables that are made afterwards.
   execute format('alter default privileges in schema ton grant select on tables to %I', reader);
-  execute format('alter default privileges in schema etl_partitions grant select on tables to %I', reader);
-  -- Of the program's own tables, only those that say how far to trust the data. Quarantine, settings and the rest
-  -- stay closed.
-  execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.findings, etl.grades,
-    etl.verifications, etl.partitions, etl.pages, etl.schema_drift, etl.datasets, etl.feeds to %I', reader);
+  -- Of the program's own tables only those that say how far to trust the data: what a role may not read, tools do not list.
+  execute format('revoke select on all tables in schema etl, etl_partitions from %I', reader);
+  execute format('grant select on etl.coverage, etl.coverage_report, etl.datasets, etl.feeds, etl.findings, etl.grades to %I', reader);
   if not allow_reading.strict then
     return;
   end if;
@@ -860,4 +867,4 @@ begin
 end $$;
 revoke execute on function etl.allow_reading(name, text, interval, boolean) from public;
 comment on function etl.allow_reading(name, text, interval, boolean) is
-  'Creates a role that can only read the data, or renews its password. The role reads the schemas ton and etl_partitions, including what is created later, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout. An existing role that this user may not alter is granted the same. Only with strict does it revoke from PUBLIC what etl.withheld_statements names. Returns the statements that only an administrator may run: none if all is done.';
+  'Makes a role that reads the data and does no more, or renews its password: schema ton whole, with what is made afterwards, and six relations of etl that say how far to trust the data: coverage, coverage_report, datasets, feeds, findings, grades. Its sessions are read-only, in UTC, find the tables of ton without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none where all is done.';

@@ -26,16 +26,6 @@ comment on function etl.decimals_of(int, jsonb, int, boolean) is
 
 -- Trades.
 
-create or replace function etl.asset_of(dex text, named text, amount text, wallet text) returns text
-language sql immutable parallel safe
-return case
-  when named is not null then etl.raw_address(named)
-  -- If the server names no asset, it means TON or a jetton that it does not know: see swaps.
-  when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON'
-end;
-comment on function etl.asset_of(text, text, text, text) is
-  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null if it is not known.';
-
 create or replace function etl.hops_of(details jsonb) returns int[]
 language sql immutable parallel safe
 return case
@@ -63,20 +53,21 @@ cross join lateral (
   -- Parsed once for all views.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
     etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
-    case when h.hop is null then etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet)
-      else etl.asset_of(h.dex, h.hop->>'asset_in', h.hop->>'amount_in', null) end as sold,
-    etl.to_numeric(case when h.hop is null then h.given_amount else h.hop->>'amount_in' end) as sold_raw,
-    case when h.hop is null then etl.asset_of(h.dex, h.got, h.got_amount, h.got_wallet)
-      else etl.asset_of(h.dex, h.hop->>'asset_out', h.hop->>'amount_out', null) end as bought,
-    etl.to_numeric(case when h.hop is null then h.got_amount else h.hop->>'amount_out' end) as bought_raw
+    etl.asset_of(h.dex, coalesce(h.hop->>'asset_in', case when h.leg = 0 then h.given end), h.sold_amount, case when h.leg = 0 then h.given_wallet end) as sold,
+    etl.to_numeric(h.sold_amount) as sold_raw,
+    etl.asset_of(h.dex, coalesce(h.hop->>'asset_out', case when h.leg + 1 = cardinality(a.hops) then h.got end), h.bought_amount,
+      case when h.leg + 1 = cardinality(a.hops) then h.got_wallet end) as bought,
+    etl.to_numeric(h.bought_amount) as bought_raw
   from (
+    -- Between two legs exchanges name what is no TON; at both ends of the swap its jetton wallets tell one from the other.
     select u.leg, a.details->'peer_swaps'->u.leg as hop, a.details->>'dex' as dex,
+      case when (a.details->'peer_swaps'->u.leg) is null then a.details->'dex_incoming_transfer'->>'amount' else (a.details->'peer_swaps'->u.leg)->>'amount_in' end as sold_amount,
+      case when (a.details->'peer_swaps'->u.leg) is null then a.details->'dex_outgoing_transfer'->>'amount' else (a.details->'peer_swaps'->u.leg)->>'amount_out' end as bought_amount,
       a.details->'dex_incoming_transfer'->>'destination' as taker, a.details->'dex_outgoing_transfer'->>'source' as giver,
-      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as given,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset', a.details->'peer_swaps'->0->>'asset_in') as given,
       a.details->'dex_incoming_transfer'->>'amount' as given_amount,
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
-      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as got,
-      a.details->'dex_outgoing_transfer'->>'amount' as got_amount,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as got,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
     from unnest(a.hops) as u (leg)) h offset 0) x
 left join ton.ton_proxies t on t.address = x.taken
@@ -234,8 +225,8 @@ for each statement execute function etl.reopen_prices();
 
 -- Prices are per whole unit.
 
-create or replace view ton.hourly_prices as
-select p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
+create or replace view etl.trade_prices as
+select p.period, p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
   etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
   p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
@@ -247,10 +238,34 @@ from (
     select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
       case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
-    from ton.hourly_trades h
+    from (
+      -- Whoever names a period reads its branch alone.
+      select 'hour' as period, t.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
+      from ton.hourly_trades t
+      union all
+      select 'day', t.day, null, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
+      from ton.daily_trades t) h
     left join ton.jetton_masters m on m.address = h.asset
     left join ton.token_metadata k on k.address = h.asset
     left join etl.stable_jettons s on s.address = h.asset) r) p;
+comment on view etl.trade_prices is 'What a whole unit of each asset cost in each hour and on each day: hourly_prices and daily_prices in one.';
+comment on column etl.trade_prices.period is 'How long the time is whose trades make the price: hour or day.';
+comment on column etl.trade_prices.day is 'The day of the trades that make the price, UTC.';
+comment on column etl.trade_prices.hour is 'First moment of the hour of those trades; null for a price of a day.';
+comment on column etl.trade_prices.asset is 'The asset that is priced: TON or the raw address of a jetton master.';
+comment on column etl.trade_prices.symbol is 'Ticker of the priced asset; null where no dataset has stored it.';
+comment on column etl.trade_prices.price_ton is 'Price of one whole unit in the period, TON; null where the decimals of the asset are not known, or no TON stands behind it.';
+comment on column etl.trade_prices.price_usd is 'Price of one whole unit in the period, USD; null where the decimals are not known, or no stable jetton stands behind it.';
+comment on column etl.trade_prices.volume_ton is 'What was paid for the asset in the period, TON: stable jettons at the price of TON.';
+comment on column etl.trade_prices.volume_usd is 'What was paid for the asset in the period, USD: TON at its own price.';
+comment on column etl.trade_prices.trades is 'How many legs of swaps the price of the period is made of.';
+comment on column etl.trade_prices.traders is 'How many accounts made those trades of the period.';
+comment on column etl.trade_prices.is_liquid is 'True where 100 trades or more by 10 accounts or more stand behind the price of the period.';
+comment on column etl.trade_prices.certified is 'True where the price of the period is made of a kept day.';
+
+create or replace view ton.hourly_prices as
+select p.day, p.hour, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
+from etl.trade_prices p where p.period = 'hour';
 comment on view ton.hourly_prices is 'What a whole unit of each asset cost in each hour, in TON and in USD: the mean of all trades against TON and against stable jettons (etl.stable_jettons), weighted by their volume. An asset that was not traded against them has no row.';
 comment on column ton.hourly_prices.day is 'The day of the price, UTC: name it, and only that day is read.';
 comment on column ton.hourly_prices.hour is 'First moment of the hour whose trades make the price.';
@@ -266,22 +281,8 @@ comment on column ton.hourly_prices.is_liquid is 'True if 100 trades or more by 
 comment on column ton.hourly_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
 
 create or replace view ton.daily_prices as
-select p.day, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
-  etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
-  p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
-  p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
-from (
-  select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
-    case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
-    etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
-  from (
-    select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
-        else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
-      case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
-    from ton.daily_trades h
-    left join ton.jetton_masters m on m.address = h.asset
-    left join ton.token_metadata k on k.address = h.asset
-    left join etl.stable_jettons s on s.address = h.asset) r) p;
+select p.day, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
+from etl.trade_prices p where p.period = 'day';
 comment on view ton.daily_prices is 'What a whole unit of each asset cost on each day, UTC, in TON and in USD: the mean of all trades against TON and against stable jettons (etl.stable_jettons), weighted by their volume. An asset that was not traded against them has no row.';
 comment on column ton.daily_prices.day is 'The day of the price, UTC.';
 comment on column ton.daily_prices.asset is 'The asset that has the price: TON or the raw address of a jetton master.';
@@ -365,24 +366,104 @@ comment on column ton.dex_trades.start_utime is 'Block time, UTC, of the first t
 comment on column ton.dex_trades.transaction_hash is 'Hash of the first transaction of the trade, base64.';
 comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null if there is none.';
 
+create or replace view etl.supply_changes as
+select n.jetton_master, n.utime, n.lt, n.amount from ton.jetton_mints n
+union all
+select b.jetton_master, b.utime, b.transaction_lt, -b.amount from ton.jetton_burns b where b.transaction_aborted is not true;
+comment on view etl.supply_changes is 'What made more or less of a jetton: mints and burns.';
+comment on column etl.supply_changes.jetton_master is 'Contract of the jetton whose supply changed, raw form.';
+comment on column etl.supply_changes.utime is 'block time, UTC, of the change of the supply.';
+comment on column etl.supply_changes.lt is 'Logical time of the burn; of a mint, that of its message.';
+comment on column etl.supply_changes.amount is 'How much more there is of the jetton, below zero for a burn, in the smallest units.';
+
 create or replace view ton.dex_pools as
-select p.day, p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
-  count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
-  sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw
-from (
-  select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
-    case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
-    case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
-    case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
-    case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
-    case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
-    case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
-    case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
+  x.gained_1, x.gained_2, x.gained_1_raw, x.gained_2_raw, x.reserve_1, x.reserve_2, x.reserve_1_raw, x.reserve_2_raw, x.lp_supply, x.lp_supply_raw,
+  x.tvl_ton, etl.as_usd(x.tvl_usd) as tvl_usd, etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0)) as lp_price_ton,
+  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0)) as lp_price_usd
+from ton.days d,
+lateral (
+  with prices as materialized (
+    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day),
+  withdrawals as materialized (
+    -- A withdrawal is the pool's assets by the share of its LP tokens that is burned.
+    select distinct on (w.pool) w.pool, w.utime, w.burned, w.amount_1, w.amount_2,
+      case when t.address is not null then 'TON' else w.asset_1 end as asset_1, case when u.address is not null then 'TON' else w.asset_2 end as asset_2
+    from (
+      select a.utime, a.end_lt, etl.raw_address(a.details->>'pool') as pool, etl.to_numeric(a.details->>'lp_tokens_burnt') as burned,
+        etl.to_numeric(a.details->>'amount_1') as amount_1, etl.to_numeric(a.details->>'amount_2') as amount_2,
+        etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
+        etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2
+      from ton.actions a
+      where a.utime >= d.starts and a.utime < d.ends and a.type = 'dex_withdraw_liquidity' and a.success is not false
+        and coalesce(a.details->>'is_refund', 'false') = 'false') w
+    left join ton.ton_proxies t on t.address = w.asset_1
+    left join ton.ton_proxies u on u.address = w.asset_2
+    where w.burned > 0
+    order by w.pool, w.utime desc, w.end_lt desc)
+  select r.*, etl.units(r.reserve_1_raw, r.decimals_1) as reserve_1, etl.units(r.reserve_2_raw, r.decimals_2) as reserve_2,
+    etl.units(r.lp_supply_raw, r.lp_decimals) as lp_supply,
+    ton.nano_to_ton(etl.rounded(1000000000 * (etl.units(r.reserve_1_raw, r.decimals_1) * r.price_ton_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_ton_2))) as tvl_ton,
+    etl.units(r.reserve_1_raw, r.decimals_1) * r.price_usd_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_usd_2 as tvl_usd
   from (
-    select t.*, t.sold_asset collate "C" < t.bought_asset collate "C" as is_first_sold from ton.dex_trades t
-    where t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
-group by p.day, p.dex, p.version, p.pool, p.asset_1, p.asset_2;
-comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Reserves and fees are not here: the source tells neither.';
+    select g.dex, g.version, g.pool, g.asset_1, g.symbol_1, g.asset_2, g.symbol_2, g.trades, g.traders, g.volume_ton, g.volume_usd,
+      g.gained_1, g.gained_2, g.gained_1_raw, g.gained_2_raw, l.supply as lp_supply_raw,
+      coalesce(h1.held, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
+      coalesce(h2.held, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
+      case when g.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end as decimals_1,
+      case when g.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end as decimals_2,
+      etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals,
+      case when g.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when g.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
+      p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
+    from (
+      select p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
+        count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
+        sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw,
+        sum(case when p.is_later then p.gained_1_raw else 0 end) as later_1, sum(case when p.is_later then p.gained_2_raw else 0 end) as later_2,
+        count(*) over (partition by p.pool) as pairs
+      from (
+        select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
+          case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
+          case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
+          case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
+          case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
+          case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
+          case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
+          case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
+        from (
+          select t.*, t.sold_asset collate "C" < t.bought_asset collate "C" as is_first_sold, t.utime > v.utime as is_later
+          from ton.dex_trades t left join withdrawals v on v.pool = t.pool
+          where t.day = d.day and t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
+      group by p.dex, p.version, p.pool, p.asset_1, p.asset_2) g
+    left join withdrawals w on w.pool = g.pool
+    left join prices p1 on p1.asset = g.asset_1
+    left join prices p2 on p2.asset = g.asset_2
+    left join ton.jetton_masters m1 on m1.address = g.asset_1
+    left join ton.token_metadata k1 on k1.address = g.asset_1
+    left join ton.jetton_masters m2 on m2.address = g.asset_2
+    left join ton.token_metadata k2 on k2.address = g.asset_2
+    left join ton.jetton_masters lm on lm.address = g.pool
+    left join ton.token_metadata lk on lk.address = g.pool
+    -- What a look-up has told, less what came after the day, and what has come since the look-up.
+    left join lateral (
+      select lm.total_supply - coalesce((
+        select sum(case when c.utime >= d.ends and c.lt <= lm.last_transaction_lt then c.amount
+          when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
+        from etl.supply_changes c where c.jetton_master = g.pool), 0) as supply
+      where lm.total_supply is not null offset 0) l on true
+    left join lateral (
+      select o.balance - coalesce((
+        select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
+          when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
+        from ton.jetton_movements c where c.account = g.pool and c.jetton_master = g.asset_1), 0) as held
+      from ton.jetton_wallets o where o.owner = g.pool and o.jetton = g.asset_1 and g.pairs = 1 order by o.last_transaction_lt desc limit 1) h1 on true
+    left join lateral (
+      select o.balance - coalesce((
+        select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
+          when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
+        from ton.jetton_movements c where c.account = g.pool and c.jetton_master = g.asset_2), 0) as held
+      from ton.jetton_wallets o where o.owner = g.pool and o.jetton = g.asset_2 and g.pairs = 1 order by o.last_transaction_lt desc limit 1) h2 on true) r) x;
+comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source does not tell them.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
 comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 if the source names none.';
@@ -399,6 +480,51 @@ comment on column ton.dex_pools.gained_1 is 'How much of the first asset traders
 comment on column ton.dex_pools.gained_2 is 'How much of the second asset traders left in the pool, whole units; below zero if they took more.';
 comment on column ton.dex_pools.gained_1_raw is 'What the pool gained of the first asset, smallest units.';
 comment on column ton.dex_pools.gained_2_raw is 'What the pool gained of the second asset, smallest units.';
+comment on column ton.dex_pools.reserve_1 is 'What the pool held of the first asset at the end of the day, whole units; null where reserve_1_raw or the decimals are not known.';
+comment on column ton.dex_pools.reserve_2 is 'What the pool held of the second asset at the end of the day, whole units; null where reserve_2_raw or the decimals are not known.';
+comment on column ton.dex_pools.reserve_1_raw is 'What the pool held of the first asset at the end of the day, smallest units, as last known and with the changes since. Known from the jetton wallet of the pool (jetton_wallets) and its movements. Else from the last withdrawal of liquidity on the day, which pays a share of the pool (lp_supply_raw says which), and the trades after it. Null where a router or a vault keeps the assets of many pools and nobody withdrew on the day.';
+comment on column ton.dex_pools.reserve_2_raw is 'What the pool held of the second asset at the end of the day, smallest units, known as reserve_1_raw is; null where it is not known.';
+comment on column ton.dex_pools.lp_supply is 'LP tokens of the pool at the end of the day, whole units; null where lp_supply_raw or their decimals are not known.';
+comment on column ton.dex_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units: the supply in jetton_masters, less mints and burns after the day. Null where the pool is no stored master of a jetton, as those of positions (tonco) are not.';
+comment on column ton.dex_pools.tvl_ton is 'What both reserves were worth at the prices of the day, TON; null where a reserve or a price is not known.';
+comment on column ton.dex_pools.tvl_usd is 'What both reserves were worth at the prices of the day, USD; null where a reserve or a price is not known.';
+comment on column ton.dex_pools.lp_price_ton is 'Price of one whole LP token: tvl_ton by lp_supply, TON; null where one of them is not known.';
+comment on column ton.dex_pools.lp_price_usd is 'Price of one whole LP token: tvl_usd by lp_supply, USD; null where one of them is not known.';
+
+create or replace view ton.staking_prices as
+select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, ton.nano_to_ton(x.staked) as staked,
+  ton.nano_to_ton(x.unstaked) as unstaked, etl.units(x.minted, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as minted,
+  etl.units(x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as burned,
+  etl.as_price(ton.nano_to_ton(x.staked + x.unstaked)
+    / nullif(etl.units(x.minted + x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)), 0)) as price_ton
+from ton.days d,
+lateral (
+  select s.provider, s.asset, count(*) filter (where s.is_deposit) as deposits, count(*) filter (where not s.is_deposit) as withdrawals,
+    coalesce(sum(s.amount) filter (where s.is_deposit), 0) as staked, coalesce(sum(s.amount) filter (where not s.is_deposit), 0) as unstaked,
+    coalesce(sum(s.tokens) filter (where s.is_deposit), 0) as minted, coalesce(sum(s.tokens) filter (where not s.is_deposit), 0) as burned
+  from (
+    select a.details->>'provider' as provider, etl.raw_address(a.details->>'asset') as asset, a.type = 'stake_deposit' as is_deposit,
+      etl.to_numeric(a.details->>'amount') as amount, etl.to_numeric(coalesce(a.details->>'tokens_minted', a.details->>'tokens_burnt')) as tokens
+    from ton.actions a
+    where a.utime >= d.starts and a.utime < d.ends and a.type in ('stake_deposit', 'stake_withdrawal') and a.success is not false
+      -- What ethena takes is no TON.
+      and (a.details->>'source_asset') is null and coalesce(a.details->>'provider', '') <> 'ethena') s
+  where s.asset is not null and s.amount > 0 and s.tokens > 0
+  group by s.provider, s.asset) x
+left join ton.jetton_masters m on m.address = x.asset
+left join ton.token_metadata k on k.address = x.asset;
+comment on view ton.staking_prices is 'What a token of liquid staking was worth on each day, UTC: TON that was staked and paid back by the tokens that were minted and burned for it, one row for each token. Only deposits and withdrawals of which the source tells both amounts count; failed ones are left out.';
+comment on column ton.staking_prices.day is 'The day of the deposits and withdrawals, UTC: name it, and only that day is read.';
+comment on column ton.staking_prices.provider is 'Who stakes for the holders of the token, as the source names it: liquid_staking, bemo and so on.';
+comment on column ton.staking_prices.asset is 'The token of the stake: raw address of its jetton master.';
+comment on column ton.staking_prices.symbol is 'Ticker of the token of the stake; null where no dataset has stored it.';
+comment on column ton.staking_prices.deposits is 'How many deposits of the day count.';
+comment on column ton.staking_prices.withdrawals is 'How many withdrawals of the day count.';
+comment on column ton.staking_prices.staked is 'What those deposits brought, TON.';
+comment on column ton.staking_prices.unstaked is 'What those withdrawals paid back, TON.';
+comment on column ton.staking_prices.minted is 'Tokens that came into being for the deposits, whole units; null where the decimals are not known.';
+comment on column ton.staking_prices.burned is 'Tokens that were burned for the withdrawals, whole units; null where the decimals are not known.';
+comment on column ton.staking_prices.price_ton is 'TON that one whole token stood for: staked and unstaked by minted and burned; null where the decimals are not known.';
 
 -- Names that a person has loaded.
 
@@ -418,7 +544,7 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
   e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
-    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
+    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
     t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t
@@ -463,7 +589,7 @@ from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
     t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
     null::text as marketplace, null::text as marketplace_address, null::numeric as fee, null::numeric as royalty, null::text as royalty_address,
-    t.decoded_forward_payload->>'comment' as comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
+    t.comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all

@@ -275,20 +275,19 @@ where d.relation = 'jetton_flows';
 
 create or replace view delta.ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
-  case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
-  case when o.address = s.asset_out or s.is_ton_out then 'TON' else s.asset_out end as asset_out, s.amount_out,
-  case when i.address = s.asset_in or s.is_ton_in then s.paid_by else s.paid_to end as pool
+  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in,
+  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
-    case when d.named_in like '%:%' then upper(d.named_in) else d.named_in end as asset_in, case when d.named_out like '%:%' then upper(d.named_out) else d.named_out end as asset_out,
-    d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
-    d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
+    etl.asset_of(d.dex, d.named_in, d.amount_in::text, d.wallet_in) as asset_in,
+    etl.asset_of(d.dex, d.named_out, d.amount_out::text, d.wallet_out) as asset_out
   from (
     select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, json_extract_scalar(a.details, '$.dex') as dex, a.success,
-      coalesce(json_extract_scalar(a.details, '$.asset_in'), json_extract_scalar(a.details, '$.dex_incoming_transfer.asset')) as named_in,
+      coalesce(json_extract_scalar(a.details, '$.asset_in'), json_extract_scalar(a.details, '$.dex_incoming_transfer.asset'), a.details->'peer_swaps'->0->>'asset_in') as named_in,
       coalesce(json_extract_scalar(a.details, '$.dex_incoming_transfer.source_jetton_wallet'), json_extract_scalar(a.details, '$.dex_incoming_transfer.destination_jetton_wallet')) as wallet_in,
       try_cast(json_extract_scalar(a.details, '$.dex_incoming_transfer.amount') as decimal(38, 0)) as amount_in,
-      coalesce(json_extract_scalar(a.details, '$.asset_out'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.asset')) as named_out,
+      coalesce(json_extract_scalar(a.details, '$.asset_out'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.asset'), a.details->'peer_swaps'->(-1)->>'asset_out') as named_out,
       coalesce(json_extract_scalar(a.details, '$.dex_outgoing_transfer.source_jetton_wallet'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.destination_jetton_wallet')) as wallet_out,
       try_cast(json_extract_scalar(a.details, '$.dex_outgoing_transfer.amount') as decimal(38, 0)) as amount_out,
       case when json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_incoming_transfer.destination')) else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end as paid_to,

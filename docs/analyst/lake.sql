@@ -56,7 +56,7 @@ create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
 -- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
 create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
-create or replace macro etl.as_price(price) as price;
+create or replace macro etl.as_price(price) as round(price, 18);
 create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
 create or replace macro etl.decimals_of(own, content, found, is_indexed) as coalesce(own, found,
   case when is_indexed or json_type(content) = 'OBJECT' and (content->>'uri') is null then 9 end);
@@ -253,11 +253,11 @@ union all by name select * from query(coalesce(getvariable('ton_jetton_masters')
 
 set variable ton_jetton_transfers = etl.query_of('jetton_transfers');
 create or replace view ton.jetton_transfers as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "comment", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_jetton_transfers'), error('the lake has no part of jetton_transfers, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_transfers with --from and --to, and export again')));
 -- What others only join for a name or for decimals is null where nobody knows it.
 create or replace view etl.any_jetton_transfers as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "comment", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_jetton_transfers'), getvariable('no_rows')));
 
 set variable ton_jetton_wallets = etl.query_of('jetton_wallets');
@@ -343,11 +343,11 @@ union all by name select * from query(coalesce(getvariable('ton_nft_sales'), get
 
 set variable ton_nft_transfers = etl.query_of('nft_transfers');
 create or replace view ton.nft_transfers as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "comment", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_transfers'), error('the lake has no part of nft_transfers, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_transfers with --from and --to, and export again')));
 -- What others only join for a name or for decimals is null where nobody knows it.
 create or replace view etl.any_nft_transfers as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "comment", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_transfers'), getvariable('no_rows')));
 
 set variable ton_nominator_pool_events = etl.query_of('nominator_pool_events');
@@ -424,11 +424,11 @@ union all by name select * from query(coalesce(getvariable('ton_transactions'), 
 
 set variable ton_messages = etl.query_of('messages');
 create or replace view ton.messages as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "comment", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_messages'), error('the lake has no part of messages, as its dataset was not covered, or not exported: run toncenter-etl backfill --only transactions with --from and --to, and export again')));
 -- What others only join for a name or for decimals is null where nobody knows it.
 create or replace view etl.any_messages as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "comment", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_messages'), getvariable('no_rows')));
 
 set variable ton_validator_complaints = etl.query_of('validator_complaints');
@@ -701,22 +701,19 @@ create or replace view ton.jetton_flows as select *, false as certified from etl
 
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
-  case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
-  case when o.address = s.asset_out or s.is_ton_out then 'TON' else s.asset_out end as asset_out, s.amount_out,
-  case when i.address = s.asset_in or s.is_ton_in then s.paid_by else s.paid_to end as pool
+  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in,
+  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
-    etl.raw_address(d.named_in) as asset_in, etl.raw_address(d.named_out) as asset_out,
-    -- If the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset
-    -- only for TON, stonfi never; the others move TON without jetton wallets.
-    d.named_in is null and d.amount_in is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) as is_ton_in,
-    d.named_out is null and d.amount_out is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) as is_ton_out
+    etl.asset_of(d.dex, d.named_in, d.amount_in::text, d.wallet_in) as asset_in,
+    etl.asset_of(d.dex, d.named_out, d.amount_out::text, d.wallet_out) as asset_out
   from (
     select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
-      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as named_in,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset', a.details->'peer_swaps'->0->>'asset_in') as named_in,
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as wallet_in,
       etl.to_numeric(a.details->'dex_incoming_transfer'->>'amount') as amount_in,
-      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as named_out,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as named_out,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as wallet_out,
       etl.to_numeric(a.details->'dex_outgoing_transfer'->>'amount') as amount_out,
       etl.raw_address(a.details->'dex_incoming_transfer'->>'destination') as paid_to,
@@ -818,20 +815,21 @@ cross join lateral (
   -- Parsed once for all views.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
     etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
-    case when h.hop is null then etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet)
-      else etl.asset_of(h.dex, h.hop->>'asset_in', h.hop->>'amount_in', null) end as sold,
-    etl.to_numeric(case when h.hop is null then h.given_amount else h.hop->>'amount_in' end) as sold_raw,
-    case when h.hop is null then etl.asset_of(h.dex, h.got, h.got_amount, h.got_wallet)
-      else etl.asset_of(h.dex, h.hop->>'asset_out', h.hop->>'amount_out', null) end as bought,
-    etl.to_numeric(case when h.hop is null then h.got_amount else h.hop->>'amount_out' end) as bought_raw
+    etl.asset_of(h.dex, coalesce(h.hop->>'asset_in', case when h.leg = 0 then h.given end), h.sold_amount, case when h.leg = 0 then h.given_wallet end) as sold,
+    etl.to_numeric(h.sold_amount) as sold_raw,
+    etl.asset_of(h.dex, coalesce(h.hop->>'asset_out', case when h.leg + 1 = cardinality(a.hops) then h.got end), h.bought_amount,
+      case when h.leg + 1 = cardinality(a.hops) then h.got_wallet end) as bought,
+    etl.to_numeric(h.bought_amount) as bought_raw
   from (
+    -- Between two legs exchanges name what is no TON; at both ends of the swap its jetton wallets tell one from the other.
     select u.leg, a.details->'peer_swaps'->u.leg as hop, a.details->>'dex' as dex,
+      case when (a.details->'peer_swaps'->u.leg) is null then a.details->'dex_incoming_transfer'->>'amount' else (a.details->'peer_swaps'->u.leg)->>'amount_in' end as sold_amount,
+      case when (a.details->'peer_swaps'->u.leg) is null then a.details->'dex_outgoing_transfer'->>'amount' else (a.details->'peer_swaps'->u.leg)->>'amount_out' end as bought_amount,
       a.details->'dex_incoming_transfer'->>'destination' as taker, a.details->'dex_outgoing_transfer'->>'source' as giver,
-      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset') as given,
+      coalesce(a.details->>'asset_in', a.details->'dex_incoming_transfer'->>'asset', a.details->'peer_swaps'->0->>'asset_in') as given,
       a.details->'dex_incoming_transfer'->>'amount' as given_amount,
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
-      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset') as got,
-      a.details->'dex_outgoing_transfer'->>'amount' as got_amount,
+      coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as got,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
     from unnest(a.hops) as u (leg)) h) x
 left join ton.ton_proxies t on t.address = x.taken
@@ -893,8 +891,8 @@ where d.relation = 'daily_trades';
 
 create or replace view ton.daily_trades as select *, false as certified from etl.open_daily_trades;
 
-create or replace view ton.hourly_prices as
-select p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
+create or replace view etl.trade_prices as
+select p.period, p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
   etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
   p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
@@ -906,28 +904,24 @@ from (
     select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
       case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
-    from ton.hourly_trades h
+    from (
+      -- Whoever names a period reads its branch alone.
+      select 'hour' as period, t.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
+      from ton.hourly_trades t
+      union all
+      select 'day', t.day, null, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
+      from ton.daily_trades t) h
     left join etl.any_jetton_masters m on m.address = h.asset
     left join etl.any_token_metadata k on k.address = h.asset
     left join etl.stable_jettons s on s.address = h.asset) r) p;
 
+create or replace view ton.hourly_prices as
+select p.day, p.hour, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
+from etl.trade_prices p where p.period = 'hour';
+
 create or replace view ton.daily_prices as
-select p.day, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
-  etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
-  p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
-  p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
-from (
-  select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
-    case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
-    etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
-  from (
-    select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
-        else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
-      case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
-    from ton.daily_trades h
-    left join etl.any_jetton_masters m on m.address = h.asset
-    left join etl.any_token_metadata k on k.address = h.asset
-    left join etl.stable_jettons s on s.address = h.asset) r) p;
+select p.day, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
+from etl.trade_prices p where p.period = 'day';
 
 create or replace view ton.dex_trades as
 select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
@@ -972,23 +966,121 @@ left join etl.any_token_metadata sk on sk.address = x.sold
 left join etl.any_jetton_masters bm on bm.address = x.bought
 left join etl.any_token_metadata bk on bk.address = x.bought;
 
+create or replace view etl.supply_changes as
+select n.jetton_master, n.utime, n.lt, n.amount from ton.jetton_mints n
+union all
+select b.jetton_master, b.utime, b.transaction_lt, -b.amount from ton.jetton_burns b where b.transaction_aborted is not true;
+
 create or replace view ton.dex_pools as
-select p.day, p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
-  count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
-  sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw
-from (
-  select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
-    case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
-    case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
-    case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
-    case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
-    case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
-    case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
-    case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
+  x.gained_1, x.gained_2, x.gained_1_raw, x.gained_2_raw, x.reserve_1, x.reserve_2, x.reserve_1_raw, x.reserve_2_raw, x.lp_supply, x.lp_supply_raw,
+  x.tvl_ton, etl.as_usd(x.tvl_usd) as tvl_usd, etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0)) as lp_price_ton,
+  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0)) as lp_price_usd
+from ton.days d,
+lateral (
+  with prices as materialized (
+    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day),
+  withdrawals as materialized (
+    -- A withdrawal is the pool's assets by the share of its LP tokens that is burned.
+    select distinct on (w.pool) w.pool, w.utime, w.burned, w.amount_1, w.amount_2,
+      case when t.address is not null then 'TON' else w.asset_1 end as asset_1, case when u.address is not null then 'TON' else w.asset_2 end as asset_2
+    from (
+      select a.utime, a.end_lt, etl.raw_address(a.details->>'pool') as pool, etl.to_numeric(a.details->>'lp_tokens_burnt') as burned,
+        etl.to_numeric(a.details->>'amount_1') as amount_1, etl.to_numeric(a.details->>'amount_2') as amount_2,
+        etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
+        etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2
+      from ton.actions a
+      where a.utime::date = d.day and a.type = 'dex_withdraw_liquidity' and a.success is not false
+        and coalesce(a.details->>'is_refund', 'false') = 'false') w
+    left join ton.ton_proxies t on t.address = w.asset_1
+    left join ton.ton_proxies u on u.address = w.asset_2
+    where w.burned > 0
+    order by w.pool, w.utime desc, w.end_lt desc)
+  select r.*, etl.units(r.reserve_1_raw, r.decimals_1) as reserve_1, etl.units(r.reserve_2_raw, r.decimals_2) as reserve_2,
+    etl.units(r.lp_supply_raw, r.lp_decimals) as lp_supply,
+    ton.nano_to_ton(etl.rounded(1000000000 * (etl.units(r.reserve_1_raw, r.decimals_1) * r.price_ton_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_ton_2))) as tvl_ton,
+    etl.units(r.reserve_1_raw, r.decimals_1) * r.price_usd_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_usd_2 as tvl_usd
   from (
-    select t.*, t.sold_asset < t.bought_asset as is_first_sold from ton.dex_trades t
-    where t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
-group by p.day, p.dex, p.version, p.pool, p.asset_1, p.asset_2;
+    select g.dex, g.version, g.pool, g.asset_1, g.symbol_1, g.asset_2, g.symbol_2, g.trades, g.traders, g.volume_ton, g.volume_usd,
+      g.gained_1, g.gained_2, g.gained_1_raw, g.gained_2_raw, l.supply as lp_supply_raw,
+      coalesce(h1.held, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
+      coalesce(h2.held, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
+      case when g.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end as decimals_1,
+      case when g.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end as decimals_2,
+      etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals,
+      case when g.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when g.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
+      p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
+    from (
+      select p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
+        count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
+        sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw,
+        sum(case when p.is_later then p.gained_1_raw else 0 end) as later_1, sum(case when p.is_later then p.gained_2_raw else 0 end) as later_2,
+        count(*) over (partition by p.pool) as pairs
+      from (
+        select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
+          case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
+          case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
+          case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
+          case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
+          case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
+          case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
+          case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
+        from (
+          select t.*, t.sold_asset < t.bought_asset as is_first_sold, t.utime > v.utime as is_later
+          from ton.dex_trades t left join withdrawals v on v.pool = t.pool
+          where t.day = d.day and t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
+      group by p.dex, p.version, p.pool, p.asset_1, p.asset_2) g
+    left join withdrawals w on w.pool = g.pool
+    left join prices p1 on p1.asset = g.asset_1
+    left join prices p2 on p2.asset = g.asset_2
+    left join etl.any_jetton_masters m1 on m1.address = g.asset_1
+    left join etl.any_token_metadata k1 on k1.address = g.asset_1
+    left join etl.any_jetton_masters m2 on m2.address = g.asset_2
+    left join etl.any_token_metadata k2 on k2.address = g.asset_2
+    left join etl.any_jetton_masters lm on lm.address = g.pool
+    left join etl.any_token_metadata lk on lk.address = g.pool
+    -- What a look-up has told, less what came after the day, and what has come since the look-up.
+    left join lateral (
+      select lm.total_supply - coalesce((
+        select sum(case when c.utime >= d.ends and c.lt <= lm.last_transaction_lt then c.amount
+          when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
+        from etl.supply_changes c where c.jetton_master = g.pool), 0) as supply
+      where lm.total_supply is not null) l on true
+    left join lateral (
+      select o.balance - coalesce((
+        select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
+          when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
+        from ton.jetton_movements c where c.account = g.pool and c.jetton_master = g.asset_1), 0) as held
+      from ton.jetton_wallets o where o.owner = g.pool and o.jetton = g.asset_1 and g.pairs = 1 order by o.last_transaction_lt desc limit 1) h1 on true
+    left join lateral (
+      select o.balance - coalesce((
+        select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
+          when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
+        from ton.jetton_movements c where c.account = g.pool and c.jetton_master = g.asset_2), 0) as held
+      from ton.jetton_wallets o where o.owner = g.pool and o.jetton = g.asset_2 and g.pairs = 1 order by o.last_transaction_lt desc limit 1) h2 on true) r) x;
+
+create or replace view ton.staking_prices as
+select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, ton.nano_to_ton(x.staked) as staked,
+  ton.nano_to_ton(x.unstaked) as unstaked, etl.units(x.minted, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as minted,
+  etl.units(x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as burned,
+  etl.as_price(ton.nano_to_ton(x.staked + x.unstaked)
+    / nullif(etl.units(x.minted + x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)), 0)) as price_ton
+from ton.days d,
+lateral (
+  select s.provider, s.asset, count(*) filter (where s.is_deposit) as deposits, count(*) filter (where not s.is_deposit) as withdrawals,
+    coalesce(sum(s.amount) filter (where s.is_deposit), 0) as staked, coalesce(sum(s.amount) filter (where not s.is_deposit), 0) as unstaked,
+    coalesce(sum(s.tokens) filter (where s.is_deposit), 0) as minted, coalesce(sum(s.tokens) filter (where not s.is_deposit), 0) as burned
+  from (
+    select a.details->>'provider' as provider, etl.raw_address(a.details->>'asset') as asset, a.type = 'stake_deposit' as is_deposit,
+      etl.to_numeric(a.details->>'amount') as amount, etl.to_numeric(coalesce(a.details->>'tokens_minted', a.details->>'tokens_burnt')) as tokens
+    from ton.actions a
+    where a.utime::date = d.day and a.type in ('stake_deposit', 'stake_withdrawal') and a.success is not false
+      -- What ethena takes is no TON.
+      and (a.details->>'source_asset') is null and coalesce(a.details->>'provider', '') <> 'ethena') s
+  where s.asset is not null and s.amount > 0 and s.tokens > 0
+  group by s.provider, s.asset) x
+left join etl.any_jetton_masters m on m.address = x.asset
+left join etl.any_token_metadata k on k.address = x.asset;
 
 create or replace view ton.labels as
 select l.address, l.label, l.category, l.organization from etl.labels l;
@@ -999,7 +1091,7 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
   e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
-    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
+    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
     t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t
@@ -1023,7 +1115,7 @@ from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
     t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::decimal(38,0) as price_raw, null::text as sale_address,
     null::text as marketplace, null::text as marketplace_address, null::decimal(38,0) as fee, null::decimal(38,0) as royalty, null::text as royalty_address,
-    t.decoded_forward_payload->>'comment' as comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
+    t.comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all

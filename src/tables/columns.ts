@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { bigint, boolean, customType, numeric, text, timestamp } from 'drizzle-orm/pg-core';
 
 /** A logical time or a count of gas: 64 bits. It is a string in JavaScript, because a number would lose digits. */
@@ -42,3 +43,12 @@ export const transferColumns = () => ({
   trace_id: hash(),
   query_id: amount(),
 });
+
+/**
+ * The text comment in a body that the server has decoded. Postgres derives it whenever it writes the row, so no writer
+ * can forget it or make it differ from the body.
+ */
+export const commentIn = (decoded: string) =>
+  text().generatedAlwaysAs(
+    sql.raw(`case when jsonb_typeof(${decoded} -> 'comment') = 'string' then ${decoded} ->> 'comment' end`),
+  );

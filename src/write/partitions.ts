@@ -169,7 +169,8 @@ export function tableNamed(name: string): SQL {
 export async function makeTable(session: Session, parent: string, name: string): Promise<void> {
   await session.run(
     sql`create table ${tableNamed(name)}
-      (like ton.${sql.identifier(parent)} including defaults including generated including constraints including storage)`,
+      (like ton.${sql.identifier(parent)} including defaults including generated including constraints including storage
+        including statistics)`,
   );
 }
 

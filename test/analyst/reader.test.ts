@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
@@ -7,6 +9,7 @@ import { createPartitions } from '../../src/write/partitions.ts';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { openRestricted } from '../../src/migrate/open-restricted.ts';
 import { runSql } from '../../src/read/free-sql.ts';
+import { packageRoot } from '../../src/package.ts';
 import { allowReading } from '../../src/migrate/reader.ts';
 import { blocks } from '../../src/tables/ton/blocks.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -74,15 +77,61 @@ describe('the reader', () => {
     expect(await one('select count(*)::int from blocks')).toBe(1);
     expect(await one('select count(*)::int from daily_activity')).toBe(0);
     expect(await one('select nano_to_ton(5)')).toBe('0.000000005');
-    expect(await one('select count(*)::int from coverage_report')).toBe(0);
+    expect(await one('select count(*)::int from etl.coverage_report')).toBe(0);
     expect(await one('show timezone')).toBe('UTC');
   });
 
-  test('reads a partition that was made afterwards at once, and by its own name', async () => {
+  test('reads a partition that was made afterwards at once', async () => {
     await createPartitions(store.database, 'month').ensure([blocks], ['2026-02-05T00:00:00Z']);
     await put('2026-02-05T00:00:00Z', 2);
     expect(await one("select seqno from blocks where utime >= '2026-02-01Z'")).toBe(2);
-    expect(await one('select seqno from etl_partitions.blocks_2026_02_01')).toBe(2);
+  });
+
+  const TRUST = ['coverage', 'coverage_report', 'datasets', 'feeds', 'findings', 'grades'];
+
+  test('is shown the data and six relations that say how far to trust them, and no inner part', async () => {
+    const listed = async (statement: string) =>
+      (await reader.query<{ name: string }>(statement)).rows.map(({ name }) => name);
+    const ofTon = await store.database.rows(
+      sql`select c.relname as name from pg_class c where c.relnamespace = 'ton'::regnamespace and c.relkind in ('r', 'p', 'v')
+          order by c.relname collate "C"`,
+      z.object({ name: z.string() }),
+    );
+    const names = `select table_name::text as name from information_schema.tables where table_schema`;
+    const order = `order by table_name::text collate "C"`;
+    expect(await listed(`${names} = 'ton' ${order}`)).toEqual(ofTon.map(({ name }) => name));
+    expect(await listed(`${names} = 'etl' ${order}`)).toEqual(TRUST);
+    expect(await listed(`${names} not in ('ton', 'etl', 'information_schema', 'pg_catalog')`)).toEqual([]);
+    // As `\d` of psql lists them.
+    expect(
+      await listed(`select distinct n.nspname::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where c.relkind in ('r', 'p', 'v') and n.nspname !~ '^(pg_|information_schema)' and pg_table_is_visible(c.oid)`),
+    ).toEqual(['ton']);
+  });
+
+  test('reads every table and view of the data, whatever they are made of', async () => {
+    const failed: string[] = [];
+    const { rows: all } = await reader.query<{ name: string }>(
+      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables where table_schema in ('ton', 'etl')`,
+    );
+    expect(all.length).toBeGreaterThan(60);
+    for (const { name } of all)
+      await reader
+        .query(`select * from ${name}`)
+        .catch((error: unknown) => failed.push(`${name}: ${String(error)}`));
+    expect(failed).toEqual([]);
+  });
+
+  test('reads whatever a dashboard shows', async () => {
+    const folder = join(packageRoot, 'deploy', 'grafana', 'dashboards');
+    const texts = await Promise.all(
+      (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
+    );
+    const named = texts.flatMap((text) =>
+      [...text.matchAll(/\b(?:from|join) etl\.(\w+)/g)].map(([, name]) => name),
+    );
+    expect(named.filter((name) => !TRUST.includes(name ?? ''))).toEqual([]);
+    expect(named).not.toEqual([]);
   });
 
   test('reads a table of a later migration', async () => {
@@ -162,6 +211,12 @@ describe('the reader', () => {
     "copy ton.blocks from program 'echo'",
     "copy (select 1) to '/tmp/reader'",
     "select pg_read_file('postgresql.conf')",
+    'select * from etl_partitions.blocks_2026_02_01',
+    'select * from etl.kept_daily_activity',
+    'select * from etl.open_daily_activity',
+    'select * from etl.seen_vestings',
+    'select * from etl.pages',
+    'select * from etl.labels',
     'select * from etl.quarantine',
     'select * from etl.settings',
     'select * from etl.leases',
@@ -371,7 +426,7 @@ describe('an owner who may not make roles', () => {
     const third = await read();
     expect([third.code, third.stderr.match(/alter role .*;/g)]).toEqual([
       2,
-      [expect.stringMatching(/set search_path = pg_catalog, ton, etl, public;$/)],
+      [expect.stringMatching(/set search_path = pg_catalog, ton, public;$/)],
     ]);
     await store.database.script(/alter role .*;/.exec(third.stderr)?.[0] ?? '');
     const password = /password '(.*)'/.exec(first.stdout)?.[1] ?? '';

@@ -1,11 +1,17 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import actionsJob from '../../jobs/actions.ts';
+import jettonTransfersJob from '../../jobs/jetton_transfers.ts';
+import nftTransfersJob from '../../jobs/nft_transfers.ts';
 import tracesJob from '../../jobs/traces.ts';
 import transactionsJob from '../../jobs/transactions.ts';
 import { parseJson } from '../../src/api/response/parse-json.ts';
 import { actions } from '../../src/tables/ton/actions.ts';
+import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { messages } from '../../src/tables/ton/messages.ts';
+import { nft_transfers } from '../../src/tables/ton/nft-transfers.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
 import { openPageStore, type PageStore } from '../support/database/page-store.ts';
@@ -18,7 +24,14 @@ import {
 import { rebuiltStreams } from '../support/rebuild/rebuilt-streams.ts';
 import { comparable } from '../support/rebuild/same-record.ts';
 import { detailsSchemas, sampleDetails } from '../support/samples/sample-details.ts';
-import { sampleAction, sampleDocumentedTrace, sampleTrace } from '../support/samples/sample-streams.ts';
+import { sampleMessage, sampleTransaction } from '../support/samples/sample-records.ts';
+import {
+  sampleAction,
+  sampleDocumentedTrace,
+  sampleJettonTransfer,
+  sampleNftTransfer,
+  sampleTrace,
+} from '../support/samples/sample-streams.ts';
 import {
   hasCorpus,
   hasOpenapi,
@@ -71,6 +84,73 @@ describe.each(rebuiltStreams)('rows of $name in Postgres', ({ job, tables, sampl
       const others = parts === undefined ? [] : await store.read(parts, where, [value]);
       expect(comparable(endpoint, rebuild(row!, others))).toEqual(comparable(endpoint, record));
     }
+  });
+});
+
+/** What a decoder may make of a body, as it is sent, and the comment in it. */
+const COMMENTS: readonly (readonly [decoded: string, comment: string | null])[] = [
+  ['{"@type":"text_comment","type":"text_comment","comment":"thanks, Боб 💎"}', 'thanks, Боб 💎'],
+  ['{"comment":"one\\r\\ntwo\\tthree \\\\ \\"four\\" \\\\N \\\\."}', 'one\r\ntwo\tthree \\ "four" \\N \\.'],
+  ['{"comment":"nul \\u0000, half \\ud800"}', 'nul , half \ufffd'],
+  ['{"comment":"=1+1"}', '=1+1'],
+  ['{"comment":""}', ''],
+  ['{"comment":null}', null],
+  ['{"comment":5}', null],
+  ['{"comment":{"@type":"just","value":"scaled"}}', null],
+  ['{"comment":["a","b"]}', null],
+  ['{"@type":"encrypted_text_comment","cipher_text":"2167DA4B"}', null],
+  ['{"@type":"dedust_swap","text":"no comment"}', null],
+  ['"comment"', null],
+  ['["comment"]', null],
+  ['null', null],
+];
+
+/** A hash that is no other text's. */
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64');
+
+describe('a text comment', () => {
+  const kinds = [
+    {
+      name: 'messages',
+      job: transactionsJob,
+      table: messages,
+      key: 'content_hash',
+      make: (hash: string, decoded: unknown) =>
+        sampleTransaction({
+          in_msg: sampleMessage({ message_content: { hash, body: null, decoded } }),
+          out_msgs: [],
+        }),
+    },
+    ...(['jetton_transfers', 'nft_transfers'] as const).map((name) => ({
+      name,
+      job: { jetton_transfers: jettonTransfersJob, nft_transfers: nftTransfersJob }[name],
+      table: { jetton_transfers, nft_transfers }[name],
+      key: 'transaction_hash',
+      make: (hash: string, decoded: unknown) =>
+        ({ jetton_transfers: sampleJettonTransfer, nft_transfers: sampleNftTransfer })[name]({
+          transaction_hash: hash,
+          decoded_forward_payload: decoded,
+        }),
+    })),
+  ];
+
+  it.each(kinds)('is a column of $name, whatever else may stand in its place', async (kind) => {
+    const records = COMMENTS.map(([decoded]) => kind.make(hashOf(decoded), parseJson(decoded)));
+    await store.write(kind.job, records);
+    const rows = await store.read(kind.table, 'true', []);
+    const found = new Map(rows.map((row) => [row[kind.key], row['comment']]));
+    expect(COMMENTS.map(([decoded]) => [decoded, found.get(hashOf(decoded))])).toEqual(COMMENTS);
+  });
+
+  it('comes with a body that the server decodes later', async () => {
+    const transfer = sampleJettonTransfer({
+      transaction_hash: hashOf('later'),
+      decoded_forward_payload: null,
+    });
+    await store.write(jettonTransfersJob, [transfer]);
+    await store.write(jettonTransfersJob, [{ ...transfer, decoded_forward_payload: { comment: 'at last' } }]);
+    const rows = await store.read(jetton_transfers, 'transaction_hash = $1', [hashOf('later')]);
+    expect(rows.map(({ comment }) => comment)).toEqual(['at last']);
   });
 });
 

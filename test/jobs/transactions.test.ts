@@ -1,4 +1,3 @@
-import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
@@ -12,6 +11,7 @@ import {
   sampleTransaction,
   hashOf,
 } from '../support/samples/sample-records.ts';
+import { targetOf } from '../../src/write/target.ts';
 import { hasCorpus, NO_CORPUS, recordedTransactions } from '../support/shared-data.ts';
 import { asTextRow } from '../support/rebuild/text-row.ts';
 
@@ -60,7 +60,7 @@ describe('jobs/transactions', () => {
     const { rows } = readOne(sampleTransaction());
     for (const [name, table] of Object.entries({ transactions, messages })) {
       const filled = Object.keys(rows[name]![0]!).sort();
-      expect([...filled, 'loaded_at'].sort()).toEqual(Object.keys(getTableColumns(table)).sort());
+      expect(filled).toEqual([...targetOf(table).columns].sort());
     }
   });
 

@@ -15,6 +15,7 @@ import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { columnsToImport, commitImport } from '../../src/write/commit-import.ts';
 import { createPartitions } from '../../src/write/partitions.ts';
 import { unseal } from '../../src/write/seals.ts';
+import { targetOf } from '../../src/write/target.ts';
 import { release } from '../../src/write/commit.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
@@ -146,8 +147,14 @@ test('two surplus copies of a row are two findings: each is remembered until its
     z.object({ hash: z.string() }),
   );
   const { hash } = copied!;
-  await store.database.run(sql`insert into ton.jetton_transfers
-    select c.* from ton.jetton_transfers t, json_array_elements_text(${JSON.stringify(seconds)}::json) as s (second),
+  const names = sql.raw(targetOf(jetton_transfers).columns.join(', '));
+  const values = sql.raw(
+    targetOf(jetton_transfers)
+      .columns.map((name) => `c.${name}`)
+      .join(', '),
+  );
+  await store.database.run(sql`insert into ton.jetton_transfers (${names})
+    select ${values} from ton.jetton_transfers t, json_array_elements_text(${JSON.stringify(seconds)}::json) as s (second),
       jsonb_populate_record(t, jsonb_build_object('utime', to_timestamp(s.second::int8))) c
     where t.transaction_hash = ${hash}`);
   await unseal(store.database, jetton_transfers, range);

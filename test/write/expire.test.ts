@@ -336,7 +336,10 @@ describe('retention that a lake must allow', () => {
     const one = sql`(utime, transaction_hash) in (select utime, transaction_hash from public.moved)`;
     await store.database.run(sql`delete from ton.jetton_transfers where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database/);
-    await store.database.run(sql`insert into ton.jetton_transfers select * from public.moved`);
+    const names = sql.raw([...targetOf(jetton_transfers).columns, 'loaded_at'].join(', '));
+    await store.database.run(
+      sql`insert into ton.jetton_transfers (${names}) select ${names} from public.moved`,
+    );
     await store.database.run(sql`update ton.jetton_transfers set loaded_at = clock_timestamp() where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database: export it again/);
     // Nor where a second of the part is a hole, so that no export writes it anew.

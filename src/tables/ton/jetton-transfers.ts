@@ -1,5 +1,5 @@
 import { index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, loadedAt, transferColumns } from '../columns.ts';
+import { address, amount, commentIn, loadedAt, transferColumns } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
@@ -18,6 +18,7 @@ export const jetton_transfers = ton.table(
     decoded_custom_payload: jsonb(),
     forward_payload: text(),
     decoded_forward_payload: jsonb(),
+    comment: commentIn('decoded_forward_payload'),
     extra: jsonb(),
     loaded_at: loadedAt(),
   },
@@ -67,7 +68,9 @@ describe(jetton_transfers, {
     forward_payload:
       'Bag of cells, base64, that goes to the destination: a comment, or the order for an exchange. From jetton_transfers[].forward_payload; null if there is none.',
     decoded_forward_payload:
-      "What the server's decoder made of the forward payload, such as a comment's text; null if it knows no shape. From jetton_transfers[].decoded_forward_payload.",
+      "What the server's decoder made of the forward payload, such as a comment's text; null where it knows no shape. From jetton_transfers[].decoded_forward_payload.",
+    comment:
+      'Text comment that goes with the jettons. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From jetton_transfers[].decoded_forward_payload.comment.',
     extra:
       'Members of jetton_transfers[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of jetton_transfers was last written by the program, wall time, UTC.',

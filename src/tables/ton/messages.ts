@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, utime } from '../columns.ts';
+import { address, amount, commentIn, hash, int8, loadedAt, utime } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
@@ -26,6 +26,7 @@ export const messages = ton.table(
     content_hash: hash(),
     content_body: text(),
     content_decoded: jsonb(),
+    comment: commentIn('content_decoded'),
     init_state_hash: hash(),
     init_state_body: text(),
     init_state_decoded: jsonb(),
@@ -89,7 +90,9 @@ describe(messages, {
     content_body:
       'The body as a bag of cells, base64. Null if the server had no content yet; it is filled when it comes. From in_msg.message_content.body, out_msgs[].message_content.body.',
     content_decoded:
-      "What the server's decoder made of the body, in its own shape; null if it knows no shape. From in_msg.message_content.decoded, out_msgs[].message_content.decoded.",
+      "What the server's decoder made of the body, in its own shape; null where it knows no shape. From in_msg.message_content.decoded, out_msgs[].message_content.decoded.",
+    comment:
+      'Text comment that the message carries as its body. Null if it carries none, or an encrypted or binary one; null, too, if the server did not decode the body. From in_msg.message_content.decoded.comment, out_msgs[].message_content.decoded.comment.',
     init_state_hash:
       'Hash of the initial state (code and data) that deploys the receiver, base64; null if the message brings none. From in_msg.init_state.hash, out_msgs[].init_state.hash.',
     init_state_body:

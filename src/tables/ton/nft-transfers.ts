@@ -1,5 +1,5 @@
 import { index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, loadedAt, transferColumns } from '../columns.ts';
+import { address, amount, commentIn, loadedAt, transferColumns } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
@@ -17,6 +17,7 @@ export const nft_transfers = ton.table(
     decoded_custom_payload: jsonb(),
     forward_payload: text(),
     decoded_forward_payload: jsonb(),
+    comment: commentIn('decoded_forward_payload'),
     extra: jsonb(),
     loaded_at: loadedAt(),
   },
@@ -63,7 +64,9 @@ describe(nft_transfers, {
     forward_payload:
       'Bag of cells, base64, that goes to the new owner: a comment, or the order for a marketplace. From nft_transfers[].forward_payload; null if there is none.',
     decoded_forward_payload:
-      "What the server's decoder made of the payload for the new owner; null if it knows no shape. From nft_transfers[].decoded_forward_payload.",
+      "What the server's decoder made of the payload for the new owner; null where it knows no shape. From nft_transfers[].decoded_forward_payload.",
+    comment:
+      'Text comment that goes with the item. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From nft_transfers[].decoded_forward_payload.comment.',
     extra:
       'Members of nft_transfers[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_transfers was last written by the program, wall time, UTC.',

@@ -31,7 +31,7 @@ interface Hop {
   readonly amount_out: string | null;
 }
 
-/** What a hop names: TON where it names nothing, but for STON.fi v1, which names TON by a proxy. */
+/** What a hop names between two others: TON where it names nothing, but for STON.fi v1, which names TON by a proxy. */
 function assetOf(dex: string, word: string | null): string | null {
   if (word === null) return dex === 'stonfi' ? null : 'TON';
   return PROXIES.includes(word) ? 'TON' : word;
@@ -54,9 +54,10 @@ export function legsOf(truth: Truth, span: Range): TradeLeg[] {
     const whole = assetsOf(details);
     const utime = action.trace_end_utime;
     const sides =
-      (details as { peer_swaps?: readonly Hop[] }).peer_swaps?.map((hop) => ({
-        sold: sideOf(assetOf(dex, hop.asset_in), hop.amount_in),
-        bought: sideOf(assetOf(dex, hop.asset_out), hop.amount_out),
+      (details as { peer_swaps?: readonly Hop[] }).peer_swaps?.map((hop, place, { length }) => ({
+        // At its ends it names what the whole swap names.
+        sold: sideOf(place === 0 ? whole.in : assetOf(dex, hop.asset_in), hop.amount_in),
+        bought: sideOf(place === length - 1 ? whole.out : assetOf(dex, hop.asset_out), hop.amount_out),
       })) ?? [];
     const hops =
       sides.length > 0

@@ -118,7 +118,7 @@ async function columnsOf(client: pg.Client, table: string): Promise<readonly Col
   if (found !== undefined) return found;
   const { rows } = await client.query<Column>(
     `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
-     where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
     [`ton.${table}`],
   );
   known.set(table, rows);

@@ -92,7 +92,8 @@ function describeTable(table: PgTable, datasets: readonly string[]): Table {
     datasets,
     key: key.filter((column) => column !== 'utime'),
     columns: columns
-      .filter((column) => column.name !== NO_FACT)
+      // What Postgres derives nobody can alter by itself.
+      .filter((column) => column.name !== NO_FACT && column.generated === undefined)
       .map((column) => ({
         name: column.name,
         type: column.getSQLType(),

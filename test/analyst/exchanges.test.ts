@@ -1,0 +1,408 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { actionTypes } from '../../src/records/action-types.ts';
+import { jettonMovements } from '../support/books/books-of-accounts.ts';
+import { poolOf } from '../support/books/books-of-exchanges.ts';
+import { legsOf, type TradeLeg } from '../support/books/books-of-trades.ts';
+import { dayOf, groupBy, sum } from '../support/books/facts.ts';
+import { openCrawledStore, type CrawledStore, type Printed } from '../support/database/crawled-store.ts';
+import { twoDays } from '../support/two-days.ts';
+
+/* What was swapped, what pools hold, and what tokens of stakes are worth is compared with what the API's JSON comes to without SQL. */
+
+let store: CrawledStore;
+let legs: TradeLeg[];
+beforeAll(async () => {
+  store = await openCrawledStore(twoDays);
+  // Of several legs no pool is known here.
+  legs = legsOf(store.truth, store.span).filter(
+    ({ legs: count, sold, bought }) => count === 1 && sold.asset !== null && bought.asset !== null,
+  );
+});
+afterAll(() => store.close());
+
+const FIRST = '2026-01-31';
+const MIDNIGHT = Date.UTC(2026, 1, 1) / 1000;
+
+const pairOf = ({ sold, bought }: TradeLeg) => [String(sold.asset), String(bought.asset)].sort();
+const marketOf = (leg: TradeLeg) => [poolOf(leg.action.details), ...pairOf(leg)].join(' ');
+
+/** What a change to the stored rows makes of a question, and nobody sees afterwards. */
+async function asked(changes: readonly string[], question: string): Promise<Printed[]> {
+  await store.ask('begin');
+  try {
+    for (const change of changes) await store.ask(change);
+    return await store.ask(question);
+  } finally {
+    await store.ask('rollback');
+  }
+}
+
+const put = (table: string, row: object) =>
+  `insert into ${table} select * from jsonb_populate_record(null::${table}, '${JSON.stringify({ loaded_at: '2026-02-01T00:00Z', ...row })}')`;
+
+describe('a pool that holds its jettons itself', () => {
+  /** One that traded two jettons on the first day. */
+  function chosen() {
+    const markets = groupBy(
+      legs.filter((leg) => dayOf(leg.utime) === FIRST && !pairOf(leg).includes('TON')),
+      marketOf,
+    );
+    const [first] = [...markets.values()].sort((a, b) => b.length - a.length);
+    const [leg] = first ?? [];
+    if (leg === undefined) throw new TypeError('nobody traded two jettons');
+    const [one = '', two = ''] = pairOf(leg);
+    return { pool: poolOf(leg.action.details), one, two, own: marketOf(leg) };
+  }
+
+  /** What its wallet held when it was looked up, less what came after the day, and with what has come since. */
+  function reserveOf(pool: string, jetton: string, lookedUp?: { balance: bigint; lt: bigint }): bigint {
+    const wallet = store.truth
+      .entities()
+      .jettonWallets()
+      .find((one) => one.owner === pool && one.jetton === jetton);
+    if (wallet === undefined) throw new TypeError('the pool has no wallet');
+    const { balance, lt } = lookedUp ?? {
+      balance: BigInt(wallet.balance),
+      lt: BigInt(wallet.last_transaction_lt),
+    };
+    const moved = jettonMovements(store.truth, store.span).filter(
+      (one) => one.account === pool && one.jetton === jetton,
+    );
+    const after = moved.filter((one) => one.utime >= MIDNIGHT && one.lt <= lt);
+    const since = moved.filter((one) => one.utime < MIDNIGHT && one.lt > lt);
+    return balance - sum(after.map(({ amount }) => amount)) + sum(since.map(({ amount }) => amount));
+  }
+
+  /** Without its other pairs: those of one account that trades several cannot be told apart. */
+  const withoutOthers = ({ pool, own }: ReturnType<typeof chosen>) =>
+    legs
+      .filter((leg) => poolOf(leg.action.details) === pool && marketOf(leg) !== own)
+      .map(({ action }) => `delete from actions where action_id = '${action.action_id}'`);
+
+  const question = (pool: string) =>
+    `select reserve_1_raw, reserve_2_raw, reserve_1, asset_1 from dex_pools where day = '${FIRST}' and pool = '${pool}'`;
+
+  test('has reserves as last known, with the changes since', async () => {
+    const { pool, one, two, own } = chosen();
+    const rows = await asked(withoutOthers({ pool, one, two, own }), question(pool));
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      asset_1: one,
+      reserve_1_raw: String(reserveOf(pool, one)),
+      reserve_2_raw: String(reserveOf(pool, two)),
+    });
+  });
+
+  test('counts what moved after a look-up that came first', async () => {
+    const { pool, one, two, own } = chosen();
+    const lookedUp = { balance: 10n ** 20n, lt: 0n };
+    const rows = await asked(
+      [
+        ...withoutOthers({ pool, one, two, own }),
+        `update jetton_wallets set balance = ${lookedUp.balance}, last_transaction_lt = 0 where owner = '${pool}' and jetton = '${one}'`,
+      ],
+      question(pool),
+    );
+    expect(rows[0]?.['reserve_1_raw']).toBe(String(reserveOf(pool, one, lookedUp)));
+  });
+
+  test('has none where it trades other pairs on the day, or its wallet was never looked up', async () => {
+    const { pool, one, two, own } = chosen();
+    const others = withoutOthers({ pool, one, two, own });
+    expect(others.length).toBeGreaterThan(0);
+    for (const row of await asked([], question(pool))) expect(row['reserve_1_raw']).toBe(null);
+    const [row] = await asked(
+      [...others, `delete from jetton_wallets where owner = '${pool}'`],
+      question(pool),
+    );
+    expect(row).toMatchObject({ reserve_1_raw: null, reserve_2_raw: null });
+  });
+
+  test('is worth both reserves at the prices of the day', async () => {
+    const { pool, one, two, own } = chosen();
+    const [row] = await asked(
+      withoutOthers({ pool, one, two, own }),
+      `select p.tvl_ton::float8 as tvl, (p.reserve_1 * a.price_ton + p.reserve_2 * b.price_ton)::float8 as expected, p.lp_supply, p.lp_price_ton
+       from dex_pools p left join daily_prices a on a.day = p.day and a.asset = p.asset_1
+       left join daily_prices b on b.day = p.day and b.asset = p.asset_2 where p.day = '${FIRST}' and p.pool = '${pool}'`,
+    );
+    expect(row?.['tvl'] === null).toBe(row?.['expected'] === null);
+    expect(Number(row?.['tvl'] ?? 0)).toBeCloseTo(Number(row?.['expected'] ?? 0), 6);
+    expect(row).toMatchObject({ lp_supply: null, lp_price_ton: null });
+  });
+});
+
+describe('a pool whose assets a router or a vault keeps', () => {
+  /** One that traded TON on the first day, and a moment between its trades. */
+  function chosen() {
+    const markets = groupBy(
+      legs.filter((leg) => dayOf(leg.utime) === FIRST && pairOf(leg).includes('TON')),
+      marketOf,
+    );
+    const [all] = [...markets.values()].sort((a, b) => b.length - a.length);
+    const ordered = (all ?? []).toSorted((a, b) => a.utime - b.utime);
+    const [leg] = ordered;
+    if (leg === undefined) throw new TypeError('nobody traded TON');
+    const jetton = pairOf(leg).find((asset) => asset !== 'TON') ?? '';
+    const moment = ordered[Math.floor(ordered.length / 2)]?.utime ?? 0;
+    return { pool: poolOf(leg.action.details), jetton, ordered, moment };
+  }
+
+  const [TON, JETTON, BURNED, SUPPLY] = [7_000_000_001n, 3_000_000n, 1000n, 50_000n] as const;
+
+  const withdrawal = (
+    pool: string,
+    jetton: string,
+    { utime, details = {}, success = true }: { utime: number; details?: object; success?: boolean },
+  ) =>
+    put('actions', {
+      utime: new Date(utime * 1000).toISOString(),
+      trace_id: `made ${utime} ${JSON.stringify(details).length}`,
+      action_id: `made ${String(success)}`,
+      type: 'dex_withdraw_liquidity',
+      success,
+      details: {
+        dex: 'dedust',
+        pool,
+        asset_1: jetton.toLowerCase(),
+        asset_2: null,
+        amount_1: String(JETTON),
+        amount_2: String(TON),
+        user_jetton_wallet_1: `0:${'CD'.repeat(32)}`,
+        user_jetton_wallet_2: null,
+        lp_tokens_burnt: String(BURNED),
+        is_refund: false,
+        ...details,
+      },
+      start_utime: new Date(utime * 1000).toISOString(),
+      end_utime: new Date(utime * 1000).toISOString(),
+      start_lt: 1,
+      end_lt: 2,
+      trace_end_lt: 2,
+    });
+
+  const master = (pool: string) =>
+    put('jetton_masters', {
+      address: pool,
+      total_supply: String(SUPPLY),
+      decimals: 9,
+      last_transaction_lt: 1000,
+    });
+
+  const burn = (
+    pool: string,
+    { utime, lt, amount, aborted = false }: { utime: number; lt: number; amount: bigint; aborted?: boolean },
+  ) =>
+    put('jetton_burns', {
+      utime: new Date(utime * 1000).toISOString(),
+      transaction_lt: lt,
+      transaction_hash: `made ${lt} ${String(aborted)}`,
+      transaction_aborted: aborted,
+      owner: pool,
+      jetton_master: pool,
+      amount: String(amount),
+    });
+
+  const question = (pool: string, jetton: string) =>
+    `select asset_1, asset_2, reserve_1_raw, reserve_2_raw, lp_supply_raw, lp_supply, tvl_ton, lp_price_ton from dex_pools
+     where day = '${FIRST}' and pool = '${pool}' and asset_1 = '${jetton}' and asset_2 = 'TON'`;
+
+  test('has the reserves that the last withdrawal tells, and the trades after it', async () => {
+    const { pool, jetton, ordered, moment } = chosen();
+    const gained = (asset: string) =>
+      sum(
+        ordered
+          .filter(({ utime }) => utime > moment)
+          .map(({ sold, bought }) => (sold.asset === asset ? BigInt(sold.text) : -BigInt(bought.text))),
+      );
+    // Not one of these is a share of the pool: a refund, one that failed, one without its LP tokens, another pool's.
+    const later = Math.max(...ordered.map(({ utime }) => utime)) + 1;
+    const rows = await asked(
+      [
+        master(pool),
+        withdrawal(pool, jetton, { utime: moment - 1, details: { amount_1: '1' } }),
+        withdrawal(pool, jetton, { utime: moment }),
+        withdrawal(pool, jetton, { utime: later, details: { is_refund: true, amount_1: '5' } }),
+        withdrawal(pool, jetton, { utime: later, success: false, details: { amount_1: '5' } }),
+        withdrawal(pool, jetton, { utime: later, details: { lp_tokens_burnt: null } }),
+        withdrawal(pool, jetton, { utime: later, details: { lp_tokens_burnt: '0', amount_1: '5' } }),
+        withdrawal(jetton, jetton, { utime: later }),
+        // Burned on the next day, since the look-up, and in vain.
+        burn(pool, { utime: MIDNIGHT + 5, lt: 900, amount: 70n }),
+        burn(pool, { utime: moment, lt: 2000, amount: 3n }),
+        burn(pool, { utime: moment, lt: 800, amount: 11n }),
+        burn(pool, { utime: MIDNIGHT + 5, lt: 900, amount: 5n, aborted: true }),
+      ],
+      question(pool, jetton),
+    );
+    const supply = SUPPLY + 70n - 3n;
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      lp_supply_raw: String(supply),
+      reserve_1_raw: String((JETTON * supply) / BURNED + gained(jetton)),
+      reserve_2_raw: String((TON * supply + BURNED / 2n) / BURNED + gained('TON')),
+    });
+    const [row] = rows;
+    if (row?.['tvl_ton'] != null)
+      expect(Number(row['lp_price_ton'])).toBeCloseTo(Number(row['tvl_ton']) / Number(row['lp_supply']), 6);
+  });
+
+  test('has none where nobody withdrew, or its LP tokens are not known', async () => {
+    const { pool, jetton, moment } = chosen();
+    const none = { reserve_1_raw: null, reserve_2_raw: null, tvl_ton: null, lp_price_ton: null };
+    expect((await asked([master(pool)], question(pool, jetton)))[0]).toMatchObject(none);
+    expect(
+      (await asked([withdrawal(pool, jetton, { utime: moment })], question(pool, jetton)))[0],
+    ).toMatchObject({
+      ...none,
+      lp_supply_raw: null,
+    });
+  });
+});
+
+test('staking_prices is TON by tokens of the deposits and withdrawals that tell both', async () => {
+  const made = [...store.truth.actions(store.span, actionTypes)].flatMap(
+    ({ type, details, success, trace_end_utime }) => {
+      const { provider, amount, asset, tokens_minted, tokens_burnt } = details as Readonly<
+        Record<string, string | null | undefined>
+      >;
+      const tokens = tokens_minted ?? tokens_burnt;
+      if (!/^stake_(deposit|withdrawal)$/.test(type) || success === false || asset == null) return [];
+      if (!(Number(amount) > 0) || !(Number(tokens) > 0)) return [];
+      return [
+        {
+          key: [dayOf(trace_end_utime), provider, asset].join(' '),
+          type,
+          amount: Number(amount),
+          tokens: Number(tokens),
+        },
+      ];
+    },
+  );
+  expect(made.length).toBeGreaterThan(0);
+  const rows = await asked(
+    made.map(
+      ({
+        key,
+      }) => `insert into jetton_masters (address, decimals, last_transaction_lt) values ('${key.split(' ')[2] ?? ''}', 9, 1)
+      on conflict (address) do update set decimals = 9`,
+    ),
+    `select concat_ws(' ', day, provider, asset) as key, deposits, withdrawals, price_ton::float8 as price from staking_prices`,
+  );
+  const expected = new Map(
+    [...groupBy(made, ({ key }) => key)].map(([key, all]) => {
+      const total = (member: 'amount' | 'tokens') => all.reduce((whole, one) => whole + one[member], 0);
+      const deposits = all.filter(({ type }) => type === 'stake_deposit').length;
+      return [
+        key,
+        { deposits, withdrawals: all.length - deposits, price: total('amount') / total('tokens') },
+      ];
+    }),
+  );
+  expect(rows.map(({ key }) => key).sort()).toEqual([...expected.keys()].sort());
+  expect(rows.some(({ price }) => Number(price) > 0.001)).toBe(true);
+  for (const { key, deposits, withdrawals, price } of rows) {
+    const known = expected.get(String(key));
+    expect([Number(deposits), Number(withdrawals)]).toEqual([known?.deposits, known?.withdrawals]);
+    expect(Number(price)).toBeCloseTo(known?.price ?? -1, 15);
+  }
+});
+
+test('what Ethena takes is no TON, and an amount that is none counts nowhere', async () => {
+  const deposit = (details: object) =>
+    `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify({ action_id: JSON.stringify(details), type: 'stake_deposit', success: true, details })}')).*
+     from (select * from actions limit 1) a`;
+  const asset = `0:${'EF'.repeat(32)}`;
+  const rows = await asked(
+    [
+      put('jetton_masters', { address: asset, decimals: 6, last_transaction_lt: 1 }),
+      deposit({
+        provider: 'bemo',
+        asset: asset.toLowerCase(),
+        amount: '3000000000',
+        tokens_minted: '2000000',
+      }),
+      deposit({ provider: 'bemo', asset, amount: 'many', tokens_minted: '1' }),
+      deposit({ provider: 'bemo', asset, amount: '9', tokens_minted: null }),
+      deposit({ provider: 'bemo', asset, amount: '9', tokens_minted: '0' }),
+      deposit({ provider: 'ethena', asset, amount: '9', tokens_minted: '1' }),
+      deposit({ provider: 'other', asset, source_asset: asset, amount: '9', tokens_minted: '1' }),
+    ],
+    `select provider, deposits, staked::float8 as staked, minted::float8 as minted, price_ton::float8 as price from staking_prices where asset = '${asset}'`,
+  );
+  expect(rows).toEqual([{ provider: 'bemo', deposits: '1', staked: '3', minted: '2', price: '1.5' }]);
+});
+
+test('swaps tell TON, a jetton and one that nobody knows apart, exchange by exchange', async () => {
+  const jetton = `0:${'AB'.repeat(32)}`;
+  const proxy = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
+  const wallet = `0:${'CD'.repeat(32)}`;
+  /** The exchange, what the swap names, its transfer, what it is, and what the leg at its end names if it has several. */
+  const cases: readonly [string, string | null, object, string | null, (string | null)?][] = [
+    ['stonfi', proxy, {}, 'TON'],
+    ['stonfi', null, {}, null],
+    ['stonfi_v2', null, { destination_jetton_wallet: wallet }, 'TON'],
+    ['tonco', null, { source_jetton_wallet: wallet }, 'TON'],
+    ['dedust', null, {}, 'TON'],
+    ['dedust', null, { source_jetton_wallet: wallet }, null],
+    ['dedust', null, { source_jetton_wallet: wallet, asset: jetton }, jetton],
+    ['coffee', null, { destination_jetton_wallet: wallet }, null],
+    ['coffee', proxy.toLowerCase(), { destination_jetton_wallet: wallet }, 'TON'],
+    ['coffee', 'no address', {}, null],
+    ['new exchange', null, { amount: null }, null],
+    ['new exchange', jetton, {}, jetton],
+    ['coffee', null, { destination_jetton_wallet: wallet }, null, null],
+    ['coffee', null, { destination_jetton_wallet: wallet }, jetton, jetton],
+    ['coffee', null, {}, 'TON', null],
+    ['dedust', null, { source_jetton_wallet: wallet }, 'TON', proxy.toLowerCase()],
+    ['dedust', jetton, { source_jetton_wallet: wallet }, jetton, null],
+    ['stonfi_v2', null, { source_jetton_wallet: wallet }, 'TON', null],
+    ['tonco', null, { source_jetton_wallet: wallet }, jetton, jetton],
+    ['stonfi', null, { source_jetton_wallet: wallet }, null, null],
+    ['new exchange', null, { source_jetton_wallet: wallet }, null, null],
+  ];
+  await store.ask('begin');
+  for (const [place, [dex, named, leg, , end]] of cases.entries()) {
+    const transfer = { amount: '5', ...leg };
+    const hop = { amount_in: '5', amount_out: '5' };
+    const details = {
+      dex,
+      asset_in: named,
+      asset_out: named,
+      dex_incoming_transfer: transfer,
+      dex_outgoing_transfer: transfer,
+      peer_swaps:
+        end === undefined
+          ? []
+          : [
+              { ...hop, asset_in: end, asset_out: jetton },
+              { ...hop, asset_in: jetton, asset_out: null },
+              { ...hop, asset_in: null, asset_out: end },
+            ],
+    };
+    const row = { trace_id: `case ${String(place).padStart(2, '0')}`, success: true, details };
+    await store.ask(
+      `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify(row)}')).*
+       from (select * from actions where type = 'jetton_swap' limit 1) a`,
+    );
+  }
+  const rows = await store.ask(
+    `select s.asset_in, s.asset_out, f.sold, l.bought from swaps s
+     join etl.dex_legs f on f.trace_id = s.trace_id and f.leg = 0 join etl.dex_legs l on l.trace_id = s.trace_id and l.leg + 1 = l.legs
+     where s.trace_id like 'case %' order by s.trace_id`,
+  );
+  const between = await store.ask(
+    `select sold, bought, dex from etl.dex_legs where trace_id like 'case %' and leg = 1 order by trace_id`,
+  );
+  await store.ask('rollback');
+  expect(rows.map((row, place) => [place, row])).toEqual(
+    cases.map(([, , , asset], place) => [
+      place,
+      { asset_in: asset, asset_out: asset, sold: asset, bought: asset },
+    ]),
+  );
+  // Between two legs an exchange names every jetton: stonfi alone names TON, too.
+  expect(between.length).toBe(cases.filter(([, , , , end]) => end !== undefined).length);
+  for (const { sold, bought, dex } of between)
+    expect([dex, sold, bought]).toEqual([dex, jetton, dex === 'stonfi' ? null : 'TON']);
+});
