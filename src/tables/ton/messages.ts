@@ -43,6 +43,10 @@ export const messages = ton.table(
       .on(t.hash_norm)
       .where(sql`hash_norm is not null`),
     // What a master sent to a jetton wallet: its mints.
+    // What a contract refused, by whom it comes back to.
+    index('messages_bounced')
+      .on(t.destination, t.utime)
+      .where(sql`bounced`),
     index('messages_jettons')
       .on(t.source, t.destination)
       .where(sql`opcode = '0x178d4519'`),
