@@ -418,7 +418,9 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
     t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
-    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
+    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) or exists (
+      select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+        and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t
   union all
@@ -446,7 +448,7 @@ comment on column ton.jetton_events.comment is 'Text that came with a transfer; 
 comment on column ton.jetton_events.query_id is 'Number that the sender of the jettons chose; bots and apps are known by it.';
 comment on column ton.jetton_events.response_destination is 'Account that gets what is left of the coins that were sent along, raw form; null where nobody does.';
 comment on column ton.jetton_events.forward_ton_amount is 'Coins that go to the destination with the notice of a transfer, TON; null for other events.';
-comment on column ton.jetton_events.is_aborted is 'True where the transaction of the event failed; the server leaves out transfers that did.';
+comment on column ton.jetton_events.is_aborted is 'True if the transaction of the event failed, or the receiving jetton wallet refused the transfer.';
 comment on column ton.jetton_events.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
 comment on column ton.jetton_events.trace_id is 'Trace that the jettons'' event is part of, base64; null where the source did not know it.';
 comment on column ton.jetton_events.transaction_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
@@ -459,8 +461,8 @@ select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft
   e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
   e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
 from (
-  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
-    t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
+  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
+    nullif(t.old_owner, '') as previous_owner, nullif(t.new_owner, '') as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
     null::text as marketplace, null::text as marketplace_address, null::numeric as fee, null::numeric as royalty, null::text as royalty_address,
     t.decoded_forward_payload->>'comment' as comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
     t.trace_id, null::text as action_id, t.transaction_hash

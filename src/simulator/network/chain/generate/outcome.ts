@@ -10,6 +10,7 @@ const LEAST_FOR_GAS = 1_000_000;
 const FAILURES: Readonly<Partial<Record<Op, number>>> = {
   call: 0.12,
   jetton_transfer: 0.02,
+  jetton_internal_transfer: 0.01,
   nft_transfer: 0.02,
   jetton_burn: 0.01,
 };
