@@ -776,19 +776,6 @@ comment on column ton.nominator_pool_cycles.withdrawals is 'What the validator t
 comment on column ton.nominator_pool_cycles.closing is 'The validator''s money after the last event of the cycle''s books, nanotons.';
 comment on column ton.nominator_pool_cycles.events is 'How many events the cycle''s books have.';
 
-create or replace view ton.nominators as
-select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,
-  etl.to_numeric(p.active_nominators->n.place->>'balance') as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance') as pending_balance,
-  p.loaded_at
-from ton.nominator_pools p,
-lateral (select g.place::int as place from generate_series(0, jsonb_array_length(p.active_nominators) - 1) as g (place)) n;
-comment on view ton.nominators is 'Nominators of each pool with their money in it, one row each, as it was when the pool was looked up last. nominator_events says how it became so.';
-comment on column ton.nominators.pool_address is 'Nominator pool that holds the money, raw form, as in nominator_pools.';
-comment on column ton.nominators.nominator_address is 'Account whose money it is, raw form.';
-comment on column ton.nominators.balance is 'Money of the nominator that is at work in the pool, nanotons.';
-comment on column ton.nominators.pending_balance is 'Money of the nominator that waits for the next cycle, nanotons.';
-comment on column ton.nominators.loaded_at is 'When the pool was last written by the program, wall time, UTC.';
-
 -- A role that reads and does no more. Functions need no grant: whoever is not let into a schema cannot call them.
 
 create or replace function etl.reader_statements(reader name, password text, timeout interval)

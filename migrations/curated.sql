@@ -598,3 +598,19 @@ comment on column ton.daily_balances.symbol is 'Ticker of the asset that was hel
 comment on column ton.daily_balances.balance is 'What the account held at the end of the day, whole units; null where the decimals are not known.';
 comment on column ton.daily_balances.balance_raw is 'What the account held at the end of the day, smallest units.';
 comment on column ton.daily_balances.has_changed is 'True on days on which the balance changed, false where it is carried on.';
+
+-- Nominators.
+
+create or replace view ton.nominators as
+select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,
+  etl.to_numeric(p.active_nominators->n.place->>'balance') as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance') as pending_balance,
+  p.loaded_at
+from ton.nominator_pools p,
+lateral (select g.place::int as place from generate_series(
+  0, case when jsonb_typeof(p.active_nominators) = 'array' then jsonb_array_length(p.active_nominators) end - 1) as g (place)) n;
+comment on view ton.nominators is 'Nominators of each pool with their money in it, one row each, as it was when the pool was looked up last. nominator_events says how it became so.';
+comment on column ton.nominators.pool_address is 'Nominator pool that holds the money, raw form, as in nominator_pools.';
+comment on column ton.nominators.nominator_address is 'Account whose money it is, raw form.';
+comment on column ton.nominators.balance is 'Money of the nominator that is at work in the pool, nanotons.';
+comment on column ton.nominators.pending_balance is 'Money of the nominator that waits for the next cycle, nanotons.';
+comment on column ton.nominators.loaded_at is 'When the pool was last written by the program, wall time, UTC.';

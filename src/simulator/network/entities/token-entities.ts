@@ -209,12 +209,12 @@ export function nftSale(state: WorldState, item: number): NftSaleJson | undefine
     data_hash: state.world.hashes('data').text(item),
   };
   if (type === 'telemint') return { ...common, details: telemint(index, bidder) };
-  const [market, author] = [0, 1].map((place) => accounts.address(accounts.account('wallet', place)));
-  const parties = { market, author, bidder };
+  const wallet = (place: number) => accounts.address(accounts.account('wallet', place));
+  const parties = { market: wallet(0), author: wallet(1), bidder };
   return {
     ...common,
     nft_owner_address: nft.real_owner ?? bidder,
-    marketplace_address: market,
+    marketplace_address: parties.market,
     created_at: OFFERED + index,
     details: type === 'getgems_sale' ? fixedPrice(index, parties) : auction(index, parties),
   };
@@ -225,15 +225,13 @@ const OFFERED = 1_760_000_000;
 /** Nanotons: from a tenth of a TON to some thousands, most of them small and round. */
 function askedFor(index: number): bigint {
   const dice = mix32(index + 77);
-  return (
-    BigInt(1 + (dice % 99)) *
-    [100_000_000n, 1_000_000_000n, 1_000_000_000n, 50_000_000_000n][(dice >>> 8) % 4]
-  );
+  const round = [100_000_000n, 1_000_000_000n, 50_000_000_000n][(dice >>> 8) % 3] ?? 1_000_000_000n;
+  return BigInt(1 + (dice % 99)) * round;
 }
 
 interface Parties {
-  readonly market: string | undefined;
-  readonly author: string | undefined;
+  readonly market: string;
+  readonly author: string;
   readonly bidder: string;
 }
 

@@ -33,7 +33,7 @@ interface Received {
 const NOTIFY = 10_000_000;
 const SWAP_FORWARD = 250_000_000;
 /** Nanotons that the elector holds at least, once enough was emitted. */
-const ELECTOR_HOLDS = 1_000_000_000_000_000;
+const ELECTOR_HOLDS = 100_000_000_000_000;
 
 /** What a contract answers; the way of every trace after its first transaction. */
 export function reactionsTo(stage: Stage, received: Received): OutgoingMessage[] {
@@ -70,7 +70,7 @@ function emitted({ world, states }: Stage, { account, message }: Received): Outg
   if (account !== ELECTOR) return [];
   const extra = world.messages.extra.get(message);
   const keeps = states.balanceOf(account) < ELECTOR_HOLDS;
-  const value = keeps ? Math.floor(world.messages.value.get(message) * 0.9) : 'rest';
+  const value = keeps ? Math.floor(world.messages.value.get(message) * 0.975) : 'rest';
   return [{ op: 'empty', to: world.accounts.giver, value, bounce: false, extra }];
 }
 
