@@ -38,7 +38,7 @@ interface Change {
   readonly after: Holding;
 }
 
-export const NOMINATORS = 4;
+const NOMINATORS = 4;
 const FIRST: Holding = { balance: 10_000_000_000_000, pending: 0, asks: false };
 
 /**
