@@ -42,7 +42,7 @@ const wallets: WalkSpec<JettonWallet> = {
 export default defineCollection({
   title: 'Who holds how much of which jetton: every jetton wallet that the list reaches or that moved',
   limitations:
-    'balances between two readings, and wallets beyond the reach of the list that no indexed transfer or burn names',
+    'balances between two readings, and wallets beyond the reach of the list that no indexed transfer, burn or mint names',
   tables,
   walks: [
     list(wallets),
@@ -56,6 +56,7 @@ export default defineCollection({
         seenIn: [
           { relation: 'ton.jetton_transfers', key: 'source_wallet', lt: 'transaction_lt', time: 'utime' },
           { relation: 'ton.jetton_burns', key: 'jetton_wallet', lt: 'transaction_lt', time: 'utime' },
+          { relation: 'etl.seen_jetton_wallets', key: 'address', lt: 'lt', time: 'utime' },
         ],
       },
     }),

@@ -1,10 +1,9 @@
 import { account, hash, optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
 import { oneRow } from '../src/dataset/declaration/sheet.ts';
-import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
-import { window } from '../src/dataset/paginators/window.ts';
-import { nominator_pool_events } from '../src/tables/ton/nominator-pool-events.ts';
+import { poolEvents } from '../src/records/staking.ts';
+import { nominator_pool_events } from '../src/tables/ton/nominator-pools.ts';
 import { count, digits, requiredInt64, requiredSeconds, seconds } from '../src/records/members/scalar.ts';
 
 /**
@@ -28,27 +27,12 @@ export const nominatorPoolEvent = z.strictObject({
 });
 
 export default defineJob({
+  ...poolEvents,
   title: "Rewards, penalties, deposits and withdrawals of nominator pools' validators, pool by pool",
   path: '/api/v3/staking/nominatorPools/validatorEvents',
-  params: { x_no_address_book: true },
-  list: 'events',
   index: { columns: 'nominator_pool_validator_events (pool, tx_now desc, tx_lt desc)', of: 'utime' },
-  paginator: window(),
   record: nominatorPoolEvent,
   position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { nominator_pool_events },
   rows: oneRow(nominator_pool_events, nominatorPoolEvent),
-  scopes: {
-    param: 'pool',
-    column: 'pool_address',
-    from: 'pools',
-    seenIn: { dataset: 'validator_events', member: 'stake_holder_address' },
-  },
-  // Served from a copy of the database that lags by minutes.
-  delaySeconds: 900,
-  everySeconds: 300,
-  // No checksum: an hour later a reading of another replica has to agree.
-  maturitySeconds: 3600,
-  checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
-  grade: CROSS_CHECKED,
 });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
-import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { electorRecords } from '../src/records/staking.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import type { Extra } from '../src/dataset/declaration/record.ts';
 import { complaint_votes, validator_complaints } from '../src/tables/ton/validator-complaints.ts';
@@ -56,9 +56,9 @@ const complaints = sheetOf(validator_complaints, validatorComplaint);
 const voteSheet = sheetOf(complaint_votes, vote);
 
 export default defineJob({
+  ...electorRecords,
   title: 'Complaints that validators did not do their work, with the votes on them',
   path: '/api/v3/validators/complaints',
-  params: { x_no_address_book: true },
   list: 'complaints',
   // No logical times are taken there; the table is small.
   index: { columns: 'none on created_at: all of validator_complaints, a few a cycle', of: 'none' },
@@ -67,15 +67,7 @@ export default defineJob({
   position: { utime: 'created_at', id: ['election_id', 'complaint_hash'] },
   tables: { validator_complaints, complaint_votes },
   rows: complaintRows,
-  // Served from a copy of the database that lags by minutes.
-  delaySeconds: 900,
   everySeconds: 300,
-  // Validators vote until the elector gives the stakes of the accused one's election back: its round of 65536 s and
-  // 32768 s more, counted from the start of the round at the latest. Nothing changes after that.
-  replacesRows: true,
-  maturitySeconds: 100_000,
-  checks: { 'second-reading': true },
-  grade: CROSS_CHECKED,
 });
 
 /** Puts the rows of one complaint: its own, and one for each vote. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
-import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { optionalAddress, optionalKey } from '../src/records/members/form.ts';
@@ -58,9 +58,10 @@ const cycles = sheetOf(validator_cycles, validatorCycle);
 const validators = sheetOf(cycle_validators, validator);
 
 export default defineJob({
+  ...electorRecords,
   title: 'Cycles of validation: each set of validators with weights, stakes and limits',
   path: '/api/v3/validators/cycles',
-  params: { return_validators: true, x_no_address_book: true },
+  params: { return_validators: true, ...electorRecords.params },
   list: 'cycles',
   index: { columns: 'validator_cycles (cycle_start), one or two a day', of: 'none' },
   // With validators, a page holds at most 100.
@@ -69,14 +70,7 @@ export default defineJob({
   position: { utime: 'cycle_start', id: ['cycle_start'] },
   tables: { validator_cycles, cycle_validators },
   rows: cycleRows,
-  // Served from a copy of the database that lags by minutes.
-  delaySeconds: 900,
   everySeconds: 1800,
-  // The server names the election and the stakes of a cycle some time after its start.
-  replacesRows: true,
-  maturitySeconds: 100_000,
-  checks: { 'second-reading': true },
-  grade: CROSS_CHECKED,
 });
 
 /** Puts the rows of one cycle: its own, and one for each validator. */

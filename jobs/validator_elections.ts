@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
-import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { optionalAddress, optionalKey } from '../src/records/members/form.ts';
@@ -34,9 +34,10 @@ const elections = sheetOf(validator_elections, validatorElection);
 const participants = sheetOf(election_participants, participant);
 
 export default defineJob({
+  ...electorRecords,
   title: 'Elections of validators, with everyone who took part and its stake',
   path: '/api/v3/validators/elections',
-  params: { return_participants: true, x_no_address_book: true },
+  params: { return_participants: true, ...electorRecords.params },
   list: 'elections',
   index: { columns: 'validator_elections (election_id), a few a day', of: 'none' },
   // With participants, a page holds at most 100.
@@ -45,14 +46,7 @@ export default defineJob({
   position: { utime: 'election_id', id: ['election_id'] },
   tables: { validator_elections, election_participants },
   rows: electionRows,
-  // Served from a copy of the database that lags by minutes.
-  delaySeconds: 900,
   everySeconds: 1800,
-  // The elector forgets an election after its round of 65536 s and 32768 s more. Nothing changes after that.
-  replacesRows: true,
-  maturitySeconds: 100_000,
-  checks: { 'second-reading': true },
-  grade: CROSS_CHECKED,
 });
 
 /** Puts the rows of one election: its own, and one for each participant. */

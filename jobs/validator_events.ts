@@ -1,7 +1,7 @@
 import { hash, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import * as z from 'zod';
 import { oneRow } from '../src/dataset/declaration/sheet.ts';
-import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { stakingEvents } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { validator_events } from '../src/tables/ton/validator-events.ts';
@@ -26,11 +26,10 @@ export const validatorEvent = z.strictObject({
 });
 
 export default defineJob({
+  ...stakingEvents,
   title: 'What the elector did with the stakes of validators',
   core: true,
   path: '/api/v3/validators/events',
-  params: { x_no_address_book: true },
-  list: 'events',
   // No logical times are taken there; the table is small.
   index: { columns: 'none on tx_now alone: all of validator_events, one elector account’s', of: 'none' },
   paginator: window({ offsets: true }),
@@ -38,11 +37,4 @@ export default defineJob({
   position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { validator_events },
   rows: oneRow(validator_events, validatorEvent),
-  // Served from a copy of the database that lags by minutes.
-  delaySeconds: 900,
-  everySeconds: 300,
-  // No checksum: an hour later a reading of another replica has to agree.
-  maturitySeconds: 3600,
-  checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
-  grade: CROSS_CHECKED,
 });

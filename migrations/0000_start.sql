@@ -629,6 +629,18 @@ CREATE TABLE "ton"."blocks" (
 	CONSTRAINT "blocks_utime_workchain_shard_seqno_pk" PRIMARY KEY("utime","workchain","shard","seqno")
 ) PARTITION BY RANGE ("utime");
 --> statement-breakpoint
+CREATE TABLE "ton"."dns_auctions" (
+	"nft_item_address" text PRIMARY KEY NOT NULL,
+	"domain" text NOT NULL,
+	"max_bid_address" text,
+	"max_bid_amount" numeric(38,0),
+	"auction_end_time" timestamp with time zone,
+	"last_fill_up_time" timestamp with time zone,
+	"finished" boolean,
+	"extra" jsonb,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "ton"."dns_records" (
 	"nft_item_address" text PRIMARY KEY NOT NULL,
 	"nft_item_owner" text,
@@ -920,6 +932,43 @@ CREATE TABLE "ton"."nominator_pool_events" (
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "nominator_pool_events_utime_tx_lt_tx_hash_pk" PRIMARY KEY("utime","tx_lt","tx_hash")
 ) PARTITION BY RANGE ("utime");
+--> statement-breakpoint
+CREATE TABLE "ton"."nominator_events" (
+	"utime" timestamp with time zone NOT NULL,
+	"tx_lt" bigint NOT NULL,
+	"tx_hash" text NOT NULL,
+	"nominator_address" text NOT NULL,
+	"type" text NOT NULL,
+	"pool_address" text NOT NULL,
+	"amount" numeric(38,0),
+	"balance_delta" numeric(38,0),
+	"pending_balance_delta" numeric(38,0),
+	"balance_before" numeric(38,0),
+	"balance_after" numeric(38,0),
+	"pending_balance_before" numeric(38,0),
+	"pending_balance_after" numeric(38,0),
+	"withdraw_request_before" boolean,
+	"withdraw_request_after" boolean,
+	"extra" jsonb,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "nominator_events_utime_tx_lt_tx_hash_nominator_address_type_pk" PRIMARY KEY("utime","tx_lt","tx_hash","nominator_address","type")
+) PARTITION BY RANGE ("utime");
+--> statement-breakpoint
+CREATE TABLE "ton"."nominator_pools" (
+	"address" text PRIMARY KEY NOT NULL,
+	"validator_address" text,
+	"validator_amount" numeric(38,0),
+	"validator_reward_share" bigint,
+	"stake_amount_sent" numeric(38,0),
+	"state" bigint,
+	"nominators_count" bigint,
+	"max_nominators_count" bigint,
+	"min_validator_stake" numeric(38,0),
+	"min_nominator_stake" numeric(38,0),
+	"active_nominators" jsonb,
+	"extra" jsonb,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL
+);
 --> statement-breakpoint
 CREATE TABLE "ton"."shard_block_proofs" (
 	"workchain" integer NOT NULL,
@@ -1239,8 +1288,7 @@ CREATE INDEX "writes_written_at_index" ON "etl"."writes" USING btree ("written_a
 CREATE INDEX "account_states_code_index" ON "ton"."account_states" USING btree ("code_hash");--> statement-breakpoint
 CREATE INDEX "account_transactions_hash_index" ON "ton"."account_transactions" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "action_accounts_account" ON "ton"."action_accounts" USING btree ("account","utime");--> statement-breakpoint
-CREATE INDEX "actions_minted" ON "ton"."actions" USING btree ("asset","utime") WHERE type in ('jetton_mint', 'nft_mint');--> statement-breakpoint
-CREATE INDEX "actions_minted_for" ON "ton"."actions" USING btree ("destination","utime") WHERE type = 'jetton_mint';--> statement-breakpoint
+CREATE INDEX "actions_minted" ON "ton"."actions" USING btree ("asset","utime") WHERE type = 'nft_mint';--> statement-breakpoint
 CREATE INDEX "blocks_id" ON "ton"."blocks" USING btree ("workchain","shard","seqno");--> statement-breakpoint
 CREATE INDEX "jetton_burns_jetton_master" ON "ton"."jetton_burns" USING btree ("jetton_master","utime");--> statement-breakpoint
 CREATE INDEX "jetton_burns_owner" ON "ton"."jetton_burns" USING btree ("owner","utime");--> statement-breakpoint
@@ -1249,6 +1297,7 @@ CREATE INDEX "jetton_transfers_source" ON "ton"."jetton_transfers" USING btree (
 CREATE INDEX "jetton_transfers_destination" ON "ton"."jetton_transfers" USING btree ("destination","utime");--> statement-breakpoint
 CREATE INDEX "jetton_wallets_owner_index" ON "ton"."jetton_wallets" USING btree ("owner");--> statement-breakpoint
 CREATE INDEX "jetton_wallets_jetton_index" ON "ton"."jetton_wallets" USING btree ("jetton");--> statement-breakpoint
+CREATE INDEX "messages_bounced" ON "ton"."messages" USING btree ("destination","utime") WHERE bounced;--> statement-breakpoint
 CREATE INDEX "messages_hash" ON "ton"."messages" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "messages_hash_norm" ON "ton"."messages" USING btree ("hash_norm") WHERE hash_norm is not null;--> statement-breakpoint
 CREATE INDEX "messages_jettons" ON "ton"."messages" USING btree ("source","destination") WHERE opcode = '0x178d4519';--> statement-breakpoint
@@ -1258,6 +1307,7 @@ CREATE INDEX "nft_items_code_index" ON "ton"."nft_items" USING btree ("code_hash
 CREATE INDEX "nft_sales_item_index" ON "ton"."nft_sales" USING btree ("nft_address");--> statement-breakpoint
 CREATE INDEX "nft_transfers_nft_address" ON "ton"."nft_transfers" USING btree ("nft_address","utime");--> statement-breakpoint
 CREATE INDEX "nft_transfers_new_owner" ON "ton"."nft_transfers" USING btree ("new_owner","utime");--> statement-breakpoint
+CREATE INDEX "nominator_events_pool" ON "ton"."nominator_events" USING btree ("pool_address","utime");--> statement-breakpoint
 CREATE INDEX "nominator_pool_events_pool" ON "ton"."nominator_pool_events" USING btree ("pool_address","utime");--> statement-breakpoint
 CREATE INDEX "traces_trace_id" ON "ton"."traces" USING btree ("trace_id");--> statement-breakpoint
 CREATE INDEX "transactions_hash" ON "ton"."transactions" USING btree ("hash");--> statement-breakpoint

@@ -455,15 +455,31 @@ comment on column ton.jetton_mints.amount is 'How many jettons were minted, in t
 comment on column ton.jetton_mints.query_id is 'Number that the requester of the mint chose; null if the source could not decode the message.';
 comment on column ton.jetton_mints.tx_hash is 'Hash of the transaction of the master that sent the jettons, base64.';
 
+create or replace view etl.refused_transfers as
+select i.utime, i.out_msg_tx_hash as transaction_hash, b.destination as source_wallet, b.utime as refused_at
+from ton.messages b
+join ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
+join ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
+where b.bounced and i.opcode = '0x178d4519';
+comment on view etl.refused_transfers is 'Transfers of jettons that the receiving jetton wallet refused: the message bounced, and the jettons went back.';
+comment on column etl.refused_transfers.utime is 'block time, UTC, of the transfer that was refused.';
+comment on column etl.refused_transfers.transaction_hash is 'Hash of the transaction of the transfer that was refused, base64, as in jetton_transfers; that of the master if it was a mint.';
+comment on column etl.refused_transfers.source_wallet is 'Jetton wallet that the jettons went back to, raw form.';
+comment on column etl.refused_transfers.refused_at is 'block time, UTC, at which the receiving jetton wallet refused them.';
+
 create or replace view ton.jetton_movements as
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
-  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true and not exists (
+    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true and not exists (
+    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
   from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
@@ -471,7 +487,7 @@ from (
   select m.owner, m.utime, m.lt, 2, m.jetton_master, 'minted', m.amount, null, m.tx_hash
   from ton.jetton_mints m) j
 where not exists (select 1 from ton.ton_proxies p where p.address = j.jetton_master);
-comment on view ton.jetton_movements is 'Every change of an owner''s jettons that is stored: transfers from both sides, burns, and mints. A transfer counts when it was sent; one that the receiving jetton wallet refused is counted all the same. Jettons that stand for TON (ton_proxies) are left out.';
+comment on view ton.jetton_movements is 'Every change of an owner''s jettons that is stored: transfers from both sides, burns, and mints. A transfer counts when it was sent, unless the receiving jetton wallet refused it within a day. Jettons that stand for TON (ton_proxies) are left out.';
 comment on column ton.jetton_movements.account is 'Owner whose jettons changed, raw form; null for what was minted to a wallet that jetton_wallets does not have.';
 comment on column ton.jetton_movements.utime is 'block time, UTC, of the transfer or burn; of a mint, when the master sent it.';
 comment on column ton.jetton_movements.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
@@ -656,7 +672,8 @@ create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,
   lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
-  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
+    nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id

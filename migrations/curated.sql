@@ -545,7 +545,9 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
     t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
-    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
+    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) or exists (
+      select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+        and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t
   union all
@@ -573,7 +575,7 @@ comment on column ton.jetton_events.comment is 'Text that came with a transfer; 
 comment on column ton.jetton_events.query_id is 'Number that the sender of the jettons chose; bots and apps are known by it.';
 comment on column ton.jetton_events.response_destination is 'Account that gets what is left of the coins that were sent along, raw form; null if there is none.';
 comment on column ton.jetton_events.forward_ton_amount is 'Coins that go to the destination with the notice of a transfer, TON; null for other events.';
-comment on column ton.jetton_events.is_aborted is 'True if the transaction of the event failed; the server leaves out transfers that did.';
+comment on column ton.jetton_events.is_aborted is 'True if the transaction of the event failed, or the receiving jetton wallet refused the transfer.';
 comment on column ton.jetton_events.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
 comment on column ton.jetton_events.trace_id is 'Trace that the jettons'' event is part of, base64; null if the source did not know it.';
 comment on column ton.jetton_events.transaction_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
@@ -586,8 +588,8 @@ select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft
   e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
   e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
 from (
-  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
-    t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
+  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
+    nullif(t.old_owner, '') as previous_owner, nullif(t.new_owner, '') as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
     null::text as marketplace, null::text as marketplace_address, null::numeric as fee, null::numeric as royalty, null::text as royalty_address,
     t.comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
     t.trace_id, null::text as action_id, t.transaction_hash
@@ -723,3 +725,19 @@ comment on column ton.daily_balances.symbol is 'Ticker of the asset that was hel
 comment on column ton.daily_balances.balance is 'What the account held at the end of the day, whole units; null if the decimals are not known.';
 comment on column ton.daily_balances.balance_raw is 'What the account held at the end of the day, smallest units.';
 comment on column ton.daily_balances.has_changed is 'True on days on which the balance changed, false if it is carried on.';
+
+-- Nominators.
+
+create or replace view ton.nominators as
+select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,
+  etl.to_numeric(p.active_nominators->n.place->>'balance') as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance') as pending_balance,
+  p.loaded_at
+from ton.nominator_pools p,
+lateral (select g.place::int as place from generate_series(
+  0, case when jsonb_typeof(p.active_nominators) = 'array' then jsonb_array_length(p.active_nominators) end - 1) as g (place)) n;
+comment on view ton.nominators is 'Nominators of each pool with their money in it, one row each, as it was when the pool was looked up last. nominator_events says how it became so.';
+comment on column ton.nominators.pool_address is 'Nominator pool that holds the money, raw form, as in nominator_pools.';
+comment on column ton.nominators.nominator_address is 'Account whose money it is, raw form.';
+comment on column ton.nominators.balance is 'Money of the nominator that is at work in the pool, nanotons.';
+comment on column ton.nominators.pending_balance is 'Money of the nominator that waits for the next cycle, nanotons.';
+comment on column ton.nominators.loaded_at is 'When the pool was last written by the program, wall time, UTC.';

@@ -59,15 +59,17 @@ comment on function etl.seconds_between(timestamptz, timestamptz) is
   'The unix seconds between two times (the second exclusive), as coverage counts them; raises an error if there are none.';
 
 create or replace view etl.scopes as
-select 'nominator_pool_events' as dataset, address as scope from (
+select d.dataset, n.address as scope from (values ('nominator_pool_events'), ('nominator_events')) d (dataset)
+cross join (
   select w.address from etl.watch w
   union select e.stake_holder_address from ton.validator_events e
-  union select n.pool_address from ton.nominator_pool_events n
-  -- Tests each name once: the pattern takes longer than reading all rows.
-  offset 0) named
--- A text that is not an account never becomes a scope: its requests would be refused for ever.
-where address ~ '^(-1|0):[0-9A-F]{64}$';
-comment on view etl.scopes is 'Accounts for each of which a dataset is read: addresses that may be nominator pools are the watch list, because no endpoint lists pools, and every account that staked with the elector. An account that is not a pool answers with an empty list.';
+  union select p.pool_address from ton.nominator_pool_events p
+  union select p.pool_address from ton.nominator_events p
+  -- Each name once: the pattern takes longer than reading all of their rows.
+  offset 0) n
+-- What is no account never becomes a scope: its requests would be refused for ever.
+where n.address ~ '^(-1|0):[0-9A-F]{64}$';
+comment on view etl.scopes is 'Accounts for each of which a dataset is read, by dataset: addresses that may be nominator pools are the watch list, because no endpoint lists pools, and every account that staked with the elector. One that is none answers with an empty list.';
 comment on column etl.scopes.dataset is 'Name of a dataset that is read for several accounts.';
 comment on column etl.scopes.scope is 'Account for which the dataset is read, raw form.';
 
@@ -314,6 +316,13 @@ comment on column etl.seen_multisig_orders.address is 'Account of the order, raw
 comment on column etl.seen_multisig_orders.lt is 'Logical time at which the action that names the order began.';
 comment on column etl.seen_multisig_orders.utime is 'block time, UTC, of the action that names the order.';
 
+create or replace view etl.seen_jetton_wallets as
+select m.destination as address, m.created_lt as lt, m.utime from ton.messages m where m.opcode = '0x178d4519';
+comment on view etl.seen_jetton_wallets is 'Jetton wallets that stored messages gave jettons to, by a mint or a transfer: whom jetton_wallets looks up beside those that sent some.';
+comment on column etl.seen_jetton_wallets.address is 'Jetton wallet that was given jettons, raw form.';
+comment on column etl.seen_jetton_wallets.lt is 'Logical time at which the message that gives jettons was sent.';
+comment on column etl.seen_jetton_wallets.utime is 'block time, UTC, at which the message that gives jettons was sent.';
+
 create or replace view etl.seen_telemints as
 with recursive codes as (
   (select min(code_hash) as code_hash from ton.nft_items)
@@ -330,6 +339,24 @@ comment on view etl.seen_telemints is 'Items that may be auctions of user names 
 comment on column etl.seen_telemints.address is 'Account of the item, raw form, which is its own auction.';
 comment on column etl.seen_telemints.lt is 'Logical time of the last transaction of the item that is known.';
 comment on column etl.seen_telemints.loaded_at is 'When the row of the item was written last, or the first auction of its code, whichever came later, wall time, UTC.';
+
+create or replace view etl.seen_pools as
+select address, loaded_at from ton.address_book where 'tv_pool' = any (interfaces)
+union all
+select address, loaded_at from ton.account_states where 'tv_pool' = any (interfaces);
+comment on view etl.seen_pools is 'Accounts that the indexer takes for nominator pools, by their interfaces: whom nominator_pools looks up beside those that had events.';
+comment on column etl.seen_pools.address is 'Account of the nominator pool, raw form.';
+comment on column etl.seen_pools.loaded_at is 'When the row that names the interfaces of the pool was written last, wall time, UTC.';
+
+create or replace view etl.seen_bidders as
+select a.source as address, a.start_lt as lt, a.utime from ton.actions a
+where a.type = 'auction_bid'
+  -- The first bid for a domain makes its item.
+  or a.type = 'nft_mint' and etl.raw_address(a.details->>'nft_collection') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF';
+comment on view etl.seen_bidders is 'Accounts that bid in auctions, or began one for a domain below .ton, by indexed actions: whose auctions dns_auctions looks up.';
+comment on column etl.seen_bidders.address is 'Account that bid, raw form; null where the action names none.';
+comment on column etl.seen_bidders.lt is 'Logical time at which the action of the bid began.';
+comment on column etl.seen_bidders.utime is 'block time, UTC, of the action of the bid.';
 
 create or replace view etl.seen_vestings as
 select etl.raw_address(a.details->>'vesting') as address, a.start_lt as lt, a.utime

@@ -19,3 +19,5 @@ alter table ton.nft_sales drop constraint if exists nft_sales_item,
   add constraint nft_sales_item foreign key (nft_address) references ton.nft_items (address) not enforced;
 alter table ton.nft_transfers drop constraint if exists nft_transfers_item,
   add constraint nft_transfers_item foreign key (nft_address) references ton.nft_items (address) not enforced;
+alter table ton.nominator_events drop constraint if exists nominator_events_pool,
+  add constraint nominator_events_pool foreign key (pool_address) references ton.nominator_pools (address) not enforced;

@@ -61,6 +61,8 @@ create or replace view ton.complaint_votes as select * from deltaLakeLocal('/dat
 
 create or replace view ton.cycle_validators as select * from deltaLakeLocal('/data/lake/cycle_validators');
 
+create or replace view ton.dns_auctions as select * from deltaLakeLocal('/data/lake/dns_auctions') where day = (select max(day) from deltaLakeLocal('/data/lake/dns_auctions'));
+
 create or replace view ton.dns_records as select * from deltaLakeLocal('/data/lake/dns_records') where day = (select max(day) from deltaLakeLocal('/data/lake/dns_records'));
 
 create or replace view ton.election_participants as select * from deltaLakeLocal('/data/lake/election_participants');
@@ -95,7 +97,11 @@ create or replace view ton.nft_sales as select * from deltaLakeLocal('/data/lake
 
 create or replace view ton.nft_transfers as select * from deltaLakeLocal('/data/lake/nft_transfers');
 
+create or replace view ton.nominator_events as select * from deltaLakeLocal('/data/lake/nominator_events');
+
 create or replace view ton.nominator_pool_events as select * from deltaLakeLocal('/data/lake/nominator_pool_events');
+
+create or replace view ton.nominator_pools as select * from deltaLakeLocal('/data/lake/nominator_pools') where day = (select max(day) from deltaLakeLocal('/data/lake/nominator_pools'));
 
 create or replace view ton.shard_block_proofs as select * from deltaLakeLocal('/data/lake/shard_block_proofs') where day = (select max(day) from deltaLakeLocal('/data/lake/shard_block_proofs'));
 
@@ -185,6 +191,13 @@ select '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E', 'to
 union all
 select '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2', null, 'Wrapped TON';
 
+create or replace view etl.refused_transfers as
+select i.utime, i.out_msg_tx_hash as transaction_hash, b.destination as source_wallet, b.utime as refused_at
+from ton.messages b
+join ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
+join ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
+where b.bounced and i.opcode = '0x178d4519';
+
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
   case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in,
@@ -212,7 +225,8 @@ create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,
   lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
-  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
+    nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id

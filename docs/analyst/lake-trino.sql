@@ -51,6 +51,10 @@ call delta.system.register_table(schema_name => 'lake', table_name => 'cycle_val
 
 create or replace view delta.ton.cycle_validators as select * from delta.lake.cycle_validators;
 
+call delta.system.register_table(schema_name => 'lake', table_name => 'dns_auctions', table_location => 'local:///lake/dns_auctions');
+
+create or replace view delta.ton.dns_auctions as select * from delta.lake.dns_auctions where day = (select max(day) from delta.lake.dns_auctions);
+
 call delta.system.register_table(schema_name => 'lake', table_name => 'dns_records', table_location => 'local:///lake/dns_records');
 
 create or replace view delta.ton.dns_records as select * from delta.lake.dns_records where day = (select max(day) from delta.lake.dns_records);
@@ -119,9 +123,17 @@ call delta.system.register_table(schema_name => 'lake', table_name => 'nft_trans
 
 create or replace view delta.ton.nft_transfers as select * from delta.lake.nft_transfers;
 
+call delta.system.register_table(schema_name => 'lake', table_name => 'nominator_events', table_location => 'local:///lake/nominator_events');
+
+create or replace view delta.ton.nominator_events as select * from delta.lake.nominator_events;
+
 call delta.system.register_table(schema_name => 'lake', table_name => 'nominator_pool_events', table_location => 'local:///lake/nominator_pool_events');
 
 create or replace view delta.ton.nominator_pool_events as select * from delta.lake.nominator_pool_events;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'nominator_pools', table_location => 'local:///lake/nominator_pools');
+
+create or replace view delta.ton.nominator_pools as select * from delta.lake.nominator_pools where day = (select max(day) from delta.lake.nominator_pools);
 
 call delta.system.register_table(schema_name => 'lake', table_name => 'shard_block_proofs', table_location => 'local:///lake/shard_block_proofs');
 
@@ -242,15 +254,26 @@ where m.opcode = '0x178d4519' and w.jetton is null
     and (select bool_or(x.aborted) from delta.ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end;
 
+create or replace view etl.refused_transfers as
+select i.utime, i.out_msg_tx_hash as transaction_hash, b.destination as source_wallet, b.utime as refused_at
+from delta.ton.messages b
+join delta.ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
+join delta.ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
+where b.bounced and i.opcode = '0x178d4519';
+
 create or replace view delta.ton.jetton_movements as
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
-  from delta.ton.jetton_transfers t where t.source <> '' and not coalesce(t.transaction_aborted, false)
+  from delta.ton.jetton_transfers t where t.source <> '' and not coalesce(t.transaction_aborted, false) and not exists (
+    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-  from delta.ton.jetton_transfers t where t.destination <> '' and not coalesce(t.transaction_aborted, false)
+  from delta.ton.jetton_transfers t where t.destination <> '' and not coalesce(t.transaction_aborted, false) and not exists (
+    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
   from delta.ton.jetton_burns b where b.owner <> '' and not coalesce(b.transaction_aborted, false)
@@ -300,7 +323,8 @@ create or replace view delta.ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,
   lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
-  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
+    nullif(t.old_owner, '') as previous_owner, t.trace_id
   from delta.ton.nft_transfers t where not coalesce(t.transaction_aborted, false)
   union all
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id

@@ -1,4 +1,4 @@
-set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events', 'shard_states', 'traces', 'trace_nodes', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_cycles', 'cycle_validators', 'validator_elections', 'election_participants', 'validator_events'];
+set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_events', 'nominator_pool_events', 'shard_states', 'traces', 'trace_nodes', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_cycles', 'cycle_validators', 'validator_elections', 'election_participants', 'validator_events'];
 
 -- What analysts call over a lake: the functions of analyst.sql for DuckDB. Its views follow after this file.
 set TimeZone = 'UTC';
@@ -215,6 +215,15 @@ create or replace view etl.any_block_parents as
 select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "position", null::INTEGER as "parent_workchain", null::VARCHAR as "parent_shard", null::INTEGER as "parent_seqno", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_block_parents'), getvariable('no_rows')));
 
+set variable ton_dns_auctions = etl.query_of('dns_auctions');
+create or replace view ton.dns_auctions as
+select null::VARCHAR as "nft_item_address", null::VARCHAR as "domain", null::VARCHAR as "max_bid_address", null::DECIMAL(38,0) as "max_bid_amount", null::TIMESTAMPTZ as "auction_end_time", null::TIMESTAMPTZ as "last_fill_up_time", null::BOOLEAN as "finished", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_dns_auctions'), error('the lake has no part of dns_auctions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only dns_auctions with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_dns_auctions as
+select null::VARCHAR as "nft_item_address", null::VARCHAR as "domain", null::VARCHAR as "max_bid_address", null::DECIMAL(38,0) as "max_bid_amount", null::TIMESTAMPTZ as "auction_end_time", null::TIMESTAMPTZ as "last_fill_up_time", null::BOOLEAN as "finished", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_dns_auctions'), getvariable('no_rows')));
+
 set variable ton_dns_records = etl.query_of('dns_records');
 create or replace view ton.dns_records as
 select null::VARCHAR as "nft_item_address", null::VARCHAR as "nft_item_owner", null::VARCHAR as "domain", null::VARCHAR as "dns_next_resolver", null::VARCHAR as "dns_wallet", null::VARCHAR as "dns_site_adnl", null::VARCHAR as "dns_storage_bag_id", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
@@ -350,6 +359,15 @@ create or replace view etl.any_nft_transfers as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "comment", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_transfers'), getvariable('no_rows')));
 
+set variable ton_nominator_events = etl.query_of('nominator_events');
+create or replace view ton.nominator_events as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "nominator_address", null::VARCHAR as "type", null::VARCHAR as "pool_address", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "pending_balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "pending_balance_before", null::DECIMAL(38,0) as "pending_balance_after", null::BOOLEAN as "withdraw_request_before", null::BOOLEAN as "withdraw_request_after", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nominator_events'), error('the lake has no part of nominator_events, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nominator_events with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_nominator_events as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "nominator_address", null::VARCHAR as "type", null::VARCHAR as "pool_address", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "pending_balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "pending_balance_before", null::DECIMAL(38,0) as "pending_balance_after", null::BOOLEAN as "withdraw_request_before", null::BOOLEAN as "withdraw_request_after", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nominator_events'), getvariable('no_rows')));
+
 set variable ton_nominator_pool_events = etl.query_of('nominator_pool_events');
 create or replace view ton.nominator_pool_events as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "pool_address", null::VARCHAR as "validator_address", null::VARCHAR as "type", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "query_id", null::TIMESTAMPTZ as "cycle_start", null::BIGINT as "validator_reward_share", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
@@ -358,6 +376,15 @@ union all by name select * from query(coalesce(getvariable('ton_nominator_pool_e
 create or replace view etl.any_nominator_pool_events as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "pool_address", null::VARCHAR as "validator_address", null::VARCHAR as "type", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "query_id", null::TIMESTAMPTZ as "cycle_start", null::BIGINT as "validator_reward_share", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nominator_pool_events'), getvariable('no_rows')));
+
+set variable ton_nominator_pools = etl.query_of('nominator_pools');
+create or replace view ton.nominator_pools as
+select null::VARCHAR as "address", null::VARCHAR as "validator_address", null::DECIMAL(38,0) as "validator_amount", null::BIGINT as "validator_reward_share", null::DECIMAL(38,0) as "stake_amount_sent", null::BIGINT as "state", null::BIGINT as "nominators_count", null::BIGINT as "max_nominators_count", null::DECIMAL(38,0) as "min_validator_stake", null::DECIMAL(38,0) as "min_nominator_stake", null::VARCHAR as "active_nominators", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nominator_pools'), error('the lake has no part of nominator_pools, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nominator_pools with --from and --to, and export again')));
+-- What others only join for a name or for decimals is null where nobody knows it.
+create or replace view etl.any_nominator_pools as
+select null::VARCHAR as "address", null::VARCHAR as "validator_address", null::DECIMAL(38,0) as "validator_amount", null::BIGINT as "validator_reward_share", null::DECIMAL(38,0) as "stake_amount_sent", null::BIGINT as "state", null::BIGINT as "nominators_count", null::BIGINT as "max_nominators_count", null::DECIMAL(38,0) as "min_validator_stake", null::DECIMAL(38,0) as "min_nominator_stake", null::VARCHAR as "active_nominators", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nominator_pools'), getvariable('no_rows')));
 
 set variable ton_shard_block_proofs = etl.query_of('shard_block_proofs');
 create or replace view ton.shard_block_proofs as
@@ -643,15 +670,26 @@ where m.opcode = '0x178d4519' and w.jetton is null
     and (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end;
 
+create or replace view etl.refused_transfers as
+select i.utime, i.out_msg_tx_hash as transaction_hash, b.destination as source_wallet, b.utime as refused_at
+from ton.messages b
+join ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
+join ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
+where b.bounced and i.opcode = '0x178d4519';
+
 create or replace view ton.jetton_movements as
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
-  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true and not exists (
+    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true and not exists (
+    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
   from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
@@ -744,7 +782,8 @@ create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,
   lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
-  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
+    nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
@@ -1091,8 +1130,10 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
   e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
-    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
-    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) as is_aborted,
+    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
+    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) or exists (
+      select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+        and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t
   union all
@@ -1112,8 +1153,8 @@ select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft
   e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
   e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
 from (
-  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, t.nft_collection as collection_address,
-    t.old_owner as previous_owner, t.new_owner as owner, null::text as bidder, null::decimal(38,0) as price_raw, null::text as sale_address,
+  select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
+    nullif(t.old_owner, '') as previous_owner, nullif(t.new_owner, '') as owner, null::text as bidder, null::decimal(38,0) as price_raw, null::text as sale_address,
     null::text as marketplace, null::text as marketplace_address, null::decimal(38,0) as fee, null::decimal(38,0) as royalty, null::text as royalty_address,
     t.comment, t.query_id, coalesce(t.transaction_aborted, false) as is_aborted, t.transaction_lt as lt,
     t.trace_id, null::text as action_id, t.transaction_hash
@@ -1185,7 +1226,15 @@ from (
     order by b.account, b.asset, (b.utime at time zone 'UTC')::date, b.utime desc, b.lt desc, b.step desc, b.transaction_hash desc) x) c,
 lateral (select c.day + g.place::int as day from generate_series(0, c.until - c.day) as g (place)) d;
 
--- Functions that read tables: applied after the views.
+create or replace view ton.nominators as
+select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,
+  etl.to_numeric(p.active_nominators->n.place->>'balance') as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance') as pending_balance,
+  p.loaded_at
+from ton.nominator_pools p,
+lateral (select g.place::int as place from generate_series(
+  0, case when jsonb_typeof(p.active_nominators) = 'array' then jsonb_array_length(p.active_nominators) end - 1) as g (place)) n;
+
+-- What reads tables: after the views.
 
 create or replace macro ton.jetton_units(master, amount) as (
   select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (
@@ -1273,6 +1322,7 @@ set variable ton_action_transactions = nullif(getvariable('ton_action_transactio
 set variable ton_address_book = nullif(getvariable('ton_address_book'), getvariable('no_rows'));
 set variable ton_blocks = nullif(getvariable('ton_blocks'), getvariable('no_rows'));
 set variable ton_block_parents = nullif(getvariable('ton_block_parents'), getvariable('no_rows'));
+set variable ton_dns_auctions = nullif(getvariable('ton_dns_auctions'), getvariable('no_rows'));
 set variable ton_dns_records = nullif(getvariable('ton_dns_records'), getvariable('no_rows'));
 set variable ton_extended_account_states = nullif(getvariable('ton_extended_account_states'), getvariable('no_rows'));
 set variable ton_jetton_burns = nullif(getvariable('ton_jetton_burns'), getvariable('no_rows'));
@@ -1288,7 +1338,9 @@ set variable ton_nft_collections = nullif(getvariable('ton_nft_collections'), ge
 set variable ton_nft_items = nullif(getvariable('ton_nft_items'), getvariable('no_rows'));
 set variable ton_nft_sales = nullif(getvariable('ton_nft_sales'), getvariable('no_rows'));
 set variable ton_nft_transfers = nullif(getvariable('ton_nft_transfers'), getvariable('no_rows'));
+set variable ton_nominator_events = nullif(getvariable('ton_nominator_events'), getvariable('no_rows'));
 set variable ton_nominator_pool_events = nullif(getvariable('ton_nominator_pool_events'), getvariable('no_rows'));
+set variable ton_nominator_pools = nullif(getvariable('ton_nominator_pools'), getvariable('no_rows'));
 set variable ton_shard_block_proofs = nullif(getvariable('ton_shard_block_proofs'), getvariable('no_rows'));
 set variable ton_shard_states = nullif(getvariable('ton_shard_states'), getvariable('no_rows'));
 set variable ton_token_metadata = nullif(getvariable('ton_token_metadata'), getvariable('no_rows'));

@@ -5,9 +5,9 @@ import type { Session } from '../postgres/database.ts';
 const Scope = z.object({ scope: z.string() });
 
 /** Addresses that may be nominator pools, raw form: `etl.scopes` says which. */
-export async function readPools(session: Session): Promise<string[]> {
+export async function readPools(session: Session, dataset: string): Promise<string[]> {
   const rows = await session.rows(
-    sql`select scope from etl.scopes where dataset = 'nominator_pool_events' order by 1`,
+    sql`select scope from etl.scopes where dataset = ${dataset} order by 1`,
     Scope,
   );
   return rows.map(({ scope }) => scope);

@@ -11,7 +11,7 @@ export {
 export { actions, action_accounts, action_transactions } from '../tables/ton/actions.ts';
 export { address_book, token_metadata } from '../tables/ton/address-book.ts';
 export { blocks, block_parents } from '../tables/ton/blocks.ts';
-export { dns_records } from '../tables/ton/dns-records.ts';
+export { dns_auctions, dns_records } from '../tables/ton/dns-records.ts';
 export { extended_account_states } from '../tables/ton/extended-account-states.ts';
 export { jetton_burns } from '../tables/ton/jetton-burns.ts';
 export { jetton_masters } from '../tables/ton/jetton-masters.ts';
@@ -24,7 +24,7 @@ export { nft_collections } from '../tables/ton/nft-collections.ts';
 export { nft_items } from '../tables/ton/nft-items.ts';
 export { nft_sales } from '../tables/ton/nft-sales.ts';
 export { nft_transfers } from '../tables/ton/nft-transfers.ts';
-export { nominator_pool_events } from '../tables/ton/nominator-pool-events.ts';
+export { nominator_events, nominator_pool_events, nominator_pools } from '../tables/ton/nominator-pools.ts';
 export { shard_block_proofs } from '../tables/ton/shard-block-proofs.ts';
 export { shard_states } from '../tables/ton/shard-states.ts';
 export { top_accounts } from '../tables/ton/top-accounts.ts';

@@ -19,8 +19,10 @@ import { dropSetting, keepSetting, readSetting } from '../ledger/stored-settings
 const BATCH = 2000;
 /** Not copied: tables about running processes, and what the target creates by itself. */
 const LEFT_OUT = new Set(['leases', 'workers', 'budget', 'spending', 'partitions']);
-/** Coverage claims that rows are stored, so it is copied last. */
-const LAST = ['coverage'];
+/** Says what is there: so it comes when all of it is. Coverage that comes opens days again, so closed days follow it. */
+const LAST = ['coverage', 'closed_days'];
+/** What people add and delete: the copy has these rows alone, without those that migrations put there. */
+const OF_PEOPLE = new Set(['watch', 'labels', 'ton_proxies', 'stable_jettons']);
 
 /** A table that is copied. */
 interface Copied {
@@ -58,7 +60,7 @@ export async function promoteTables(options: PromoteOptions): Promise<boolean> {
   const all = (await loadTables()).map(copied).filter(({ name }) => !LEFT_OUT.has(name));
   const ordered = [
     ...all.filter(({ name }) => !LAST.includes(name)),
-    ...all.filter(({ name }) => LAST.includes(name)),
+    ...LAST.flatMap((last) => all.filter(({ name }) => name === last)),
   ];
   for (const table of ordered) {
     if (LAST.includes(table.name)) await compareCounts(options, all);
@@ -132,6 +134,7 @@ async function copyTable(options: PromoteOptions, table: Copied): Promise<boolea
   const { from, to, signal, onRows } = options;
   const { name, title, columns } = table;
   if (factsOf(table.table).partitioned) await makePartitions(options, table);
+  if (OF_PEOPLE.has(name)) await to.run(sql`delete from ${title}`);
   let last = table.resumes ? await lastRow(to, table) : null;
   for (;;) {
     if (signal.aborted) return false;

@@ -5,6 +5,7 @@ import type { View } from './network-view.ts';
 import type { BlockIdJson } from './json/block-json.ts';
 import type { ComplaintJson } from './network/staking/complaint.ts';
 import type { CycleJson, ElectionJson } from './network/staking/cycle-json.ts';
+import type { NominatorEventJson } from './network/staking/nominator-events.ts';
 import type { PoolEventJson } from './network/staking/pool-events.ts';
 import type { NodeSource } from './http/v2/v2-api.ts';
 import type { ValidatorEventJson } from './network/staking/validator-event.ts';
@@ -158,18 +159,28 @@ export interface EventSource<T> {
   json(row: number): T;
 }
 
+/** A nominator pool at a moment. */
+export interface PoolFacts {
+  readonly validator: string;
+  /** The last change of the validator's money. */
+  readonly last: PoolEventJson | undefined;
+  readonly nominators: readonly object[];
+}
+
 /** Validators and pools as the routes need them. */
 export interface StakingSource {
   readonly validatorEvents: EventSource<ValidatorEventJson>;
   readonly poolEvents: EventSource<PoolEventJson>;
+  /** Rows are the transactions of pools, of which each may change the money of several nominators. */
+  readonly nominatorEvents: EventSource<readonly NominatorEventJson[]>;
   /** Complaints created in a range, as they stand at a second of chain time; ascending by (created_at, hash). */
   complaints(bounds: Bounds, at: number): ComplaintJson[];
   /** Elections that have begun at a second, ascending; `whole`: with their participants. */
   elections(at: number, whole: boolean): ElectionJson[];
   /** Cycles that have begun at a second, ascending; `whole`: with their validators. */
   cycles(at: number, whole: boolean): CycleJson[];
-  /** The address of the validator of a pool; undefined if there is no such pool. */
-  validatorOf(pool: string): string | undefined;
+  /** What a pool is after the rows that are visible, ascending; undefined if there is no such pool. */
+  pool(address: string, rows: readonly number[]): PoolFacts | undefined;
 }
 
 /** All data that are served: a generated network or recorded data. */

@@ -123,7 +123,8 @@ export async function readReport(
   for (const dataset of streams.filter(({ name }) => known.has(name))) {
     const rows: RowCount[] = [];
     for (const table of Object.values(dataset.job.tables)) rows.push(await count(database, table));
-    const isWithoutPools = dataset.job.scopes !== undefined && (await readPools(database)).length === 0;
+    const isWithoutPools =
+      dataset.job.scopes !== undefined && (await readPools(database, dataset.name)).length === 0;
     const since = wanted.get(dataset.name);
     reports.push(reportOn(dataset, { status, unfit, rows, isWithoutPools, since, now }));
   }

@@ -112,3 +112,27 @@ test('nominator_pool_cycles keeps the books of each pool', async () => {
     [{ wrong: 0 }],
   );
 });
+
+test('nominators are those of the pools, and what they hold is what their last event left', async () => {
+  const rows = store.truth.pools.flatMap((pool) => {
+    const last = new Map(
+      [...store.truth.nominatorEvents(pool)].map((event) => [event.nominator_address, event]),
+    );
+    return [...last.values()]
+      .filter(
+        ({ balance_after, pending_balance_after }) => balance_after !== '0' || pending_balance_after !== '0',
+      )
+      .map((event) => ({
+        pool_address: pool,
+        nominator_address: event.nominator_address,
+        balance: event.balance_after,
+        pending_balance: event.pending_balance_after,
+      }));
+  });
+  expect(rows.length).toBeGreaterThan(0);
+  await expectRows(
+    `select n.pool_address, n.nominator_address, n.balance, n.pending_balance from nominators n
+     where exists (select from nominator_events e where (e.pool_address, e.nominator_address) = (n.pool_address, n.nominator_address))`,
+    rows,
+  );
+});

@@ -5,6 +5,8 @@ import { bookEntry } from '../../jobs/address_book.ts';
 import { metadataEntry } from '../../jobs/token_metadata.ts';
 import { jettonMaster } from '../../jobs/jetton_masters.ts';
 import { jettonWallet } from '../../jobs/jetton_wallets.ts';
+import { dnsAuction } from '../../jobs/dns_auctions.ts';
+import { nominatorPool } from '../../jobs/nominator_pools.ts';
 import { dnsRecord } from '../../jobs/dns_records.ts';
 import { multisigWallet } from '../../jobs/multisig_wallets.ts';
 import { vestingContract } from '../../jobs/vesting_contracts.ts';
@@ -28,6 +30,8 @@ const records: [string, { readonly shape: object }, string[]][] = [
   ['MultisigOrder', multisigOrder, []],
   ['VestingInfo', vestingContract, []],
   ['DNSRecord', dnsRecord, []],
+  ['DNSAuction', dnsAuction, []],
+  ['NominatorPoolInfo', nominatorPool, []],
   ['AccountBalance', accountBalance, []],
 ];
 

@@ -6,6 +6,7 @@ import { jettonBurn } from '../../jobs/jetton_burns.ts';
 import { jettonTransfer } from '../../jobs/jetton_transfers.ts';
 import { message } from '../../src/records/message.ts';
 import { nftTransfer } from '../../jobs/nft_transfers.ts';
+import { nominatorEvent } from '../../jobs/nominator_events.ts';
 import { nominatorPoolEvent } from '../../jobs/nominator_pool_events.ts';
 import { trace } from '../../src/records/trace.ts';
 import { transaction } from '../../src/records/transaction.ts';
@@ -24,6 +25,7 @@ import {
   sampleJettonBurn,
   sampleJettonTransfer,
   sampleNftTransfer,
+  sampleNominatorEvent,
   samplePoolEvent,
   sampleTrace,
   sampleValidatorEvent,
@@ -85,6 +87,7 @@ const cases: [string, Record<string, unknown>, ZodType][] = [
   ['ValidatorComplaint', sampleComplaint(), validatorComplaint],
   ['ValidatorElection', sampleElection(), validatorElection],
   ['ValidatorCycle', cycle, validatorCycle],
+  ['NominatorPoolEvent', sampleNominatorEvent(), nominatorEvent],
   ['NominatorPoolValidatorEvent', samplePoolEvent(), nominatorPoolEvent],
 ];
 

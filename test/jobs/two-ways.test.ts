@@ -5,6 +5,7 @@ import blocks from '../../jobs/blocks.ts';
 import jettonBurns from '../../jobs/jetton_burns.ts';
 import jettonTransfers from '../../jobs/jetton_transfers.ts';
 import nftTransfers from '../../jobs/nft_transfers.ts';
+import nominatorEvents from '../../jobs/nominator_events.ts';
 import nominatorPoolEvents from '../../jobs/nominator_pool_events.ts';
 import traces from '../../jobs/traces.ts';
 import transactions from '../../jobs/transactions.ts';
@@ -33,6 +34,7 @@ import {
   sampleJettonBurn,
   sampleJettonTransfer,
   sampleNftTransfer,
+  sampleNominatorEvent,
   samplePoolEvent,
   sampleTrace,
   sampleValidatorEvent,
@@ -307,6 +309,7 @@ const datasets: [name: string, job: Job, sample: () => Json][] = [
   ['nft_transfers', nftTransfers, sampleNftTransfer],
   ['validator_events', validatorEvents, sampleValidatorEvent],
   ['validator_complaints', validatorComplaints, () => sampleComplaint({ approved_percent: 66 })],
+  ['nominator_events', nominatorEvents, sampleNominatorEvent],
   ['nominator_pool_events', nominatorPoolEvents, samplePoolEvent],
 ];
 

@@ -25,6 +25,13 @@ beforeAll(async () => {
   const datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'actions');
   const reach = { range: whole, watermark: whole.to + 90_000 };
   await backfill({ ...crawl, datasets, reach, stop: never });
+  await source.database.script(`
+    delete from etl.stable_jettons;
+    insert into etl.stable_jettons values ('0:${'A'.repeat(64)}', 'USDX', 6);
+    insert into etl.ton_proxies values ('0:${'B'.repeat(64)}', 'stonfi', 'ours');
+    insert into etl.labels (address, label, imported_from) values ('0:${'C'.repeat(64)}', 'Shop', 'a.csv');
+    insert into etl.watch values ('0:${'D'.repeat(64)}', 'mine');
+    insert into etl.closed_days (relation, day, definition, closed_at) values ('dex_volume', '2026-05-01', 'x', now()), ('daily_activity', '2026-05-01', 'y', now())`);
 });
 afterAll(async () => {
   await crawl.close();
@@ -59,6 +66,12 @@ const TABLES = [
   'ton.actions',
   'etl.pages',
   'etl.coverage',
+  // What people have added and deleted, and days that are summed up.
+  'etl.stable_jettons',
+  'etl.ton_proxies',
+  'etl.labels',
+  'etl.watch',
+  'etl.closed_days',
 ];
 
 describe('promote', () => {

@@ -41,7 +41,9 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
   test.skipIf(!hasOpenapi)(`are answered as described (${NO_OPENAPI} where it is absent)`, async () => {
     const validate = makeValidator();
     const { account, sale, multisig, vesting, wallet, item, master } = addressesOf(simulator);
+    const [auction] = simulator.truth.entities().dnsAuctions();
     const questions = [
+      ...(build === '1.2' ? [] : [`/api/v3/dns/activeAuctions?bidder=${auction!.max_bid_address}`]),
       '/api/v3/jetton/masters?limit=1000',
       `/api/v3/jetton/masters?address=${master}`,
       '/api/v3/jetton/wallets?limit=1000',
@@ -102,6 +104,7 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
       ['/api/v3/multisig/orders', 422],
       ['/api/v3/vesting', 422],
       ['/api/v3/dns/records', 422],
+      ['/api/v3/dns/activeAuctions', build === '1.2' ? 500 : 422],
       [`/api/v3/nft/sales?${`address=${account}&`.repeat(1001)}`, 422],
       [`/api/v2/getTransactions?address=${account}&lt=5`, 422],
       [`/api/v2/getTransactions?address=${account}&limit=1001`, 422],

@@ -23,6 +23,7 @@ const SIZE = {
 } as const;
 const EVENTS = '/api/v3/validators/events';
 const COMPLAINTS = '/api/v3/validators/complaints';
+const NOMINATOR_EVENTS = '/api/v3/staking/nominatorPools/nominatorEvents';
 const POOL_EVENTS = '/api/v3/staking/nominatorPools/validatorEvents';
 
 interface Body {
@@ -63,6 +64,7 @@ describe('validators and pools of build 1.3', () => {
       `${EVENTS}?start_utime=${START}&end_utime=${START + 900}`,
       `${COMPLAINTS}?limit=1000`,
       `${POOL_EVENTS}?pool=${pool}&limit=1000`,
+      `${NOMINATOR_EVENTS}?pool=${pool}&limit=1000`,
       `/api/v3/staking/nominatorPools/pool?pool=${pool}`,
       `/api/v3/validators/elections?limit=100&return_participants=true`,
       `/api/v3/validators/cycles?limit=100&return_validators=true`,
@@ -171,6 +173,31 @@ describe('validators and pools of build 1.3', () => {
       );
       expect(broken).toEqual([]);
     }
+  });
+
+  test('nominators’ books go from one event to the next, and end in what the pool says', async () => {
+    const [pool] = simulator.truth.pools;
+    const events = [...simulator.truth.nominatorEvents(pool!)];
+    const held = new Map<string, readonly [string, string]>();
+    for (const event of events) {
+      const { nominator_address: nominator } = event;
+      const before = [event.balance_before, event.pending_balance_before] as const;
+      expect(held.get(nominator) ?? before).toEqual(before);
+      const after = [event.balance_after, event.pending_balance_after] as const;
+      expect([event.balance_delta, event.pending_balance_delta].map(BigInt)).toEqual(
+        after.map((amount, at) => BigInt(amount) - BigInt(before[at]!)),
+      );
+      held.set(nominator, after);
+    }
+    expect(new Set(events.map(({ type }) => type)).size).toBe(5);
+    const { body } = await get(`/api/v3/staking/nominatorPools/pool?pool=${pool}`);
+    const holders = (body as { active_nominators?: Record<string, string>[] }).active_nominators ?? [];
+    expect(
+      holders.map(({ address, balance, pending_balance }) => [address, [balance, pending_balance]]),
+    ).toEqual(expect.arrayContaining([...held].filter(([, [own, waits]]) => own !== '0' || waits !== '0')));
+    const newest = (await get(`${NOMINATOR_EVENTS}?pool=${pool}&limit=5`)).body.events;
+    expect(newest).toEqual(events.slice(-5).reverse());
+    expect((await get(NOMINATOR_EVENTS)).status).toBe(422);
   });
 
   test('complaints gather votes until they are passed, and some never are', async () => {

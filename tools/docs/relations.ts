@@ -11,7 +11,11 @@ import { nft_collections } from '../../src/tables/ton/nft-collections.ts';
 import { nft_items } from '../../src/tables/ton/nft-items.ts';
 import { nft_sales } from '../../src/tables/ton/nft-sales.ts';
 import { nft_transfers } from '../../src/tables/ton/nft-transfers.ts';
-import { nominator_pool_events } from '../../src/tables/ton/nominator-pool-events.ts';
+import {
+  nominator_events,
+  nominator_pool_events,
+  nominator_pools,
+} from '../../src/tables/ton/nominator-pools.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { cycle_validators, validator_cycles } from '../../src/tables/ton/validator-cycles.ts';
@@ -156,6 +160,17 @@ export const nominatorPoolEventRelations = relations(nominator_pool_events, ({ o
   transaction: one(transactions, {
     fields: [nominator_pool_events.utime, nominator_pool_events.tx_hash],
     references: [transactions.utime, transactions.hash],
+  }),
+}));
+
+export const nominatorEventRelations = relations(nominator_events, ({ one }) => ({
+  transaction: one(transactions, {
+    fields: [nominator_events.utime, nominator_events.tx_hash],
+    references: [transactions.utime, transactions.hash],
+  }),
+  pool: one(nominator_pools, {
+    fields: [nominator_events.pool_address],
+    references: [nominator_pools.address],
   }),
 }));
 

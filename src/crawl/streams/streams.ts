@@ -17,7 +17,7 @@ export function streamOf(dataset: Dataset): Stream {
 export async function streamsOf(session: Session, dataset: Dataset): Promise<Stream[]> {
   const { scopes } = dataset.job;
   if (scopes === undefined) return [streamOf(dataset)];
-  return (await readPools(session)).map((scope) => ({ ...streamOf(dataset), scope }));
+  return (await readPools(session, dataset.name)).map((scope) => ({ ...streamOf(dataset), scope }));
 }
 
 /** The part of a range that a dataset can be asked for: some sources lag behind the chain's. */

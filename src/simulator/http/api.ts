@@ -9,7 +9,7 @@ import { Random } from '../random.ts';
 import { EVERYTHING, ltRange, type Route, type RouteRequest, type Routes } from './route.ts';
 import { actionRoutes } from './routes/actions-routes.ts';
 import { blockRoutes } from './routes/blocks-routes.ts';
-import { entityRoutes } from './routes/entities-routes.ts';
+import { entityRoutes, newEntityRoutes } from './routes/entities-routes.ts';
 import { messageRoutes } from './routes/messages-routes.ts';
 import { stakingRoutes } from './routes/staking.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -44,7 +44,7 @@ const ROUTES: Routes = {
 /** Routes of v3. */
 export const ROUTES_OF: Readonly<Record<Build, Routes>> = {
   '1.2': ROUTES,
-  '1.3': { ...ROUTES, ...stakingRoutes },
+  '1.3': { ...ROUTES, ...newEntityRoutes, ...stakingRoutes },
 };
 
 /** The view of a replica whose data are older by so many seconds than those of the one that took the request. */

@@ -37,7 +37,7 @@ export function addressBook(world: World, addresses: readonly string[]): Record<
 }
 
 function interfacesOf(world: World, account: number, role: Role): readonly string[] {
-  return world.isPool(account) ? ['nominator_pool'] : INTERFACES[role];
+  return world.isPool(account) ? ['tv_pool'] : INTERFACES[role];
 }
 
 /** Token metadata of those addresses that are tokens. */

@@ -34,13 +34,10 @@ export const actions = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.trace_id, t.action_id] }),
-    // Mints of one jetton or item, and to one owner. Only mints are indexed, because no other table has them.
+    // Mints of one item.
     index('actions_minted')
       .on(t.asset, t.utime)
-      .where(sql`type in ('jetton_mint', 'nft_mint')`),
-    index('actions_minted_for')
-      .on(t.destination, t.utime)
-      .where(sql`type = 'jetton_mint'`),
+      .where(sql`type = 'nft_mint'`),
   ],
 );
 

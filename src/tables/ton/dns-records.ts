@@ -1,5 +1,5 @@
-import { jsonb, text } from 'drizzle-orm/pg-core';
-import { address, loadedAt } from '../columns.ts';
+import { boolean, jsonb, text } from 'drizzle-orm/pg-core';
+import { address, amount, loadedAt, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
@@ -34,6 +34,44 @@ describe(dns_records, {
     extra:
       'Members of records[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of dns_records was last written by the program, wall time, UTC.',
+  },
+  key: ['nft_item_address'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+});
+
+export const dns_auctions = ton.table('dns_auctions', {
+  nft_item_address: address().primaryKey(),
+  domain: text().notNull(),
+  max_bid_address: address(),
+  max_bid_amount: amount(),
+  auction_end_time: moment(),
+  last_fill_up_time: moment(),
+  finished: boolean(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(dns_auctions, {
+  comment:
+    'Auctions of domains: one row each, as it was when its leading bidder was looked up last. Read from GET /api/v3/dns/activeAuctions, which some servers do not have. A row stays after its domain was claimed; the time of its end tells whether it still runs.',
+  columns: {
+    nft_item_address:
+      'Item that is the auctioned domain, raw form: the key. From auctions[].nft_item_address.',
+    domain: 'The auctioned domain itself, such as foundation.ton. From auctions[].domain.',
+    max_bid_address:
+      'Account whose bid is the highest, raw form: it gets the domain at the end. From auctions[].max_bid_address; null only if the API does not send it.',
+    max_bid_amount:
+      'The highest bid, nanotons. From auctions[].max_bid_amount; null only if the API does not send it.',
+    auction_end_time:
+      'When the auction ends, UTC; a late bid moves it. From auctions[].auction_end_time; null only if the API does not send it.',
+    last_fill_up_time:
+      'When somebody last paid for the domain, UTC: a year later anyone may put it up again. From auctions[].last_fill_up_time; null only if the API does not send it.',
+    finished:
+      'True if the end had passed when the auction was looked up, and the winner has not claimed the domain. From auctions[].finished; null only if the API does not send it.',
+    extra:
+      'Members of auctions[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of dns_auctions was last written by the program, wall time, UTC.',
   },
   key: ['nft_item_address'],
   conflict: { kind: 'replace' },

@@ -97,7 +97,8 @@ test('what has moved since a list was read is looked up by name, and no other', 
     const before = simulator.truth.entities();
     simulator.headTime = START + 300;
     const range = { from: START, to: START + 300 };
-    await readStreamsOf(store, simulator.url, range, ['jetton_transfers', 'jetton_burns', 'nft_transfers']);
+    const streams = ['jetton_transfers', 'jetton_burns', 'nft_transfers', 'transactions'];
+    await readStreamsOf(store, simulator.url, range, streams);
     simulator.stats.clear();
     await readOnce(store, simulator.url, names);
     const entities = simulator.truth.entities();
@@ -106,6 +107,17 @@ test('what has moved since a list was read is looked up by name, and no other', 
     const wallets = await moved(
       'select source_wallet as address from ton.jetton_transfers union select jetton_wallet from ton.jetton_burns',
     );
+    // A mint is named by its message alone.
+    const given = await moved(`select destination as address from ton.messages where opcode = '0x178d4519'
+      except (select source_wallet from ton.jetton_transfers union select jetton_wallet from ton.jetton_burns)`);
+    const old = new Map(before.jettonWallets().map(({ address, balance }) => [address, balance]));
+    const stale = entities
+      .jettonWallets()
+      .filter(
+        ({ address, balance }) => given.has(address) && old.has(address) && old.get(address) !== balance,
+      );
+    expect(stale.length).toBeGreaterThan(0);
+    for (const address of given) wallets.add(address);
     const items = await moved('select nft_address as address from ton.nft_transfers');
     const changed = entities
       .nftItems()

@@ -7,6 +7,8 @@ import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/col
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { plain, rebuilt } from '../../support/rebuild/rebuild-collections.ts';
 import { some } from '../../support/thorough.ts';
+import { createPartitions } from '../../../src/write/partitions.ts';
+import { actions } from '../../../src/tables/ton/actions.ts';
 
 const START = 1_767_225_600;
 const NETWORK = { start: START, duration: 300, load: 4, accounts: 400 };
@@ -54,6 +56,74 @@ describe('an endpoint that the server lacks', () => {
     } finally {
       await simulator.close();
     }
+  });
+});
+
+describe('what only build 1.3 knows', () => {
+  let simulator: Simulator;
+  beforeAll(async () => {
+    simulator = await startSimulator({ ...NETWORK, duration: 1500, electionSeconds: 300 });
+  });
+  afterAll(() => simulator.close());
+
+  test('pools that had events, or that an interface names, end equal to the truth with their nominators', async () => {
+    const [active, named, ...others] = simulator.truth.pools;
+    expect(others.length).toBeGreaterThan(0);
+    await watch([active!]);
+    await readStreamsOf(store, simulator.url, { from: START, to: START + 600 }, ['nominator_events']);
+    await store.database.script(`
+      insert into ton.address_book (address, interfaces) values ('${named}', '{tv_pool}'), ('0:${'C'.repeat(64)}', '{wallet_v4r2}')`);
+    expect(await readOnce(store, simulator.url, ['nominator_pools'])).toEqual([]);
+    const truth = await Promise.all(
+      [active, named].map(async (address) => {
+        const answer = await fetch(`${simulator.url}/api/v3/staking/nominatorPools/pool?pool=${address}`);
+        return { ...((await answer.json()) as Record<string, unknown>), address, address_book: undefined };
+      }),
+    );
+    const counts = ['validator_reward_share', 'state', 'nominators_count', 'max_nominators_count'];
+    const stored = (await plain(store, 'nominator_pools')).map((row) => ({
+      ...row,
+      ...numbers(row, ...counts),
+    }));
+    expect(sorted(stored)).toEqual(sorted(truth));
+    const nominators = await select(
+      store,
+      'select pool_address, nominator_address, balance from ton.nominators',
+    );
+    expect(nominators.length).toBeGreaterThan(4);
+    expect(await asked(simulator, '/api/v3/staking/nominatorPools/pool', ['nominator_pools'])).toBe(0);
+  });
+
+  test('auctions of watched bidders, and of those that bid in stored actions, end equal to the truth', async () => {
+    const auctions = simulator.truth.entities().dnsAuctions();
+    const [watched, ...bidders] = [...new Set(auctions.map(({ max_bid_address: bidder }) => bidder))];
+    expect(bidders.length).toBeGreaterThan(3);
+    await watch([watched!]);
+    const seen = bidders.slice(1);
+    await createPartitions(store.database, 'month').ensure([actions], [new Date(START * 1000).toISOString()]);
+    const [bid, began] = [seen.filter((_, at) => at % 2 === 0), seen.filter((_, at) => at % 2 === 1)];
+    for (const [type, some] of [
+      ['auction_bid', bid],
+      ['nft_mint', began],
+    ] as const)
+      await store.database.script(`
+        insert into ton.actions (utime, trace_id, action_id, type, source, start_lt, start_utime, end_utime, end_lt, trace_end_lt, details)
+        select to_timestamp(${START}), '${type}', b, '${type}', b, 1, now(), now(), 1, 1,
+          '{"nft_collection": "0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF"}' from unnest('{${some.join(',')}}'::text[]) b`);
+    expect(await readOnce(store, simulator.url, ['dns_auctions'])).toEqual([]);
+    const stored = (await plain(store, 'dns_auctions')).map(
+      ({ auction_end_time, last_fill_up_time, ...row }) => ({
+        ...row,
+        auction_end_time: String((auction_end_time as Date).getTime() / 1000),
+        last_fill_up_time: String((last_fill_up_time as Date).getTime() / 1000),
+      }),
+    );
+    const truth = auctions.filter(
+      ({ max_bid_address: bidder }) => bidder === watched || seen.includes(bidder),
+    );
+    expect(sorted(stored, 'nft_item_address')).toEqual(sorted(truth, 'nft_item_address'));
+    expect(new Set(stored.map((row) => (row as { finished?: boolean }).finished)).size).toBe(2);
+    expect(await asked(simulator, '/api/v3/dns/activeAuctions', ['dns_auctions'])).toBe(0);
   });
 });
 

@@ -248,7 +248,7 @@ describe('from build 1.3', () => {
       event.pool_address = `0:${'A'.repeat(64)}`;
       return { ...response, body: JSON.stringify(body) };
     };
-    const names = ['validator_events', 'nominator_pool_events'];
+    const names = ['validator_events', 'nominator_pool_events', 'nominator_events'];
     const range = readable(await crawl(names, { ...elections, after }));
     expect(mixedUp).toBe(1);
     const expected = network.simulator.truth.pools.flatMap((pool) => [
@@ -263,5 +263,26 @@ describe('from build 1.3', () => {
     );
     const stakers = await ids(sql`select distinct stake_holder_address as id from ton.validator_events`);
     expect(scopes).toEqual([...new Set([...network.simulator.truth.pools, ...stakers])].sort());
+    const changes = network.simulator.truth.pools.flatMap((pool) => [
+      ...network.simulator.truth.nominatorEvents(pool, range),
+    ]);
+    expect(changes.length).toBeGreaterThan(expected.length);
+    expect(
+      await ids(sql`select tx_hash || nominator_address || type || balance_after || ' ' || pending_balance_after as id
+        from ton.nominator_events where ${between(range)}`),
+    ).toEqual(
+      changes
+        .map((one) =>
+          [
+            one.tx_hash,
+            one.nominator_address,
+            one.type,
+            one.balance_after,
+            ' ',
+            one.pending_balance_after,
+          ].join(''),
+        )
+        .sort(),
+    );
   });
 });

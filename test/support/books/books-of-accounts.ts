@@ -23,7 +23,9 @@ export interface Entry extends Movement {
 /** Every change of an owner's jettons: transfers, burns and mints. */
 export function jettonMovements(truth: Truth, span: Range): Movement[] {
   const found: Movement[] = [];
+  const refused = refusedTransfers(truth);
   for (const each of truth.jettonTransfers(span)) {
+    if (refused.has(each.transaction_hash)) continue;
     const { source, destination, jetton_master: jetton, transaction_hash: txHash } = each;
     const at = { utime: each.transaction_now, lt: BigInt(each.transaction_lt), jetton, txHash };
     const amount = BigInt(each.amount);
@@ -46,6 +48,16 @@ export function jettonMovements(truth: Truth, span: Range): Movement[] {
     });
   }
   return [...found, ...mints(truth, span)];
+}
+
+/** Transactions of transfers whose jettons were refused where they arrived. */
+export function refusedTransfers(truth: Truth): ReadonlySet<string | undefined> {
+  const senders = new Map([...truth.messages()].map(({ hash, out_msg_tx_hash: sender }) => [hash, sender]));
+  return new Set(
+    [...truth.transactions()]
+      .filter((each) => each.in_msg?.opcode === '0x178d4519' && phases(each).aborted)
+      .map(({ in_msg }) => senders.get(in_msg?.hash ?? '')),
+  );
 }
 
 /** Jettons that a master sent to a wallet that took them, whatever the classifier made of it. */

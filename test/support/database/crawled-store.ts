@@ -77,6 +77,7 @@ const TOKENS = [
   'nft_sales',
   'multisig_wallets',
   'multisig_orders',
+  'nominator_pools',
 ];
 
 async function crawlAll(url: string, options: CrawledNetwork['options']): Promise<void> {

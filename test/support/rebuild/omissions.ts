@@ -18,6 +18,8 @@ const BY_HASH =
 const ECHO =
   'repeats the request: it is held against what was asked for, and the request is kept in etl.pages';
 
+const CURSOR = 'says where the next page begins: of a bidder the first 1000 auctions are read';
+const ITEM = 'comes only if it is asked for: nft_items has the item';
 const OWN_ORDERS = 'are rows of multisig_orders, which are looked up with what they do';
 const TAKEN = 'goes, entry by entry, into address_book or token_metadata, which look-ups spare';
 const TAG = 'names the type that the place of the member says already; of states and texts it is a column';
@@ -53,6 +55,14 @@ export const omissions: readonly Omission[] = [
   { endpoint: 'staking/nominatorPools/validatorEvents', member: 'address_book', reason: NAMES },
   { endpoint: 'staking/nominatorPools/validatorEvents', member: 'start_utime', reason: ECHO },
   { endpoint: 'staking/nominatorPools/validatorEvents', member: 'end_utime', reason: ECHO },
+  { endpoint: 'staking/nominatorPools/nominatorEvents', member: 'address_book', reason: NAMES },
+  { endpoint: 'staking/nominatorPools/nominatorEvents', member: 'start_utime', reason: ECHO },
+  { endpoint: 'staking/nominatorPools/nominatorEvents', member: 'end_utime', reason: ECHO },
+  { endpoint: 'staking/nominatorPools/pool', member: 'address_book', reason: NAMES },
+  { endpoint: 'dns/activeAuctions', member: 'address_book', reason: TAKEN },
+  { endpoint: 'dns/activeAuctions', member: 'metadata', reason: TAKEN },
+  { endpoint: 'dns/activeAuctions', member: 'next_cursor', reason: CURSOR },
+  { endpoint: 'dns/activeAuctions', member: 'nft_item', reason: ITEM },
   { endpoint: 'multisig/wallets', member: 'orders', reason: OWN_ORDERS },
   { endpoint: 'multisig/wallets', member: 'address_book', reason: TAKEN },
   { endpoint: 'multisig/orders', member: 'address_book', reason: TAKEN },

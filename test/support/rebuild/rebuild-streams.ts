@@ -224,3 +224,13 @@ export function rebuildPoolEvent(row: TextRow): Json {
 function secondsOrNull(text: string | null | undefined): number | null {
   return text == null ? null : Number(seconds(text));
 }
+
+export function rebuildNominatorEvent(row: TextRow): Json {
+  const record = {
+    ...texts(row, 'tx_hash tx_lt pool_address nominator_address type amount balance_delta balance_before'),
+    ...texts(row, 'balance_after pending_balance_delta pending_balance_before pending_balance_after'),
+    ...flags(row, 'withdraw_request_before withdraw_request_after'),
+    utime: Number(seconds(row['utime'])),
+  };
+  return withExtra(record, row);
+}

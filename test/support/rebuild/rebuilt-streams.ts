@@ -2,6 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import jettonBurns from '../../../jobs/jetton_burns.ts';
 import jettonTransfers from '../../../jobs/jetton_transfers.ts';
 import nftTransfers from '../../../jobs/nft_transfers.ts';
+import nominatorEvents from '../../../jobs/nominator_events.ts';
 import nominatorPoolEvents from '../../../jobs/nominator_pool_events.ts';
 import validatorCycles from '../../../jobs/validator_cycles.ts';
 import validatorElections from '../../../jobs/validator_elections.ts';
@@ -10,7 +11,7 @@ import validatorEvents from '../../../jobs/validator_events.ts';
 import { jetton_burns } from '../../../src/tables/ton/jetton-burns.ts';
 import { jetton_transfers } from '../../../src/tables/ton/jetton-transfers.ts';
 import { nft_transfers } from '../../../src/tables/ton/nft-transfers.ts';
-import { nominator_pool_events } from '../../../src/tables/ton/nominator-pool-events.ts';
+import { nominator_events, nominator_pool_events } from '../../../src/tables/ton/nominator-pools.ts';
 import { complaint_votes, validator_complaints } from '../../../src/tables/ton/validator-complaints.ts';
 import { cycle_validators, validator_cycles } from '../../../src/tables/ton/validator-cycles.ts';
 import { election_participants, validator_elections } from '../../../src/tables/ton/validator-elections.ts';
@@ -24,6 +25,7 @@ import {
   rebuildJettonBurn,
   rebuildJettonTransfer,
   rebuildNftTransfer,
+  rebuildNominatorEvent,
   rebuildPoolEvent,
   rebuildValidatorEvent,
 } from './rebuild-streams.ts';
@@ -34,6 +36,7 @@ import {
   sampleJettonBurn,
   sampleJettonTransfer,
   sampleNftTransfer,
+  sampleNominatorEvent,
   samplePoolEvent,
   sampleValidatorEvent,
 } from '../samples/sample-streams.ts';
@@ -122,6 +125,18 @@ export const rebuiltStreams: readonly RebuiltStream[] = [
     rebuild: rebuildPoolEvent,
     ...event,
     required: [...event.required, 'pool_address'],
+  },
+  {
+    name: 'nominator_events',
+    endpoint: 'staking/nominatorPools/nominatorEvents',
+    job: nominatorEvents,
+    tables: { nominator_events },
+    amount: 'amount',
+    sample: sampleNominatorEvent,
+    rebuild: rebuildNominatorEvent,
+    required: [...event.required, 'pool_address', 'nominator_address'],
+    place: { ...event.place, nominator_address: 'n', type: 't' },
+    position: { ...event.position, id: 'h/n/t' },
   },
   {
     name: 'validator_complaints',

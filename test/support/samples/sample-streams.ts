@@ -284,3 +284,24 @@ export function samplePoolEvent(changes: Json = {}): Json {
     ...changes,
   };
 }
+
+export function sampleNominatorEvent(changes: Json = {}): Json {
+  return {
+    tx_hash: hash(),
+    tx_lt: digits(),
+    utime: START + int(),
+    pool_address: address(),
+    nominator_address: address(),
+    type: words('reward'),
+    amount: digits(),
+    balance_delta: digits(),
+    pending_balance_delta: digits(),
+    balance_before: digits(),
+    balance_after: digits(),
+    pending_balance_before: digits(),
+    pending_balance_after: digits(),
+    withdraw_request_before: true,
+    withdraw_request_after: false,
+    ...changes,
+  };
+}

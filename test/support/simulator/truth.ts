@@ -19,6 +19,7 @@ import {
   type NftTransferJson,
 } from '../../../src/simulator/json/token-json.ts';
 import type { ComplaintJson } from '../../../src/simulator/network/staking/complaint.ts';
+import type { NominatorEventJson } from '../../../src/simulator/network/staking/nominator-events.ts';
 import type { PoolEventJson } from '../../../src/simulator/network/staking/pool-events.ts';
 import type { ValidatorEventJson } from '../../../src/simulator/network/staking/validator-event.ts';
 import { transactionJson, type TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
@@ -150,6 +151,13 @@ export class Truth {
       const event = this.ledger.staking.poolEvents.json(row);
       if (event.pool_address === pool) yield event;
     }
+  }
+
+  /** Changes of the money of a pool's nominators, ascending by (utime, lt) and in the order of the index. */
+  *nominatorEvents(pool: string, span: Range = ALWAYS): Generator<NominatorEventJson> {
+    for (const row of this.eventRows('pool_events', span))
+      for (const event of this.ledger.staking.nominatorEvents.json(row))
+        if (event.pool_address === pool) yield event;
   }
 
   counts(span: Range = ALWAYS): {

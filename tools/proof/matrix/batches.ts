@@ -11,7 +11,7 @@ const AROUND = 3;
 /** Everything else rests on these. */
 const GROUND = ['blocks', 'transactions', 'traces'];
 /** Of so many scopes that asking for them takes longer than for everything else. */
-const SLOW = 'nominator_pool_events';
+const SLOW = ['nominator_pool_events', 'nominator_events'];
 
 /** Seconds of a dataset that an alteration makes doubtful. */
 interface Doubt {
@@ -36,7 +36,7 @@ export function batchesOf(truth: Rows, alterations: readonly Alteration[]): Alte
       continue;
     }
     const doubts = doubtsOf(alteration, truth);
-    const slow = alteration.cell.table.datasets.includes(SLOW);
+    const slow = alteration.cell.table.datasets.some((name) => SLOW.includes(name));
     const batch = batches.find(
       (one) =>
         one.slow === slow &&

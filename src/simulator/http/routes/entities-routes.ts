@@ -41,6 +41,9 @@ export const entityRoutes: Routes = {
   '/api/v3/dns/records': dnsRecords,
 };
 
+/** Those that only build 1.3 knows. */
+export const newEntityRoutes: Routes = { '/api/v3/dns/activeAuctions': dnsAuctions };
+
 type Filter = readonly [parameter: string, member: string];
 
 /** Most of these refuse a limit with a 500 on both builds, two with a 422. */
@@ -170,6 +173,21 @@ function dnsRecords(request: RouteRequest): string {
     .filter((record) => record.dns_wallet === wallet || record.domain === domain)
     .map((record) => (request.build === '1.2' ? record : withHashes(record)));
   return answer(request, 'records', page(request, rows), false);
+}
+
+function dnsAuctions(request: RouteRequest): string {
+  const { query, ledger, view } = request;
+  const bidder = query.address('bidder');
+  if (bidder === undefined) throw new ServedError(422, 'bidder parameter is required');
+  const state = query.text('state') ?? 'all';
+  const rows = ledger.entities
+    .at(view)
+    .dnsAuctions()
+    .filter(
+      (auction) =>
+        auction.max_bid_address === bidder && (state === 'all' || auction.finished === (state === 'won')),
+    );
+  return answer(request, 'auctions', page(request, rows), true).replace(/}$/, ',"next_cursor":null}');
 }
 
 /** Build 1.3 has these two in columns of hashes. */

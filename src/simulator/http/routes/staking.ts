@@ -1,4 +1,5 @@
 import type { EventSource } from '../../ledger.ts';
+import type { NominatorEventJson } from '../../network/staking/nominator-events.ts';
 import { cutPage, parsePaging } from '../paging.ts';
 import type { Query } from '../simulator-query.ts';
 import { addressBookMember, EVERYTHING, utimeRange, type RouteRequest, type Routes } from '../route.ts';
@@ -12,6 +13,7 @@ export const stakingRoutes: Routes = {
   '/api/v3/validators/events': validatorEvents,
   '/api/v3/validators/complaints': complaints,
   '/api/v3/staking/nominatorPools/validatorEvents': poolEvents,
+  '/api/v3/staking/nominatorPools/nominatorEvents': nominatorEvents,
   '/api/v3/staking/nominatorPools/pool': pool,
 };
 
@@ -62,30 +64,51 @@ function poolEvents(request: RouteRequest): string {
   return `{${window(query)}"events":${JSON.stringify(page)},${addressBookMember(request, addresses)}}`;
 }
 
+/** As the events of validators, and as many a transaction as there are nominators: those of one that does not fit are cut. */
+function nominatorEvents(request: RouteRequest): string {
+  const { query, ledger } = request;
+  const [pool_, nominator] = [query.address('pool'), query.address('nominator')];
+  if (pool_ === undefined) throw new ServedError(422, 'pool parameter is required');
+  const { limit } = parsePaging(query, request.build);
+  const isAsked = (event: NominatorEventJson) =>
+    matches([
+      [pool_, event.pool_address],
+      [nominator, event.nominator_address],
+    ]);
+  const page = take(
+    request,
+    ledger.staking.nominatorEvents,
+    { limit, offset: 0, descending: true },
+    (events) => events.some(isAsked),
+  )
+    .flatMap((events) => events.filter(isAsked).reverse())
+    .slice(0, limit);
+  const addresses = (): string[] =>
+    page.flatMap(({ pool_address, nominator_address }) => [pool_address, nominator_address]);
+  return `{${window(query)}"events":${JSON.stringify(page)},${addressBookMember(request, addresses)}}`;
+}
+
 /** What a pool is at the moment that is shown. */
 function pool(request: RouteRequest): string {
-  const { query, ledger } = request;
+  const { query, ledger, view } = request;
   const address = query.address('pool');
   if (address === undefined) throw new ServedError(422, 'pool parameter is required');
-  const validator = ledger.staking.validatorOf(address);
-  if (validator === undefined) throw new ServedError(404, 'Pool not found');
-  const [last] = take(
-    request,
-    ledger.staking.poolEvents,
-    { limit: 1, offset: 0, descending: true },
-    (event) => matches([[address, event.pool_address]]),
-  );
+  const { poolEvents: source } = ledger.staking;
+  const rows = walk(source.byTime(EVERYTHING), false, (row) => source.visible(view, row));
+  const found = ledger.staking.pool(address, [...rows]);
+  if (found === undefined) throw new ServedError(404, 'Pool not found');
+  const { validator, last, nominators } = found;
   const body = {
-    stake_amount_sent: '0',
+    stake_amount_sent: last?.type === 'deposit' ? '300000000000000' : '0',
     validator_amount: last?.balance_after ?? '0',
     validator_address: validator,
     validator_reward_share: last?.validator_reward_share ?? 0,
-    state: 0,
-    nominators_count: 0,
+    state: last?.type === 'deposit' ? 2 : 0,
+    nominators_count: nominators.length,
     max_nominators_count: 40,
     min_validator_stake: '10000000000000',
     min_nominator_stake: '10000000000000',
-    active_nominators: [],
+    active_nominators: nominators,
   };
   return `${JSON.stringify(body).slice(0, -1)},${addressBookMember(request, () => [validator])}}`;
 }

@@ -54,6 +54,18 @@ export const jettonWallet =
       ? leg.world.accounts.address(leg.world.accounts.jettonWallet(senderOf(leg), slot % SLOTS))
       : null;
 
+/** Assets of EVAA by number: the SHA-256 of TON, USDT and jUSDC. */
+const EVAA_ASSETS = [
+  '0x1a4219fe5e60d63af2a3cc7dce6fec69b45c6b5718497a6148e7c232ac87bd8a',
+  '0xca9006bd3fb03d355daeeff93b24be90afaa6e3ca0073ff5720f8a852c933278',
+  '0x83d916c68510802104d1f75aa6ce30eb1e477aede0d380eee2188e0e56581fc6',
+];
+const evaaPlace = (leg: Leg): number => dice(leg, 0) % EVAA_ASSETS.length;
+export const evaaAsset: Member = (leg) => EVAA_ASSETS[evaaPlace(leg)];
+export const isEvaaTon: Member = (leg) => evaaPlace(leg) === 0;
+/** The jetton of {@link evaaAsset}; null for TON. */
+export const evaaJetton: Member = (leg, place) => (evaaPlace(leg) === 0 ? null : asset(0)(leg, place));
+
 /** Nanotons sent along. */
 export const value: Member = ({ world, message }) => String(world.messages.value.get(message));
 

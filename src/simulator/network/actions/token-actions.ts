@@ -8,7 +8,8 @@ import {
   jettonAmount,
   responseDestination,
 } from '../../json/payload.ts';
-import { jettonParties, nftParties } from '../../json/token-json.ts';
+import { hasCollection, jettonParties, nftParties } from '../../json/token-json.ts';
+import { wasTaken } from '../chain/jetton-parties.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
@@ -24,7 +25,7 @@ export function jettonTransfers(leg: Leg): NetworkAction[] {
   const back = leg.transactions.find(
     (row) => row !== leg.receiver && receivedOp(leg.world, row) === 'jetton_transfer',
   );
-  if (back === undefined || !succeeded(leg)) return [there];
+  if (back === undefined || !succeeded(leg) || !wasTaken(leg.world, back)) return [there];
   const parts = [leg.receiver, back].map((row) => transfer(leg, row, ['jetton_swap']));
   const swap: NetworkAction = {
     type: 'jetton_swap',
@@ -46,7 +47,7 @@ function transfer(leg: Leg, row: number, ancestors: readonly string[]): NetworkA
     ancestors,
     transactions:
       ancestors.length === 0 ? leg.transactions : leg.transactions.filter((other) => other >= row),
-    success: leg.world.transactions.kindOf(row) === 'ok',
+    success: leg.world.transactions.kindOf(row) === 'ok' && wasTaken(leg.world, row),
     details: () => transferDetails(leg, row),
   };
 }
@@ -149,7 +150,8 @@ function jettonBurnDetails({ world, trace, receiver }: Leg): object {
 
 /** A mint, or a deposit with a pool that mints its own jetton: of that the mint is a hidden part. */
 export function jettonMint(leg: Leg): NetworkAction[] {
-  const mint = simple(leg, 'jetton_mint', jettonMintDetails);
+  const made = simple(leg, 'jetton_mint', jettonMintDetails);
+  const mint = { ...made, success: succeeded(leg) && wasTaken(leg.world, leg.receiver) };
   const isDeposit = mix32(leg.trace + 7) % 5 === 0;
   return isDeposit
     ? [simple(leg, 'stake_deposit', depositDetails), { ...mint, ancestors: ['stake_deposit'] }]
@@ -214,7 +216,7 @@ function nftDetails({ world, bocs, trace, receiver, message }: Leg, bought: bool
   const price = 1_000_000_000 + (mix32(trace + 4) % 100_000) * 1_000_000;
   const owner = accounts.address(from);
   return {
-    nft_collection: accounts.address(group),
+    nft_collection: hasCollection(world, item) ? accounts.address(group) : null,
     nft_item: accounts.address(item),
     nft_item_index: String(accounts.indexInRole(item)),
     old_owner: owner,

@@ -1,4 +1,5 @@
 import { mix32 } from '../../random.ts';
+import { NONE } from './tables/block-table.ts';
 import type { World } from './world.ts';
 
 /** The wallet to which a `jetton_transfer` message sends jettons: the trace's party that does not own the sending jetton wallet. */
@@ -8,6 +9,26 @@ export function jettonDestination(world: World, message: number): number {
   const owner = accounts.jettonWalletOwner(messages.destination.get(message));
   const actor = traces.actor.get(trace);
   return owner === actor ? traces.partner.get(trace) : actor;
+}
+
+/** The owner whose jettons come back with a bounced message; undefined if it brings none back. */
+export function refusedBy({ messages, accounts }: World, message: number): number | undefined {
+  const isJettons = [messages.source, messages.destination].every(
+    (ends) => accounts.role(ends.get(message)) === 'jetton_wallet',
+  );
+  return isJettons ? accounts.jettonWalletOwner(messages.destination.get(message)) : undefined;
+}
+
+/** True if the jettons that a transaction sent, of a transfer or a mint, were taken where they arrived. */
+export function wasTaken(world: World, row: number): boolean {
+  const { transactions, messages } = world;
+  const first = transactions.firstOut.get(row);
+  for (let message = first; message < first + transactions.outCount.get(row); message++) {
+    const receiver = messages.inTransaction.get(message);
+    if (messages.opOf(message) === 'jetton_internal_transfer' && receiver !== NONE)
+      return transactions.kindOf(receiver) === 'ok';
+  }
+  return true;
 }
 
 /** The other of the two parties of a trace. */

@@ -94,6 +94,8 @@ export interface ChainOptions {
   readonly electionSeconds?: number;
   /** Complaints about the validators of each cycle; default 6. */
   readonly complaints?: number;
+  /** How often a jetton wallet refuses what it is sent, 0 to 1; default 0. */
+  readonly refusals?: number;
   /** Nominator pools, the first contracts; default 3, at most 4. */
   readonly pools?: number;
   /** Periods in which no masterchain block registers the new blocks of one shard. */
@@ -118,6 +120,7 @@ export interface ResolvedChainOptions {
   readonly mix: Readonly<Record<Deed, number>>;
   readonly electionSeconds: number;
   readonly complaints: number;
+  readonly refusals: number;
   readonly pools: number;
   readonly lags: readonly Range[];
 }
@@ -155,6 +158,7 @@ const DEFAULTS = {
   tickTockEvery: 5,
   electionSeconds: 1800,
   complaints: 6,
+  refusals: 0,
   pools: 3,
   lags: [],
 } as const;

@@ -257,3 +257,32 @@ export function dnsRecord({ world }: WorldState, wallet: number): DnsRecordJson 
     dns_storage_bag_id: wallet % 7 === 0 ? world.hashes('bag').hex(wallet) : null,
   };
 }
+
+export interface DnsAuctionJson {
+  readonly nft_item_address: string;
+  readonly domain: string;
+  readonly max_bid_address: string;
+  readonly max_bid_amount: string;
+  readonly auction_end_time: string;
+  readonly last_fill_up_time: string;
+  readonly finished: boolean;
+}
+
+/** The auction of a domain named for a wallet, if it has one: bids come every ten minutes, and whoever is last leads. */
+export function dnsAuction({ world }: WorldState, wallet: number, now: number): DnsAuctionJson | undefined {
+  const { accounts, options } = world;
+  if (accounts.role(wallet) !== 'wallet' || mix32(wallet + 7) % 10 !== 0) return undefined;
+  const bids = Math.floor(Math.max(0, now - options.start) / 600);
+  const end = options.start + (mix32(wallet) % 7200);
+  return {
+    nft_item_address: `0:${world.hashes('auctioned domain').hex(wallet)}`,
+    domain: `auction${wallet}.ton`,
+    max_bid_address: accounts.address(
+      accounts.account('wallet', mix32(wallet + bids) % Math.min(20, accounts.wallets)),
+    ),
+    max_bid_amount: String(1_000_000_000n * BigInt(10 + bids + (wallet % 90))),
+    auction_end_time: String(end),
+    last_fill_up_time: String(options.start - 3600),
+    finished: end <= now,
+  };
+}

@@ -21,6 +21,8 @@ export interface Entities {
   vestings(): accounts.VestingJson[];
   /** By length of the domain. */
   dnsRecords(): accounts.DnsRecordJson[];
+  /** By their end. */
+  dnsAuctions(): accounts.DnsAuctionJson[];
 }
 
 /** The entities of a recorded network: nothing is recorded of them. */
@@ -36,6 +38,7 @@ export const NO_ENTITIES: Entities = {
   multisigOrders: () => [],
   vestings: () => [],
   dnsRecords: () => [],
+  dnsAuctions: () => [],
 };
 
 /** Entities of a generated network. The last moment that was asked for is kept: most requests ask for the same one. */
@@ -55,13 +58,19 @@ export class ChainEntities {
     const key = `${String(view.head)} ${Math.floor(view.headTime)} ${this.world.transactions.count}`;
     if (this.kept?.key !== key) {
       const state = new WorldState(this.world, (row) => this.visible(view, row));
-      this.kept = { key, entities: entitiesOf(state, this.bocs) };
+      this.kept = { key, entities: entitiesOf(state, this.bocs, this.newestBlock(view.headTime)) };
     }
     return this.kept.entities;
   }
+
+  /** The second of the newest masterchain block at a moment. */
+  private newestBlock(moment: number): number {
+    const { utime } = this.world.ticks;
+    return utime.get(Math.max(0, utime.lowerBound(Math.floor(moment) + 1) - 1));
+  }
 }
 
-function entitiesOf(state: WorldState, bocs: BocMaker): Entities {
+function entitiesOf(state: WorldState, bocs: BocMaker, now: number): Entities {
   const { world } = state;
   const once = <T>(make: () => T): (() => T) => {
     let made: { readonly value: T } | undefined;
@@ -87,6 +96,11 @@ function entitiesOf(state: WorldState, bocs: BocMaker): Entities {
       state.order
         .flatMap((one) => accounts.dnsRecord(state, one) ?? [])
         .sort((a, b) => a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1)),
+    ),
+    dnsAuctions: once(() =>
+      state.order
+        .flatMap((one) => accounts.dnsAuction(state, one, now) ?? [])
+        .sort((a, b) => Number(a.auction_end_time) - Number(b.auction_end_time)),
     ),
   };
 }

@@ -1,6 +1,7 @@
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { jettonSymbol } from '../../json/address-book-json.ts';
 import { isOfManyDecimals, jettonUnits } from '../../json/payload.ts';
+import { hasCollection } from '../../json/token-json.ts';
 import { mix32 } from '../../random.ts';
 import { SLOTS } from '../chain/tables/accounts.ts';
 import { offerOf } from './offer.ts';
@@ -159,15 +160,16 @@ export function nftItem(state: WorldState, account: number): NftItemJson {
   const realOwner = owner === undefined ? null : accounts.address(owner);
   const sale = saleAddress(state, account);
   const collection = accounts.collection(account);
+  const isKnown = hasCollection(state.world, account);
   const isOnSale = offer !== undefined && offer !== 'telemint';
   return {
     ...contract(state, account),
     init: owner !== undefined,
     index: String(index),
-    collection_address: accounts.address(collection),
+    collection_address: isKnown ? accounts.address(collection) : null,
     owner_address: isOnSale ? sale : realOwner,
     content: index % 6 === 5 ? null : { uri: `https://example.org/item/${index}.json` },
-    collection: nftCollection(state, collection),
+    collection: isKnown ? nftCollection(state, collection) : null,
     on_sale: isOnSale,
     ...(offer === 'getgems_sale' ? { sale_contract_address: sale } : {}),
     ...(offer === 'getgems_auction' ? { auction_contract_address: sale } : {}),
@@ -206,21 +208,88 @@ export function nftSale(state: WorldState, item: number): NftSaleJson | undefine
     code_hash: state.world.hashes(`code ${type}`).text(0),
     data_hash: state.world.hashes('data').text(item),
   };
-  if (type === 'telemint')
-    return { ...common, details: { token_name: `item${index}`, bid: '7', end_time: 0 } };
+  if (type === 'telemint') return { ...common, details: telemint(index, bidder) };
+  const wallet = (place: number) => accounts.address(accounts.account('wallet', place));
+  const parties = { market: wallet(0), author: wallet(1), bidder };
   return {
     ...common,
     nft_owner_address: nft.real_owner ?? bidder,
-    marketplace_address: bidder,
-    created_at: 1_760_000_000 + index,
-    details:
-      type === 'getgems_sale'
-        ? {
-            is_complete: index % 2 === 0,
-            full_price: '1500000000',
-            royalty_address: bidder,
-            royalty_amount: '5',
-          }
-        : { end_flag: false, end_time: 1_790_000_000, last_bid: '900', last_member: bidder, min_step: 5 },
+    marketplace_address: parties.market,
+    created_at: OFFERED + index,
+    details: type === 'getgems_sale' ? fixedPrice(index, parties) : auction(index, parties),
+  };
+}
+
+const OFFERED = 1_760_000_000;
+
+/** Nanotons: from a tenth of a TON to some thousands, most of them small and round. */
+function askedFor(index: number): bigint {
+  const dice = mix32(index + 77);
+  const round = [100_000_000n, 1_000_000_000n, 50_000_000_000n][(dice >>> 8) % 3] ?? 1_000_000_000n;
+  return BigInt(1 + (dice % 99)) * round;
+}
+
+interface Parties {
+  readonly market: string;
+  readonly author: string;
+  readonly bidder: string;
+}
+
+/** Members without a value are left out. */
+function fixedPrice(index: number, { market, author }: Parties): object {
+  const price = askedFor(index);
+  const isFree = mix32(index) % 6 === 0;
+  return {
+    is_complete: index % 2 === 0,
+    full_price: String(price),
+    marketplace_fee_address: market,
+    marketplace_fee: String(price / 20n),
+    ...(isFree
+      ? {}
+      : { royalty_address: author, royalty_amount: String((price * BigInt(index % 11)) / 100n) }),
+  };
+}
+
+function auction(index: number, { market, author, bidder }: Parties): object {
+  const least = askedFor(index);
+  const [hasBids, isOver] = [mix32(index + 1) % 3 !== 0, mix32(index + 2) % 4 === 0];
+  return {
+    end_flag: isOver,
+    end_time: OFFERED + 604_800 + index,
+    last_bid: hasBids ? String((least * 105n) / 100n) : '0',
+    ...(hasBids ? { last_member: bidder } : {}),
+    min_step: 5,
+    mp_fee_address: market,
+    mp_fee_factor: 5,
+    mp_fee_base: 100,
+    royalty_fee_address: author,
+    royalty_fee_factor: index % 11,
+    royalty_fee_base: 100,
+    max_bid: String(least * 100n),
+    min_bid: String(least),
+    last_bid_at: hasBids ? OFFERED + 3600 + index : 0,
+    is_canceled: isOver && !hasBids,
+  };
+}
+
+/** The auction of a name; sold names have none. */
+function telemint(index: number, bidder: string): object {
+  const least = askedFor(index);
+  const royalty = { royalty_numerator: 5, royalty_denominator: 100, royalty_destination: bidder };
+  if (mix32(index + 3) % 3 === 0) return { token_name: `item${index}`, ...royalty };
+  return {
+    token_name: `item${index}`,
+    bidder_address: bidder,
+    bid: String((least * 105n) / 100n),
+    bid_ts: String(OFFERED + index),
+    min_bid: String((least * 110n) / 100n),
+    end_time: OFFERED + 604_800 + index,
+    beneficiary_address: bidder,
+    initial_min_bid: String(least),
+    max_bid: '0',
+    min_bid_step: '5',
+    min_extend_time: '3600',
+    duration: '604800',
+    ...royalty,
   };
 }

@@ -1,6 +1,6 @@
 import { NONE } from '../chain/tables/block-table.ts';
 import type { Role } from '../chain/tables/accounts.ts';
-import { otherParty, sentAmount } from '../chain/jetton-parties.ts';
+import { otherParty, refusedBy, sentAmount } from '../chain/jetton-parties.ts';
 import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
 
@@ -39,7 +39,8 @@ export class WorldState {
     const op = this.opOf(row) ?? '';
     const sender = op === 'jetton_internal_transfer' ? otherParty(this.world, trace, owner) : owner;
     const amount = sentAmount(this.world, trace, sender);
-    const sign = SIGNS[op] ?? 0;
+    const isVoid = op === 'bounced' && refusedBy(this.world, transactions.inMessage.get(row)) === undefined;
+    const sign = isVoid ? 0 : (SIGNS[op] ?? 0);
     this.tokens.set(account, this.tokensOf(account) + sign * amount);
   }
 
@@ -90,6 +91,7 @@ export class WorldState {
 
 const SIGNS: Readonly<Record<string, number>> = {
   jetton_internal_transfer: 1,
+  bounced: 1,
   jetton_transfer: -1,
   jetton_burn: -1,
 };

@@ -3,11 +3,12 @@ import type { Family } from '../chain/tables/family.ts';
 import type { World } from '../chain/world.ts';
 import { EVERYTHING } from '../../http/route.ts';
 import type { Bounds } from '../../bounds.ts';
-import type { EventSource, StakingSource, TransactionSource } from '../../ledger.ts';
+import type { EventSource, PoolFacts, StakingSource, TransactionSource } from '../../ledger.ts';
 import { slice } from '../../simulator-rows.ts';
 import { complaints, type ComplaintJson } from '../staking/complaint.ts';
 import { cycleJson, electionJson, type CycleJson, type ElectionJson } from '../staking/cycle-json.ts';
 import { Elections } from '../staking/elections.ts';
+import { NominatorEvents, type NominatorEventJson } from '../staking/nominator-events.ts';
 import { PoolEvents, type PoolEventJson } from '../staking/pool-events.ts';
 import { ValidatorEvents, type ValidatorEventJson } from '../staking/validator-event.ts';
 
@@ -16,7 +17,9 @@ export class ChainStaking implements StakingSource {
   private readonly schedule: Elections;
   readonly validatorEvents: EventSource<ValidatorEventJson>;
   readonly poolEvents: EventSource<PoolEventJson>;
+  readonly nominatorEvents: EventSource<readonly NominatorEventJson[]>;
   readonly books: PoolEvents;
+  private readonly nominators: NominatorEvents;
   private readonly bocs: BocMaker;
 
   constructor(world: World, bocs: BocMaker, transactions: TransactionSource) {
@@ -28,6 +31,8 @@ export class ChainStaking implements StakingSource {
     const events = new ValidatorEvents(this.schedule);
     this.validatorEvents = source('validator_events', (row) => events.json(row));
     this.poolEvents = source('pool_events', (row) => this.books.json(row));
+    this.nominators = new NominatorEvents(world, this.books);
+    this.nominatorEvents = source('pool_events', (row) => this.nominators.json(row));
   }
 
   complaints(bounds: Bounds, at: number): ComplaintJson[] {
@@ -62,10 +67,17 @@ export class ChainStaking implements StakingSource {
     return ticks.utime.get(Math.max(0, ticks.utime.lowerBound(Math.floor(at) + 1) - 1));
   }
 
-  validatorOf(pool: string): string | undefined {
+  pool(address: string, rows: readonly number[]): PoolFacts | undefined {
     const { world } = this.schedule;
-    const account = world.accounts.find(pool);
-    return account !== undefined && world.isPool(account) ? this.books.validatorOf(account) : undefined;
+    const account = world.accounts.find(address);
+    if (account === undefined || !world.isPool(account)) return undefined;
+    const own = rows.filter((row) => this.books.poolOf(row) === account);
+    const last = own.at(-1);
+    return {
+      validator: this.books.validatorOf(account),
+      last: last === undefined ? undefined : this.books.json(last),
+      nominators: this.nominators.holders(account, own),
+    };
   }
 }
 

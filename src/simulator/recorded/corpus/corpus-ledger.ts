@@ -34,10 +34,11 @@ const NO_EVENTS = {
 const NO_STAKING: StakingSource = {
   validatorEvents: NO_EVENTS,
   poolEvents: NO_EVENTS,
+  nominatorEvents: NO_EVENTS,
   complaints: () => [],
   elections: () => [],
   cycles: () => [],
-  validatorOf: () => undefined,
+  pool: () => undefined,
 };
 
 /** Serves recorded transactions, messages and traces; of blocks only what masterchainInfo and shard states need. */

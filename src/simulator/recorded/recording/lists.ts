@@ -55,6 +55,12 @@ export const LISTS: Readonly<Record<string, ListFacts>> = {
     lt: 'tx_lt',
     key: ['tx_hash'],
   },
+  '/api/v3/staking/nominatorPools/nominatorEvents': {
+    member: 'events',
+    time: 'utime',
+    lt: 'tx_lt',
+    key: ['tx_hash', 'nominator_address', 'type'],
+  },
 };
 
 /** Parameters that choose a part of a list. All others choose another list. */

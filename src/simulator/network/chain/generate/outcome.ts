@@ -14,7 +14,9 @@ const FAILURES: Readonly<Partial<Record<Op, number>>> = {
   jetton_burn: 0.01,
 };
 
-const failureRate = (op: Op): number => FAILURES[op] ?? 0;
+function failureRate({ options }: World, op: Op): number {
+  return op === 'jetton_internal_transfer' ? options.refusals : (FAILURES[op] ?? 0);
+}
 
 /** Decides how an account processes the message that it has received. */
 export function outcomeOf(world: World, random: Random, draft: Draft, message: number): Kind {
@@ -25,7 +27,7 @@ export function outcomeOf(world: World, random: Random, draft: Draft, message: n
   if (messages.has(message, MESSAGE.sure)) return 'ok';
   if (canFreeze(world, draft.account, op) && random.chance(0.0004)) return 'frozen';
   if (op === 'call' && random.chance(0.02)) return 'action_failed';
-  return random.chance(failureRate(op)) ? 'failed' : 'ok';
+  return random.chance(failureRate(world, op)) ? 'failed' : 'ok';
 }
 
 /** Wallets that are sent plain money may turn out to be frozen. */

@@ -2,7 +2,7 @@ import type { Random } from '../../../random.ts';
 import type { AccountStates } from './generate-account-states.ts';
 import { ELECTOR } from '../tables/accounts.ts';
 import { OUTSIDE, type Op } from '../tables/message-table.ts';
-import { otherParty, sentAmount } from '../jetton-parties.ts';
+import { otherParty, refusedBy, sentAmount } from '../jetton-parties.ts';
 import type { World } from '../world.ts';
 
 /** A message that a transaction wants to send. */
@@ -32,6 +32,8 @@ interface Received {
 
 const NOTIFY = 10_000_000;
 const SWAP_FORWARD = 250_000_000;
+/** Nanotons that the elector holds at least, once enough was emitted. */
+const ELECTOR_HOLDS = 100_000_000_000_000;
 
 /** What a contract answers; the way of every trace after its first transaction. */
 export function reactionsTo(stage: Stage, received: Received): OutgoingMessage[] {
@@ -53,6 +55,7 @@ const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
   system: emitted,
   jetton_transfer: jettonLeaves,
   jetton_internal_transfer: jettonArrives,
+  bounced: jettonReturns,
   jetton_notify: exchangeResponses,
   jetton_burn: jettonBurns,
   jetton_burn_notification: (_stage, _received, _trace, excess) => [excess],
@@ -62,11 +65,13 @@ const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
   call: called,
 };
 
-/** The elector passes what the protocol emitted on to the giver. */
-function emitted({ world }: Stage, { account, message }: Received): OutgoingMessage[] {
+/** The elector passes what the protocol emitted on to the giver, and keeps a part: it holds the stakes. */
+function emitted({ world, states }: Stage, { account, message }: Received): OutgoingMessage[] {
   if (account !== ELECTOR) return [];
   const extra = world.messages.extra.get(message);
-  return [{ op: 'empty', to: world.accounts.giver, value: 'rest', bounce: false, extra }];
+  const keeps = states.balanceOf(account) < ELECTOR_HOLDS;
+  const value = keeps ? Math.floor(world.messages.value.get(message) * 0.975) : 'rest';
+  return [{ op: 'empty', to: world.accounts.giver, value, bounce: false, extra }];
 }
 
 function jettonBurns({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
@@ -112,6 +117,13 @@ function jettonArrives(
   if (random.chance(0.3)) return [excess];
   const value = random.chance(0.3) ? 1 : NOTIFY;
   return [{ op: 'jetton_notify', to: owner, value, bounce: random.chance(0.1) }, excess];
+}
+
+/** The receiving jetton wallet has refused what was sent: the sender's has it again. What a master minted is gone. */
+function jettonReturns({ world, states }: Stage, { account, message }: Received, trace: number): [] {
+  const owner = refusedBy(world, message);
+  if (owner !== undefined) states.addTokens(account, sentAmount(world, trace, owner));
+  return [];
 }
 
 /** The exchange pays the other jetton of the pair back. */

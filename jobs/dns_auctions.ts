@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
+import { DAY } from '../src/range.ts';
+import { account, optionalAddress } from '../src/records/members/form.ts';
+import { digits, flag, freeForm, momentOf, seconds } from '../src/records/members/scalar.ts';
+import { dns_auctions } from '../src/tables/ton/dns-records.ts';
+
+/** One element of `auctions` of GET /api/v3/dns/activeAuctions. */
+export const dnsAuction = z.strictObject({
+  nft_item_address: account,
+  domain: z.string(),
+  max_bid_address: optionalAddress,
+  max_bid_amount: digits,
+  auction_end_time: seconds,
+  last_fill_up_time: seconds,
+  finished: flag,
+  nft_item: freeForm,
+});
+
+const tables = { dns_auctions };
+
+export default defineCollection({
+  title: 'Auctions of domains: highest bid, bidder and end',
+  limitations:
+    'auctions whose leading bidder neither the watch list nor an indexed action names, bids between two look-ups, and beyond the first 1000 of a bidder',
+  tables,
+  walks: [
+    lookup({
+      path: '/api/v3/dns/activeAuctions',
+      index: 'none: all domains are looked through',
+      params: { limit: 1000 },
+      shape: { member: 'auctions' },
+      record: dnsAuction,
+      id: ['nft_item_address'],
+      rows: auctionRows,
+      batch: { param: 'bidder', most: 1 },
+      answers: { key: 'max_bid_address' },
+      refreshSeconds: 3600,
+      unknownForSeconds: DAY,
+      subjects: {
+        watched: true,
+        seenIn: [{ relation: 'etl.seen_bidders', key: 'address', lt: 'lt', time: 'utime' }],
+      },
+    }),
+  ],
+});
+
+/** No table takes the item that may come along: it is not asked for. */
+function auctionRows(auction: z.output<typeof dnsAuction>, extra: Extra): RowsOf<typeof tables> {
+  const row = {
+    ...auction,
+    auction_end_time: momentOf(auction.auction_end_time),
+    last_fill_up_time: momentOf(auction.last_fill_up_time),
+    extra: orNull(extra),
+  };
+  return { dns_auctions: [row] };
+}
