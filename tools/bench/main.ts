@@ -18,7 +18,8 @@ import { measureWriting } from './measures/writing.ts';
 /*
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
  * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
- * `queries` measures analysts' questions instead, as queries/main.ts says, `network` what commands cost in a large
+ * `questions` measures the questions of docs/analyst/questions.md instead, as page/main.ts says, `queries` those of an
+ * analyst over two years, as queries/main.ts says, `network` what commands cost in a large
  * database, as at-scale/main.ts says, `year` how soon a year of each report by day is there, `indexes` what other indexes
  * would cost and bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a
  * crawl, `latency` how much of the allowed rate is used where the source is slow, `short` a short range beside a script,
@@ -171,6 +172,7 @@ async function withNetwork(
 }
 
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
+else if (process.argv[2] === 'questions') await import('./page/main.ts');
 else if (process.argv[2] === 'network') await import('./at-scale/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
 else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.slice(3));

@@ -15,7 +15,7 @@ export function readFeeds(database: Database): Promise<Feed[]> {
   );
 }
 
-const QUESTION = /^(## .*\n\n```sql\n([\s\S]*?);\n```\n)(\nNeeds: .*\n)?/gm;
+const QUESTION = /^(### .*\n\n```sql\n([\s\S]*?);\n```\n)(\nNeeds: .*\n)?/gm;
 
 /** The page of questions, each with a line that says which datasets it needs. */
 export function writeNeeds(page: string, feeds: readonly Feed[]): string {
