@@ -230,7 +230,7 @@ comment on column ton.days.ends is 'First moment of the next day, exclusive: uti
 
 create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe begin atomic
   select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
-    'message_delays', 'jetton_flows', 'dex_volume', 'hourly_trades', 'daily_trades']);
+    'message_delays', 'jetton_flows', 'daily_changes', 'dex_volume', 'hourly_trades', 'daily_trades']);
 end;
 comment on function etl.reports_by_day() is
   'Views of schema ton that sum up days, and keep what they summed up.';
@@ -242,11 +242,19 @@ end;
 comment on function etl.columns_of_report(text) is
   'Columns of a report by day as a statement names them, without the day, which is the first.';
 
+-- Its estimate of rows is what makes it: as a part of the statement it is taken for hundreds of days, whose cost starts the JIT.
+create or replace function etl.days_open(report text) returns table (day date, starts timestamptz, ends timestamptz)
+language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
+  select d.day, d.starts, d.ends from ton.days d
+  where not exists (select from etl.closed_days c where c.relation = days_open.report and c.day = d.day and c.closed_at is not null)
+$$;
+comment on function etl.days_open(text) is
+  'Days of one report by day that are not in etl.closed_days, with their bounds.';
+
 create or replace view etl.open_days as
 select r.relation, d.day, d.starts, d.ends
-from ton.days d
-cross join etl.reports_by_day() r (relation)
-where not exists (select from etl.closed_days c where c.relation = r.relation and c.day = d.day and c.closed_at is not null);
+from etl.reports_by_day() r (relation)
+cross join lateral etl.days_open(r.relation) d;
 comment on view etl.open_days is 'Days of each report by day that are summed up while they are asked for, as they are not in etl.closed_days.';
 comment on column etl.open_days.relation is 'View of schema ton that sums up days.';
 comment on column etl.open_days.day is 'A day of the report that is not closed, UTC.';
@@ -574,6 +582,35 @@ comment on column etl.open_jetton_flows.receivers is 'How many owners were sent 
 comment on column etl.open_jetton_flows.amount is 'How many jettons were transferred, in the smallest units.';
 comment on column etl.open_jetton_flows.minted is 'How many jettons came into being, in the smallest units.';
 comment on column etl.open_jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 where burns are not read.';
+
+create or replace view etl.open_daily_changes as
+select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
+from etl.open_days d,
+lateral (
+  select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::numeric as change_raw,
+    (array_agg(t.after_balance order by t.utime desc, t.lt desc))[1] as balance_raw
+  from ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.after_balance is not null
+  group by t.account
+  union all
+  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends and m.account is not null
+  group by m.account, m.jetton_master
+  union all
+  -- Whose these are may be learned after the day was kept.
+  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_mints m
+  where m.utime >= d.starts and m.utime < d.ends and m.owner is null
+    and not exists (select 1 from ton.ton_proxies p where p.address = m.jetton_master)
+  group by m.jetton_wallet, m.jetton_master) c
+where d.relation = 'daily_changes';
+comment on view etl.open_daily_changes is 'What changed of each account''s assets on each day, UTC: what daily_balances is made of. An asset that did not change on the day has no row.';
+comment on column etl.open_daily_changes.day is 'The day on which the asset changed, UTC.';
+comment on column etl.open_daily_changes.account is 'Account whose asset changed, raw form: of jettons their owner; null for what was minted to a wallet that jetton_wallets did not have.';
+comment on column etl.open_daily_changes.jetton_wallet is 'Jetton wallet that got what was minted, raw form; null where the owner was known.';
+comment on column etl.open_daily_changes.asset is 'What changed: TON or the raw address of a jetton master.';
+comment on column etl.open_daily_changes.changes is 'How often the asset of the account changed on the day.';
+comment on column etl.open_daily_changes.change_raw is 'By how much the jettons changed on the day, in the smallest units; null of TON.';
+comment on column etl.open_daily_changes.balance_raw is 'What TON the account held after the last change of the day, nanotons; null of jettons.';
 
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,

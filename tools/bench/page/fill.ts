@@ -13,6 +13,7 @@ import { demoNetwork } from '../../../src/simulator/network/demo-network.ts';
 import { closedDays } from '../../../src/tables/etl/closed-days.ts';
 import { bare } from '../../../src/postgres/sql.ts';
 import type { SimulatorOptions } from '../../../test/support/simulator/simulator.ts';
+import { EXCHANGE } from '../../docs/answers-of-dashboards.ts';
 import { serveNetwork } from '../network.ts';
 import { openBenchCrawl } from '../open-crawl.ts';
 
@@ -22,7 +23,7 @@ export const DAYS = 3;
 /** What gives amounts their decimals, and accounts their names; of accounts only those that are watched. */
 const LISTS = [
   ...['jetton_masters', 'jetton_wallets', 'nft_collections', 'nft_items', 'nft_sales'],
-  ...['address_book', 'token_metadata', 'account_states', 'dns_records'],
+  ...['address_book', 'token_metadata', 'account_states'],
 ];
 
 /** The demo's network for three days, with its accounts and jettons, of about so many transactions. */
@@ -59,6 +60,8 @@ export async function fillPage(url: string, transactions: number): Promise<void>
   );
   await close();
   await served.stop();
+  await database.run(sql`insert into etl.labels (address, label, category, imported_from)
+    values (${EXCHANGE.address}, ${EXCHANGE.label}, ${EXCHANGE.category}, 'bench')`);
   await keepDays(database, { from: network.start, to: network.start + (DAYS - 1) * DAY });
   await database.close();
   const client = new pg.Client({ connectionString: url });

@@ -37,10 +37,13 @@ function option(name: string, otherwise: string): string {
   return place === -1 ? otherwise : (process.argv[place + 1] ?? otherwise);
 }
 
-const transactions = Number(option('transactions', '1000000'));
-const given = option('database', '');
-if (given !== '') await measure(given);
-else {
+/** Fills a database where none is given that is filled, and asks. */
+export async function measureQuestions(): Promise<void> {
+  const given = option('database', '');
+  if (given !== '') {
+    await measure(given);
+    return;
+  }
   const dataDir = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-'));
   const server = await openEmbedded({ dataDir, settings: DEFAULTS });
   await measure(server.url).finally(() => server.close());
@@ -56,7 +59,7 @@ async function measure(url: string): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     "select to_regclass('ton.days') is not null as there",
   );
-  if (rows[0]?.there !== true) await fillPage(url, transactions);
+  if (rows[0]?.there !== true) await fillPage(url, Number(option('transactions', '1000000')));
   const { rows: size } = await client.query<Record<string, unknown>>(
     `select count(*)::int as transactions, pg_size_pretty(pg_database_size(current_database())) as size,
        current_setting('jit') as jit, split_part(version(), ' ', 2) as postgres from transactions`,
