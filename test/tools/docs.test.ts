@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { runSql } from '../../src/read/free-sql.ts';
@@ -13,6 +14,7 @@ import { sorted } from '../support/books/facts.ts';
 import { demoPart } from '../support/demo-part.ts';
 import { exported } from '../support/lake.ts';
 import { questions } from '../support/questions.ts';
+import { timeQuestion } from '../../tools/bench/page/page-questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
 import { answers } from '../../tools/docs/answers.ts';
 import { answersOfDashboards, EXCHANGE } from '../../tools/docs/answers-of-dashboards.ts';
@@ -81,6 +83,16 @@ describe('every question has the response of the network itself, from the databa
     expect(expected.length).toBeGreaterThan(0);
     expect(sorted(said)).toEqual(sorted(expected));
   });
+});
+
+test('the bench asks what the page asks, and says what the answer cost', async () => {
+  const client = new pg.Client({ connectionString: store.url, options: '-c search_path=ton,etl,public' });
+  await client.connect();
+  const [first] = questions;
+  const asked = await timeQuestion(client, first?.statement ?? '');
+  await client.end();
+  expect(asked).toMatchObject({ rows: all[first?.title ?? '']?.(network).length });
+  expect(Math.min(asked.ms, asked.cost)).toBeGreaterThan(0);
 });
 
 describe('every declared relation finds rows, at most one for each:', () => {

@@ -157,8 +157,8 @@ export const answersOfDashboards: Readonly<Record<string, Answer>> = {
   },
 
   'How many holders does each jetton have?': ({ truth, span }) => {
-    const owned = jettonMovements(truth, span).filter(({ account }) => account !== null);
-    const held = count(owned, ({ jetton, account }) => `${jetton} ${String(account)}`)
+    const owned = jettonMovements(truth, span);
+    const held = count(owned, ({ jetton, account }) => `${jetton} ${account}`)
       .map(({ own }) => ({ asset: own[0]!.jetton, balance: sum(own.map(({ amount }) => amount)) }))
       .filter(({ balance }) => balance > 0n);
     return count(held, ({ asset }) => asset)

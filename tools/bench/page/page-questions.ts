@@ -16,7 +16,7 @@ import { SAVED, type Timed } from './saved.ts';
  *   --transactions 1000000   how many, about
  *   --database URL           an empty database, or one that an earlier call filled; default an embedded server
  *   --only TEXT              only questions whose title has it
- *   --before FILE            what an earlier call printed: both are told
+ *   --before FILE            what an earlier call printed: its figures stand beside
  *   --save                   writes the times into the page's source; then `npm run docs`
  */
 
@@ -69,7 +69,10 @@ async function measure(url: string): Promise<void> {
   const timed: Record<string, Timed> = {};
   for (const { title, statement } of questions.filter(({ title }) => title.includes(option('only', '')))) {
     const text = await withNames(client, statement);
-    const asked = { kept: await ask(client, text), open: await ask(client, onLastDay(text)) };
+    const asked = {
+      kept: await timeQuestion(client, text),
+      open: await timeQuestion(client, onLastDay(text)),
+    };
     timed[title] = { kept: asked.kept.ms, open: asked.open.ms };
     console.log(JSON.stringify({ question: title, ...asked, ...before(title) }));
   }
@@ -106,7 +109,8 @@ const Explained = z.tuple([
   z.object({ 'QUERY PLAN': z.tuple([z.looseObject({ Plan: z.looseObject({ 'Total Cost': z.number() }) })]) }),
 ]);
 
-async function ask(client: pg.Client, text: string): Promise<Asked> {
+/** Asks three times: the median, with what the planner expects. */
+export async function timeQuestion(client: pg.Client, text: string): Promise<Asked> {
   const explained = Explained.parse((await client.query(`explain (format json) ${text}`)).rows);
   const answers: { ms: number; wall: number; rows: number }[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
