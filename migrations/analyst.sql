@@ -583,35 +583,6 @@ comment on column etl.open_jetton_flows.amount is 'How many jettons were transfe
 comment on column etl.open_jetton_flows.minted is 'How many jettons came into being, in the smallest units.';
 comment on column etl.open_jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 where burns are not read.';
 
-create or replace view etl.open_daily_changes as
-select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
-from etl.open_days d,
-lateral (
-  select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::numeric as change_raw,
-    (array_agg(t.after_balance order by t.utime desc, t.lt desc))[1] as balance_raw
-  from ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.after_balance is not null
-  group by t.account
-  union all
-  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
-  from ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends and m.account is not null
-  group by m.account, m.jetton_master
-  union all
-  -- Whose these are may be learned after the day was kept.
-  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
-  from ton.jetton_mints m
-  where m.utime >= d.starts and m.utime < d.ends and m.owner is null
-    and not exists (select 1 from ton.ton_proxies p where p.address = m.jetton_master)
-  group by m.jetton_wallet, m.jetton_master) c
-where d.relation = 'daily_changes';
-comment on view etl.open_daily_changes is 'What changed of each account''s assets on each day, UTC: what daily_balances is made of. An asset that did not change on the day has no row.';
-comment on column etl.open_daily_changes.day is 'The day on which the asset changed, UTC.';
-comment on column etl.open_daily_changes.account is 'Account whose asset changed, raw form: of jettons their owner; null for what was minted to a wallet that jetton_wallets did not have.';
-comment on column etl.open_daily_changes.jetton_wallet is 'Jetton wallet that got what was minted, raw form; null where the owner was known.';
-comment on column etl.open_daily_changes.asset is 'What changed: TON or the raw address of a jetton master.';
-comment on column etl.open_daily_changes.changes is 'How often the asset of the account changed on the day.';
-comment on column etl.open_daily_changes.change_raw is 'By how much the jettons changed on the day, in the smallest units; null of TON.';
-comment on column etl.open_daily_changes.balance_raw is 'What TON the account held after the last change of the day, nanotons; null of jettons.';
-
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
   case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,

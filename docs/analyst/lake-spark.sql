@@ -133,7 +133,7 @@ create or replace view ton.days as
 select day, cast(day as timestamp) as starts, cast(day + interval 1 day as timestamp) as ends from (select distinct day from ton.blocks);
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d cross join (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('daily_changes'), ('dex_volume')) as r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d cross join (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume')) as r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
@@ -284,26 +284,6 @@ lateral (
   group by m.jetton_master) j
 where d.relation = 'jetton_flows';
 
-create or replace view etl.open_daily_changes as
-select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
-from etl.open_days d,
-lateral (
-  select t.account, null::string as jetton_wallet, 'TON' as asset, count(*) as changes, null::decimal(38,0) as change_raw,
-    max_by(t.after_balance, struct(t.utime, t.lt)) as balance_raw
-  from ton.transactions t where to_date(t.utime) = d.day and t.after_balance is not null
-  group by t.account
-  union all
-  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
-  from ton.jetton_movements m where to_date(m.utime) = d.day and m.account is not null
-  group by m.account, m.jetton_master
-  union all
-  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
-  from ton.jetton_mints m
-  where to_date(m.utime) = d.day and m.owner is null
-    and not exists (select 1 from ton.ton_proxies p where p.address = m.jetton_master)
-  group by m.jetton_wallet, m.jetton_master) c
-where d.relation = 'daily_changes';
-
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
   case when i.address = s.asset_in or s.is_ton_in then 'TON' else s.asset_in end as asset_in, s.amount_in,
@@ -421,8 +401,6 @@ create or replace view ton.failed_transactions as select *, false as certified f
 create or replace view ton.message_delays as select *, false as certified from etl.open_message_delays;
 
 create or replace view ton.jetton_flows as select *, false as certified from etl.open_jetton_flows;
-
-create or replace view ton.daily_changes as select *, false as certified from etl.open_daily_changes;
 
 create or replace view ton.dex_volume as select *, false as certified from etl.open_dex_volume;
 

@@ -175,7 +175,7 @@ create or replace view delta.ton.days as
 select day, cast(day as timestamp) at time zone 'UTC' as starts, cast(day + interval '1' day as timestamp) at time zone 'UTC' as ends from (select distinct day from delta.ton.blocks);
 
 create or replace view delta.ton.open_days as
-select r.relation, d.day, d.starts, d.ends from delta.ton.days d cross join (values 'hourly_activity', 'failed_transactions', 'jetton_flows', 'daily_changes') as r (relation);
+select r.relation, d.day, d.starts, d.ends from delta.ton.days d cross join (values 'hourly_activity', 'failed_transactions', 'jetton_flows') as r (relation);
 
 create or replace view delta.ton.hourly_activity as
 select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
@@ -272,26 +272,6 @@ lateral (
   from delta.ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends
   group by m.jetton_master) j
 where d.relation = 'jetton_flows';
-
-create or replace view delta.ton.daily_changes as
-select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
-from delta.ton.open_days d,
-lateral (
-  select t.account, cast(null as varchar) as jetton_wallet, 'TON' as asset, count(*) as changes, cast(null as decimal(38, 0)) as change_raw,
-    (array_agg(t.after_balance order by t.utime desc, t.lt desc))[1] as balance_raw
-  from delta.ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.after_balance is not null
-  group by t.account
-  union all
-  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
-  from delta.ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends and m.account is not null
-  group by m.account, m.jetton_master
-  union all
-  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
-  from delta.ton.jetton_mints m
-  where m.utime >= d.starts and m.utime < d.ends and m.owner is null
-    and not exists (select 1 from delta.ton.ton_proxies p where p.address = m.jetton_master)
-  group by m.jetton_wallet, m.jetton_master) c
-where d.relation = 'daily_changes';
 
 create or replace view delta.ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,

@@ -503,7 +503,7 @@ select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as
 union all by name select * from query(coalesce(getvariable('ton_vesting_contracts'), getvariable('no_rows')));
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('daily_changes'), ('dex_volume'), ('hourly_trades'), ('daily_trades')) r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades'), ('daily_changes')) r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
@@ -695,29 +695,6 @@ lateral (
 where d.relation = 'jetton_flows';
 
 create or replace view ton.jetton_flows as select *, false as certified from etl.open_jetton_flows;
-
-create or replace view etl.open_daily_changes as
-select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
-from etl.open_days d,
-lateral (
-  select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::decimal(38,0) as change_raw,
-    (array_agg(t.after_balance order by t.utime desc, t.lt desc))[1] as balance_raw
-  from ton.transactions t where t.utime::date = d.day and t.after_balance is not null
-  group by t.account
-  union all
-  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
-  from ton.jetton_movements m where m.utime::date = d.day and m.account is not null
-  group by m.account, m.jetton_master
-  union all
-  -- Whose these are may be learned after the day was kept.
-  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
-  from ton.jetton_mints m
-  where m.utime::date = d.day and m.owner is null
-    and not exists (select 1 from ton.ton_proxies p where p.address = m.jetton_master)
-  group by m.jetton_wallet, m.jetton_master) c
-where d.relation = 'daily_changes';
-
-create or replace view ton.daily_changes as select *, false as certified from etl.open_daily_changes;
 
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
@@ -912,6 +889,29 @@ lateral (
 where d.relation = 'daily_trades';
 
 create or replace view ton.daily_trades as select *, false as certified from etl.open_daily_trades;
+
+create or replace view etl.open_daily_changes as
+select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
+from etl.open_days d,
+lateral (
+  select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::decimal(38,0) as change_raw,
+    (array_agg(t.after_balance order by t.utime desc, t.lt desc))[1] as balance_raw
+  from ton.transactions t where t.utime::date = d.day and t.after_balance is not null
+  group by t.account
+  union all
+  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_movements m where m.utime::date = d.day and m.account is not null
+  group by m.account, m.jetton_master
+  union all
+  -- Whose these are may be learned after the day was kept.
+  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_mints m
+  where m.utime::date = d.day and m.owner is null
+    and not exists (select 1 from ton.ton_proxies p where p.address = m.jetton_master)
+  group by m.jetton_wallet, m.jetton_master) c
+where d.relation = 'daily_changes';
+
+create or replace view ton.daily_changes as select *, false as certified from etl.open_daily_changes;
 
 create or replace view ton.hourly_prices as
 select p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
