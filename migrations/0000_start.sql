@@ -169,6 +169,18 @@ CREATE TABLE "etl"."kept_daily_activity" (
 	CONSTRAINT "kept_daily_activity_day_place_pk" PRIMARY KEY("day","place")
 );
 --> statement-breakpoint
+CREATE TABLE "etl"."kept_daily_changes" (
+	"day" date NOT NULL,
+	"place" integer NOT NULL,
+	"account" text,
+	"jetton_wallet" text,
+	"asset" text,
+	"changes" bigint,
+	"change_raw" numeric,
+	"balance_raw" numeric,
+	CONSTRAINT "kept_daily_changes_day_place_pk" PRIMARY KEY("day","place")
+);
+--> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_trades" (
 	"day" date NOT NULL,
 	"place" integer NOT NULL,
@@ -1279,6 +1291,7 @@ CREATE STATISTICS "ton"."transactions_roots" ON (hash = trace_id) FROM "ton"."tr
 --> statement-breakpoint
 CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("dataset","scope","pass");--> statement-breakpoint
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint
+CREATE INDEX "kept_daily_changes_account" ON "etl"."kept_daily_changes" USING btree ("account","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_trades_asset" ON "etl"."kept_daily_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "kept_hourly_trades_asset" ON "etl"."kept_hourly_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "pages_span_index" ON "etl"."pages" USING gist ("span");--> statement-breakpoint

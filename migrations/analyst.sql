@@ -231,7 +231,7 @@ comment on column ton.days.ends is 'First moment of the next day, exclusive: uti
 
 create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe begin atomic
   select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
-    'message_delays', 'jetton_flows', 'dex_volume', 'hourly_trades', 'daily_trades']);
+    'message_delays', 'jetton_flows', 'daily_changes', 'dex_volume', 'hourly_trades', 'daily_trades']);
 end;
 comment on function etl.reports_by_day() is
   'Views of schema ton that sum up days, and keep what they summed up.';
@@ -243,11 +243,19 @@ end;
 comment on function etl.columns_of_report(text) is
   'Columns of a report by day as a statement names them, without the day, which is the first.';
 
+-- Its estimate of rows is what makes it: as a part of the statement it is taken for hundreds of days, whose cost starts the JIT.
+create or replace function etl.days_open(report text) returns table (day date, starts timestamptz, ends timestamptz)
+language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
+  select d.day, d.starts, d.ends from ton.days d
+  where not exists (select from etl.closed_days c where c.relation = days_open.report and c.day = d.day and c.closed_at is not null)
+$$;
+comment on function etl.days_open(text) is
+  'Days of one report by day that are not in etl.closed_days, with their bounds.';
+
 create or replace view etl.open_days as
 select r.relation, d.day, d.starts, d.ends
-from ton.days d
-cross join etl.reports_by_day() r (relation)
-where not exists (select from etl.closed_days c where c.relation = r.relation and c.day = d.day and c.closed_at is not null);
+from etl.reports_by_day() r (relation)
+cross join lateral etl.days_open(r.relation) d;
 comment on view etl.open_days is 'Days of each report by day that are summed up while they are asked for, as they are not in etl.closed_days.';
 comment on column etl.open_days.relation is 'View of schema ton that sums up days.';
 comment on column etl.open_days.day is 'A day of the report that is not closed, UTC.';

@@ -182,6 +182,37 @@ comment on column etl.open_daily_trades.usd is 'Stable jettons that were paid fo
 comment on column etl.open_daily_trades.usd_amount is 'How much of it those stable jettons paid for, in its smallest units.';
 comment on column etl.open_daily_trades.ton_usd is 'Price of a TON in USD in the day; null if no TON was traded for a stable jetton.';
 
+-- Balances.
+
+create or replace view etl.open_daily_changes as
+select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
+from etl.open_days d,
+lateral (
+  select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::numeric as change_raw,
+    (array_agg(t.after_balance order by t.utime desc, t.lt desc))[1] as balance_raw
+  from ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.after_balance is not null
+  group by t.account
+  union all
+  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends and m.account is not null
+  group by m.account, m.jetton_master
+  union all
+  -- Whose these are may be learned after the day was kept.
+  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_mints m
+  where m.utime >= d.starts and m.utime < d.ends and m.owner is null
+    and not exists (select 1 from ton.ton_proxies p where p.address = m.jetton_master)
+  group by m.jetton_wallet, m.jetton_master) c
+where d.relation = 'daily_changes';
+comment on view etl.open_daily_changes is 'What changed of each account''s assets on each day, UTC: what daily_balances is made of. An asset that did not change on the day has no row.';
+comment on column etl.open_daily_changes.day is 'The day on which the asset changed, UTC.';
+comment on column etl.open_daily_changes.account is 'Account whose asset changed, raw form: of jettons their owner; null for what was minted to a wallet that jetton_wallets did not have.';
+comment on column etl.open_daily_changes.jetton_wallet is 'Jetton wallet that got what was minted, raw form; null where the owner was known.';
+comment on column etl.open_daily_changes.asset is 'What changed: TON or the raw address of a jetton master.';
+comment on column etl.open_daily_changes.changes is 'How often the asset of the account changed on the day.';
+comment on column etl.open_daily_changes.change_raw is 'By how much the jettons changed on the day, in the smallest units; null of TON.';
+comment on column etl.open_daily_changes.balance_raw is 'What TON the account held after the last change of the day, nanotons; null of jettons.';
+
 -- The reports: closed days as stored, open ones as they are now.
 
 do $$
@@ -706,18 +737,28 @@ comment on column ton.balances.step is 'Order of changes that share a logical ti
 comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
 
 create or replace view ton.daily_balances as
-select d.day, c.account, c.asset, c.symbol, c.balance, c.balance_raw, d.day = c.day as has_changed
+select d.day, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
+  etl.units(b.balance_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+  b.balance_raw, d.day = b.day as has_changed
 from (
-  select x.*, coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1,
-    greatest(x.day, (select max(n.last) from (
-      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n)::date)) as until
+  select x.day, x.account, x.asset,
+    coalesce(x.balance_raw, sum(x.change_raw) over (partition by x.account, x.asset order by x.day)) as balance_raw,
+    coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1, greatest(x.day, ((select max(n.last) from (
+      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n) at time zone 'UTC')::date)) as until
   from (
-    select distinct on (b.account, b.asset, (b.utime at time zone 'UTC')::date) (b.utime at time zone 'UTC')::date as day, b.account, b.asset,
-      b.symbol, b.balance, b.balance_raw
-    from ton.balances b
-    order by b.account, b.asset, (b.utime at time zone 'UTC')::date, b.utime desc, b.lt desc, b.step desc, b.transaction_hash collate "C" desc) x) c,
-lateral (select c.day + g.place::int as day from generate_series(0, c.until - c.day) as g (place)) d;
-comment on view ton.daily_balances is 'What each account held at the end of each day, UTC: the last balance is carried on over days without a change, up to the last day that is stored. Give an account or an asset.';
+    select c.day, c.account, c.asset, max(c.balance_raw) as balance_raw, sum(c.change_raw) as change_raw
+    from (
+      select c.day, c.account, c.asset, c.balance_raw, c.change_raw from ton.daily_changes c where c.account is not null
+      union all
+      -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
+      select c.day, w.owner, c.asset, c.balance_raw, c.change_raw
+      from ton.daily_changes c join ton.jetton_wallets w on w.address = c.jetton_wallet and w.jetton = c.asset
+      where c.account is null and c.certified and w.owner is not null) c
+    group by c.day, c.account, c.asset) x) b
+cross join lateral (select b.day + g.place::int as day from generate_series(0, b.until - b.day) as g (place)) d
+left join ton.jetton_masters m on m.address = b.asset
+left join ton.token_metadata k on k.address = b.asset;
+comment on view ton.daily_balances is 'What each account held at the end of each day, UTC: the last balance is carried on over days without a change, up to the last day that is stored. Days that are kept (daily_changes) are not read again.';
 comment on column ton.daily_balances.day is 'The day at whose end the balance was held, UTC.';
 comment on column ton.daily_balances.account is 'Account that held the balance, raw form.';
 comment on column ton.daily_balances.asset is 'What was held: TON or the raw address of a jetton master.';

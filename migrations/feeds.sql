@@ -227,7 +227,7 @@ for each row execute function etl.reopen_days();
 create or replace function etl.reopen_days_of_assets() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  delete from etl.closed_days c using ton.days d where d.day = c.day and c.relation in ('dex_volume', 'jetton_flows');
+  delete from etl.closed_days c using ton.days d where d.day = c.day and c.relation in ('dex_volume', 'jetton_flows', 'daily_changes');
   return null;
 end $$;
 comment on function etl.reopen_days_of_assets() is

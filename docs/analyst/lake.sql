@@ -531,7 +531,7 @@ select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as
 union all by name select * from query(coalesce(getvariable('ton_vesting_contracts'), getvariable('no_rows')));
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades')) r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades'), ('daily_changes')) r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
@@ -930,8 +930,31 @@ where d.relation = 'daily_trades';
 
 create or replace view ton.daily_trades as select *, false as certified from etl.open_daily_trades;
 
-create or replace view etl.trade_prices as
-select p.period, p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
+create or replace view etl.open_daily_changes as
+select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
+from etl.open_days d,
+lateral (
+  select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::decimal(38,0) as change_raw,
+    (array_agg(t.after_balance order by t.utime desc, t.lt desc))[1] as balance_raw
+  from ton.transactions t where t.utime::date = d.day and t.after_balance is not null
+  group by t.account
+  union all
+  select m.account, null, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_movements m where m.utime::date = d.day and m.account is not null
+  group by m.account, m.jetton_master
+  union all
+  -- Whose these are may be learned after the day was kept.
+  select null, m.jetton_wallet, m.jetton_master, count(*), sum(m.amount), null
+  from ton.jetton_mints m
+  where m.utime::date = d.day and m.owner is null
+    and not exists (select 1 from ton.ton_proxies p where p.address = m.jetton_master)
+  group by m.jetton_wallet, m.jetton_master) c
+where d.relation = 'daily_changes';
+
+create or replace view ton.daily_changes as select *, false as certified from etl.open_daily_changes;
+
+create or replace view ton.hourly_prices as
+select p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
   etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
   p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
@@ -1214,17 +1237,27 @@ left join etl.any_jetton_masters m on m.address = b.asset
 left join etl.any_token_metadata k on k.address = b.asset;
 
 create or replace view ton.daily_balances as
-select d.day, c.account, c.asset, c.symbol, c.balance, c.balance_raw, d.day = c.day as has_changed
+select d.day, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
+  etl.units(b.balance_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+  b.balance_raw, d.day = b.day as has_changed
 from (
-  select x.*, coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1,
-    greatest(x.day, (select max(n.last) from (
-      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n)::date)) as until
+  select x.day, x.account, x.asset,
+    coalesce(x.balance_raw, sum(x.change_raw) over (partition by x.account, x.asset order by x.day)) as balance_raw,
+    coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1, greatest(x.day, ((select max(n.last) from (
+      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n) at time zone 'UTC')::date)) as until
   from (
-    select distinct on (b.account, b.asset, (b.utime at time zone 'UTC')::date) (b.utime at time zone 'UTC')::date as day, b.account, b.asset,
-      b.symbol, b.balance, b.balance_raw
-    from ton.balances b
-    order by b.account, b.asset, (b.utime at time zone 'UTC')::date, b.utime desc, b.lt desc, b.step desc, b.transaction_hash desc) x) c,
-lateral (select c.day + g.place::int as day from generate_series(0, c.until - c.day) as g (place)) d;
+    select c.day, c.account, c.asset, max(c.balance_raw) as balance_raw, sum(c.change_raw) as change_raw
+    from (
+      select c.day, c.account, c.asset, c.balance_raw, c.change_raw from ton.daily_changes c where c.account is not null
+      union all
+      -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
+      select c.day, w.owner, c.asset, c.balance_raw, c.change_raw
+      from ton.daily_changes c join ton.jetton_wallets w on w.address = c.jetton_wallet and w.jetton = c.asset
+      where c.account is null and c.certified and w.owner is not null) c
+    group by c.day, c.account, c.asset) x) b
+cross join lateral (select b.day + g.place::int as day from generate_series(0, b.until - b.day) as g (place)) d
+left join etl.any_jetton_masters m on m.address = b.asset
+left join etl.any_token_metadata k on k.address = b.asset;
 
 create or replace view ton.nominators as
 select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,

@@ -21,6 +21,7 @@ const REPORTS = [
   'failed_transactions',
   'message_delays',
   'jetton_flows',
+  'daily_changes',
   'dex_volume',
   'hourly_trades',
   'daily_trades',
@@ -101,7 +102,7 @@ test('what feeds a report and changes on the day opens the day again, and nothin
 });
 
 test('a stream that is read for the first time, or forgotten, opens the days that it feeds', async () => {
-  const withoutBurns = REPORTS.filter((report) => report !== 'jetton_flows').sort();
+  const withoutBurns = REPORTS.filter((report) => !/^jetton_flows$|^daily_changes$/.test(report)).sort();
   await store.ask(`create table taken as select * from etl.coverage where dataset = 'jetton_burns'`);
   for (const statement of [
     `delete from etl.coverage where dataset = 'jetton_burns'`,
@@ -129,6 +130,7 @@ test('a jetton that is to count as TON opens the days of reports that tell TON f
     expect(left).toContain('daily_activity');
     expect(left).not.toContain('dex_volume');
     expect(left).not.toContain('jetton_flows');
+    expect(left).not.toContain('daily_changes');
   }
 });
 
@@ -176,10 +178,32 @@ test('a day that changes while it is summed up stays open', async () => {
   expect(await closed()).toEqual([]);
 });
 
-test('sums stay when their rows expire', async () => {
+/** What everyone held at the end of the first day. */
+const held = async () =>
+  (await store.ask(`select b::text as row from daily_balances b where day = '2026-01-31'`))
+    .map(({ row }) => row ?? '')
+    .sort();
+
+test('what was minted for an owner who becomes known later counts in a kept day, too', async () => {
+  await store.ask('delete from etl.closed_days');
+  const before = await held();
+  await store.ask(`create table taken as select * from jetton_wallets where address in (
+    select jetton_wallet from jetton_mints where utime < '2026-02-01Z' and owner is not null order by 1 limit 20)`);
+  await store.ask('delete from jetton_wallets where address in (select address from taken)');
   await certify(FIRST);
   await closeDays(database, ALL);
-  const before = await rowsOf('daily_activity');
+  expect(await held()).not.toEqual(before);
+  await store.ask('insert into jetton_wallets select * from taken');
+  expect(await closed()).toContain('daily_changes');
+  expect(await held()).toEqual(before);
+  await store.ask('drop table taken');
+});
+
+test('sums stay when their rows expire, and so do balances', async () => {
+  await certify(FIRST);
+  await closeDays(database, ALL);
+  const [before, balances] = [await rowsOf('daily_activity'), await held()];
+  expect(balances.length).toBeGreaterThan(10);
   await database.run(sql`insert into etl.settings (name, value) values ('floors', jsonb_build_object('datasets',
     (select jsonb_object_agg(distinct dataset, ${DAY + 86_400}::bigint) from etl.coverage)))
     on conflict (name) do update set value = excluded.value`);
@@ -189,4 +213,5 @@ test('sums stay when their rows expire', async () => {
   await store.ask(`delete from transactions where utime < '2026-02-01Z'`);
   await store.ask(`delete from etl.partitions where name like '%2026_01_01'`);
   expect(await rowsOf('daily_activity')).toEqual(before);
+  expect(await held()).toEqual(balances);
 });

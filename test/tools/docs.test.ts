@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { runSql } from '../../src/read/free-sql.ts';
@@ -13,8 +14,10 @@ import { sorted } from '../support/books/facts.ts';
 import { demoPart } from '../support/demo-part.ts';
 import { exported } from '../support/lake.ts';
 import { questions } from '../support/questions.ts';
+import { timeQuestion } from '../../tools/bench/page/page-questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
 import { answers } from '../../tools/docs/answers.ts';
+import { answersOfDashboards, EXCHANGE } from '../../tools/docs/answers-of-dashboards.ts';
 import { answersOfMoney } from '../../tools/docs/answers-of-money.ts';
 import { answersOfTrades } from '../../tools/docs/answers-of-trades.ts';
 import { declaredRelations } from '../../tools/docs/declared-relations.ts';
@@ -23,7 +26,7 @@ import { writeDocs } from '../../tools/docs/write-docs.ts';
 
 const FOLDER = join(packageRoot, 'docs', 'analyst');
 
-const all = { ...answers, ...answersOfMoney, ...answersOfTrades };
+const all = { ...answers, ...answersOfMoney, ...answersOfTrades, ...answersOfDashboards };
 
 let store: CrawledStore;
 let database: Database;
@@ -42,9 +45,15 @@ beforeAll(async () => {
     spanOf: store.spanOf,
   };
   engine = await openEngine();
+  const { address, label, category } = EXCHANGE;
+  const labelled = `insert into etl.labels (address, label, category, imported_from) values ('${address}', '${label}', '${category}', 'test.csv')`;
+  await store.ask(labelled);
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-questions-'));
   const all = { from: '2025-12-31', to: '2026-01-02', only: ['all'], out: directory, format: 'parquet' };
   expect((await exported(store.url, all)).code).toBe(0);
+  await engine.ask(`create schema if not exists etl;
+    create table etl.labels (address varchar, label varchar, category varchar, organization varchar);
+    insert into etl.labels values ('${address}', '${label}', '${category}', null)`);
   askLake = await openLakeReader(engine, directory);
 });
 afterAll(async () => {
@@ -62,7 +71,7 @@ test('the generated pages are what the database and the declared relations say: 
 
 describe('every question has the response of the network itself, from the database and from its lake:', () => {
   test('each is answered', () => {
-    expect(questions.map(({ title }) => title)).toEqual(Object.keys(all));
+    expect(questions.map(({ title }) => title).sort()).toEqual(Object.keys(all).sort());
   });
 
   test.each(questions)('$title', async ({ title, statement }) => {
@@ -74,6 +83,16 @@ describe('every question has the response of the network itself, from the databa
     expect(expected.length).toBeGreaterThan(0);
     expect(sorted(said)).toEqual(sorted(expected));
   });
+});
+
+test('the bench asks what the page asks, and says what the answer cost', async () => {
+  const client = new pg.Client({ connectionString: store.url, options: '-c search_path=ton,etl,public' });
+  await client.connect();
+  const [first] = questions;
+  const asked = await timeQuestion(client, first?.statement ?? '');
+  await client.end();
+  expect(asked).toMatchObject({ rows: all[first?.title ?? '']?.(network).length });
+  expect(Math.min(asked.ms, asked.cost)).toBeGreaterThan(0);
 });
 
 describe('every declared relation finds rows, at most one for each:', () => {

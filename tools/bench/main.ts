@@ -7,6 +7,7 @@ import { measureLake } from './measures/lake.ts';
 import { measureLatencies } from './measures/latency.ts';
 import { busyNetworkOf, serveNetwork, SPAN } from './network.ts';
 import type { Range } from '../../src/range.ts';
+import { measureQuestions } from './page/page-questions.ts';
 import { measureShortRange } from './measures/short-range.ts';
 import { measureSizing } from './measures/sizing.ts';
 import { measureStages } from './measures/stages.ts';
@@ -19,7 +20,8 @@ import { measureWriting } from './measures/writing.ts';
 /*
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
  * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
- * `queries` measures analysts' questions instead, as queries/main.ts says, `network` what commands cost in a large
+ * `questions` measures the questions of docs/analyst/questions.md instead, as page/page-questions.ts says, `queries` those of an
+ * analyst over two years, as queries/main.ts says, `network` what commands cost in a large
  * database, as at-scale/main.ts says, `year` how soon a year of each report by day is there, `indexes` what other indexes
  * would cost and bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a
  * crawl, `sizing` what a month takes, `latency` how much of the allowed rate is used where the source is slow, `short` a short range beside a script,
@@ -172,6 +174,7 @@ async function withNetwork(
 }
 
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
+else if (process.argv[2] === 'questions') await measureQuestions();
 else if (process.argv[2] === 'network') await import('./at-scale/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
 else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.slice(3));

@@ -35,14 +35,21 @@ export const answersOfTrades: Readonly<Record<string, Answer>> = {
 
   'Which bots and apps trade?': ({ truth, span, transactions }) => {
     const byHash = new Map(transactions.map((each) => [each.hash, each]));
-    const queries = legsOf(truth, span).flatMap(({ utime, action }) => {
+    const trades = legsOf(truth, span).flatMap(({ utime, trader, action, sold, bought }) => {
       const own = action.transactions.flatMap((hash) => byHash.get(hash) ?? []).sort(byLt);
       const query = own.map(queryOf).find((id) => id !== undefined);
-      return query === undefined || dayOf(utime) !== DAY ? [] : [query];
+      const side = sold.asset === 'TON' ? sold : bought.asset === 'TON' ? bought : undefined;
+      if (query === undefined || side === undefined || dayOf(utime) !== DAY) return [];
+      return [{ app: String(BigInt(query) >> 32n), trader, nanotons: side.text }];
     });
-    return [...groupBy(queries, (id) => id)]
-      .map(([query_id, all]) => ({ query_id, trades: all.length }))
-      .sort((a, b) => b.trades - a.trades || compare(BigInt(a.query_id), BigInt(b.query_id)))
+    return [...groupBy(trades, ({ app }) => app)]
+      .map(([app, all]) => ({
+        app,
+        trades: all.length,
+        traders: new Set(all.map(({ trader }) => trader)).size,
+        volume_ton: ton(sum(all.map(({ nanotons }) => nanotons))),
+      }))
+      .sort((a, b) => b.trades - a.trades || compare(BigInt(a.app), BigInt(b.app)))
       .slice(0, 5);
   },
 

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../../src/postgres/database.ts';
+import type { Timed } from '../bench/page/saved.ts';
 
 const Feed = z.object({ relation: z.string(), dataset: z.string(), core: z.boolean() });
 
@@ -15,13 +16,28 @@ export function readFeeds(database: Database): Promise<Feed[]> {
   );
 }
 
-const QUESTION = /^(## .*\n\n```sql\n([\s\S]*?);\n```\n)(\nNeeds: .*\n)?/gm;
+const QUESTION = /^(### (.*)\n\n```sql\n([\s\S]*?);\n```\n)(\nNeeds: .*\n)?/gm;
 
-/** The page of questions, each with a line that says which datasets it needs. */
-export function writeNeeds(page: string, feeds: readonly Feed[]): string {
-  return page.replaceAll(QUESTION, (_all, head: string, statement: string) => {
-    return `${head}\nNeeds: ${needsOf(statement, feeds)}.\n`;
+/** The page of questions, each with a line that says which datasets it needs, and how long its answer took. */
+export function writeNeeds(
+  page: string,
+  feeds: readonly Feed[],
+  timed: Readonly<Record<string, Timed>>,
+): string {
+  return page.replaceAll(QUESTION, (_all, head: string, title: string, statement: string) => {
+    const time = timed[title];
+    return `${head}\nNeeds: ${needsOf(statement, feeds)}.${time === undefined ? '' : ` ${timeOf(time)}`}\n`;
   });
+}
+
+/** Less of a difference is none that anybody would see. */
+const ALIKE = 1.5;
+
+function timeOf({ kept, open }: Timed): string {
+  const [fast, slow] = [Math.ceil(kept), Math.ceil(open)];
+  return slow > ALIKE * fast && slow - fast > 10
+    ? `Time: ${fast} ms if the day is kept, ${slow} ms if it is open.`
+    : `Time: ${Math.max(fast, slow)} ms.`;
 }
 
 function needsOf(statement: string, feeds: readonly Feed[]): string {

@@ -12,6 +12,7 @@ import { sparkSql } from './spark-sql.ts';
 import { clickHouseSql } from './clickhouse-sql.ts';
 import { trinoSql } from './trino-sql.ts';
 import { writeForeignKeys, writeForeignKeyStatements } from './foreign-keys.ts';
+import { SAVED, Times } from '../bench/page/saved.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
 /** Generated pages live here, and the one that is written by hand but for some lines. */
@@ -22,6 +23,7 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
   const catalog = await readCatalog(database);
   const relations = declaredRelations();
   const questions = await readFile(join(FOLDER, 'questions.md'), 'utf8');
+  const timed = Times.parse(JSON.parse(await readFile(join(packageRoot, SAVED), 'utf8')));
   return {
     'dictionary.md': writeDictionary(catalog),
     'diagram.md': writeDiagram(catalog, relations),
@@ -32,6 +34,6 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
     'lake-spark.sql': await sparkSql(),
     'lake-clickhouse.sql': await clickHouseSql(),
     'lake-trino.sql': await trinoSql(),
-    'questions.md': writeNeeds(questions, await readFeeds(database)),
+    'questions.md': writeNeeds(questions, await readFeeds(database), timed),
   };
 }

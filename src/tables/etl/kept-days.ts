@@ -105,6 +105,19 @@ export const keptJettonFlows = kept('jetton_flows', {
   burned: numeric(),
 });
 
+export const keptDailyChanges = kept(
+  'daily_changes',
+  {
+    account: text(),
+    jetton_wallet: text(),
+    asset: text(),
+    changes: int8(),
+    change_raw: numeric(),
+    balance_raw: numeric(),
+  },
+  'account',
+);
+
 export const keptDexVolume = kept('dex_volume', {
   dex: text(),
   pool: text(),

@@ -43,11 +43,11 @@ export const messages = ton.table(
     index('messages_hash_norm')
       .on(t.hash_norm)
       .where(sql`hash_norm is not null`),
-    // Messages of a master to a jetton wallet: its mints.
     // What a contract refused, by the account that it returns to.
     index('messages_bounced')
       .on(t.destination, t.utime)
       .where(sql`bounced`),
+    // Messages of a master to a jetton wallet: its mints.
     index('messages_jettons')
       .on(t.source, t.destination)
       .where(sql`opcode = '0x178d4519'`),

@@ -21,6 +21,7 @@ import {
 import type { ComplaintJson } from '../../../src/simulator/network/staking/complaint.ts';
 import type { NominatorEventJson } from '../../../src/simulator/network/staking/nominator-events.ts';
 import type { PoolEventJson } from '../../../src/simulator/network/staking/pool-events.ts';
+import type { CycleJson } from '../../../src/simulator/network/staking/cycle-json.ts';
 import type { ValidatorEventJson } from '../../../src/simulator/network/staking/validator-event.ts';
 import { transactionJson, type TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
 import { v2Transaction, type V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';
@@ -138,6 +139,11 @@ export class Truth {
    */
   validatorComplaints({ from, to }: Range = ALWAYS, at = Number(this.head().gen_utime)): ComplaintJson[] {
     return this.ledger.staking.complaints({ first: from, last: to - 1 }, at);
+  }
+
+  /** Cycles of validators with their validators, as they stand at the newest masterchain block. */
+  cycles(): CycleJson[] {
+    return this.ledger.staking.cycles(Number(this.head().gen_utime), true);
   }
 
   /** Addresses of the nominator pools. */
