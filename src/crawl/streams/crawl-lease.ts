@@ -11,15 +11,15 @@ import { keepAlive } from '../keep-alive.ts';
 import type { Assignment } from './planner.ts';
 import { readPages, type LeaseReading, type Peers } from './read-pages.ts';
 
-/** Nobody waits for work. */
+/** Used if a lease is read alone: no reader waits for work. */
 const NO_PEERS: Peers = { idle: () => 0, wake: () => undefined };
 
 type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'peers'>>;
 
 /**
- * Reads a lease, and gives back what is not read of it. A range for which the API fails for good is refused for a while
- * and logged.
- * @throws whatever the API or the database refused and concerns others too, after the lease was given back
+ * Reads a lease, and releases what is left of it. If the API fails for good for a range, the range is refused
+ * for a while and logged.
+ * @throws every error that stops the other readers too, after the lease was released
  */
 export async function crawlLease(
   context: CrawlContext,
@@ -49,14 +49,15 @@ export async function crawlLease(
   };
   try {
     const failure = await readUnlessRefused({ context, stream, stop }, () => read().catch(lost));
-    // While it is held: another reader would take what is free, and ask for it again before it is refused.
+    // The range is refused while its lease is held. Otherwise another reader could claim it and send the same
+    // request again.
     if (failure === undefined) return;
     if (dataset.name === 'blocks' && (await explainByGap(context, rest, failure, stop.leaving))) return;
     if (await prolong()) await refuseRest(context, assignment, rest, failure);
     else sayLost();
   } finally {
     letGo();
-    // The commit that completes a lease ends it.
+    // The commit that completes a lease also ends it.
     if (rest.from < rest.to) await releaseLease(database, lease).catch(() => undefined);
   }
 }

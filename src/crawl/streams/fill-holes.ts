@@ -16,8 +16,8 @@ export interface FillContext {
 }
 
 /**
- * Takes holes out of coverage and reads them again. They are leased as they are taken out, and held until a reader is
- * free; where a lease was lost or cut, what is left of it is claimed anew.
+ * Takes holes out of coverage and reads them again. The same transaction leases them, and the leases are held
+ * until a reader is free. If a lease is lost or cut, the rest of it is claimed again.
  */
 export async function fillHoles(
   { crawl, planner, stop }: FillContext,

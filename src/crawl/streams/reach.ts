@@ -7,32 +7,37 @@ import { readChainInfo, type ChainInfo } from '../chain-info.ts';
 import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
 import { watermarkNotKnown, type PolledWatermark, type WatermarkReader } from '../watermark/watermark.ts';
 
-/** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
+/** If a range ended longer ago than this, no block of it can still appear in the index. */
 const SETTLED_AGE_SECONDS = 6 * HOUR;
-/** Seconds by which shards and blocks that come late hold the watermark at rest. */
+/** Seconds by which late shards and blocks hold the watermark back in normal operation. */
 const LATE_SECONDS = 90;
 const SECOND_LOOK_MS = 2000;
 
-/** How far a range can be read now. */
+/** How much of a range can be read now. */
 export interface Reach {
-  /** What of the range lies between the first block of the index and the watermark; undefined where nothing does. */
+  /**
+   * The part of the range between the first block of the index and the watermark; undefined if there is none.
+   */
   readonly range: Range | undefined;
   readonly watermark: number;
 }
 
-/** How far it can be read, of what was asked for. */
+/** How much of the requested range can be read. */
 export interface Reached extends Reach {
-  /** Set if a block that is missing holds the end of the range: which one, and until when it does. */
+  /** Set if a missing block holds back the end of the range: which block, and since when. */
   readonly heldByGap?: string;
-  /** Where nobody had polled for long: what is new is held back until it has been visible for the delay. */
+  /**
+   * Set if no process had polled for a while: new rows are held back until they have been visible for the
+   * delay.
+   */
   readonly held?: HeldBack;
 }
 
-/** The end of a range that not all servers may have yet. */
+/** The end of a range that some replicas may not have yet. */
 export interface HeldBack {
-  /** What of the range may be read meanwhile; undefined where nothing may. */
+  /** The part of the range that may be read meanwhile; undefined if there is none. */
   readonly before: Range | undefined;
-  /** Waits until all of the range may be read; resolves to the watermark then. */
+  /** Waits until the whole range may be read. Resolves to the watermark of that time. */
   readonly settle: () => Promise<number>;
 }
 
@@ -40,16 +45,16 @@ interface ReachOptions {
   readonly context: CrawlContext;
   readonly chain: ChainInfo;
   readonly wanted: Range;
-  /** How far a replica may lag behind the others. */
+  /** How far one replica may lag behind another. */
   readonly delaySeconds: number;
-  /** True: nothing will be read, so what is visible counts, and nothing is waited for. */
+  /** If true, nothing will be read, so visible rows count and nothing waits. */
   readonly isEstimate?: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Cuts a range to what the index holds and to what is safe to read; a range that ended long ago is not looked at. That
- * nothing of a range can be read is believed when a second look says so: the first one rests on a few answers.
+ * Cuts a range to what the index holds and what is safe to read. A range that ended long ago is not checked.
+ * If nothing of the range can be read, a second look must confirm it: the first one rests on a few answers.
  */
 export async function reachOf(options: ReachOptions): Promise<Reached> {
   const reached = await lookAtReach(options);
@@ -59,7 +64,7 @@ export async function reachOf(options: ReachOptions): Promise<Reached> {
   return lookAtReach({ ...options, chain: await readChainInfo(context.api, signal) });
 }
 
-/** True of a range that the index plainly does not hold. */
+/** True if the index certainly does not hold the range. */
 function isBeyond({ from, to }: Range, { first, last }: ChainInfo): boolean {
   return to <= first.utime || from >= last.utime;
 }
@@ -68,7 +73,7 @@ async function lookAtReach(options: ReachOptions): Promise<Reached> {
   const { chain, wanted, delaySeconds, isEstimate = false, context } = options;
   const from = Math.max(wanted.from, chain.first.utime);
   const until = (to: number) => (from < to ? { from, to } : undefined);
-  // The head is what one answer says: it is not believed to lie in the future.
+  // The head comes from one answer, so it is cut at the present.
   const head = Math.min(chain.last.utime, unixSeconds(context.clock));
   if (wanted.to <= head - SETTLED_AGE_SECONDS)
     return { range: until(wanted.to), watermark: chain.last.utime };
@@ -81,14 +86,17 @@ async function lookAtReach(options: ReachOptions): Promise<Reached> {
   const to = Math.min(wanted.to, visible - delaySeconds);
   if (isEstimate) return { range: until(to), watermark: visible, ...gap };
   const safe = Math.min(wanted.to, utime - delaySeconds);
-  // Where more is asked for than there is yet, a little less than there is suffices.
+  // If the range ends in the future, reading almost to the head is enough.
   const isEnough = safe >= (isAhead ? to - delaySeconds : to) || wanted.from >= visible;
   if (isEnough) return { range: until(safe), watermark: utime, ...gap };
   const held = { before: until(safe), settle: () => settle(options, read, lookedAtMs) };
   return { range: until(to), watermark: utime, held, ...gap };
 }
 
-/** A block that has been missing for longer than replicas lag holds the watermark, though much lies above it. */
+/**
+ * Set if a block that has been missing for longer than replicas lag holds the watermark, although there are
+ * many blocks above it.
+ */
 function heldByGap(
   { visible, shown, head, waitingFor }: PolledWatermark,
   delaySeconds: number,
@@ -101,7 +109,7 @@ function heldByGap(
   };
 }
 
-/** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
+/** Retries for a while: a block may be on its way, or the server may lag behind the others. */
 function createWatermarkReading({ context, chain, delaySeconds, signal }: ReachOptions) {
   let reader: WatermarkReader | undefined;
   return () =>
@@ -114,7 +122,7 @@ function createWatermarkReading({ context, chain, delaySeconds, signal }: ReachO
     });
 }
 
-/** After the delay all servers have what was visible when it began. */
+/** After the delay, all replicas have what was visible when the delay began. */
 async function settle(
   { context: { clock, logger }, delaySeconds, signal }: ReachOptions,
   read: ReturnType<typeof createWatermarkReading>,
@@ -122,7 +130,7 @@ async function settle(
 ): Promise<number> {
   const leftMs = lookedAtMs + 1000 * delaySeconds - clock.monotonic();
   if (leftMs > 0) {
-    logger.info({ seconds: Math.ceil(leftMs / 1000) }, 'waiting until all servers have what is new');
+    logger.info({ seconds: Math.ceil(leftMs / 1000) }, 'waiting for all replicas to catch up');
     await clock.sleep(leftMs, signal);
   }
   return (await read()).utime;

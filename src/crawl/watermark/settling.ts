@@ -1,25 +1,28 @@
 /** The chain as one poll shows it. Unix seconds of chain time. */
 export interface PollResult {
-  /** The newest block: of the last poll one that follows from the head, of those before it any that was visible. */
+  /**
+   * The newest block. For the last poll, a block that follows from the head; for earlier polls, any visible
+   * block.
+   */
   readonly newest: number;
   /** The watermark. */
   readonly utime: number;
 }
 
 /**
- * Seconds before the newest visible block at which the first poll of a chain begins: what lies before it has been
- * visible for long.
+ * The first poll of a chain begins this many seconds before the newest visible block. Earlier blocks have
+ * been visible for long.
  */
 export const LOOK_BACK = 300;
 
 interface Poll extends PollResult {
-  /** Seconds of our own clock; undefined of a poll of another process, whose clock is not ours. */
+  /** Seconds of this process's clock; undefined for a poll of another process. */
   readonly at: number | undefined;
 }
 
-/** What a poll shows: a block that nothing joins to the head may be ahead of it, or not be at all. */
+/** The result of a poll. A block that is not connected to the head may be ahead of it, or may not exist. */
 interface Shown extends PollResult {
-  /** The newest block of all; left out where it is `newest`. */
+  /** The newest visible block of all; omitted if it is `newest`. */
   readonly seen?: number;
 }
 
@@ -27,37 +30,47 @@ interface Shown extends PollResult {
 export interface Settled {
   /** The watermark to use. */
   readonly utime: number;
-  /** Below it every replica shows everything that there is and will be. At least the delay below the watermark. */
+  /**
+   * Below this, every replica shows everything that there is and will be. At least the delay below the
+   * watermark.
+   */
   readonly everywhere: number;
 }
 
 export interface Settling {
-  /** What a poll lets pass. `at`: seconds of a clock that never runs backwards. */
+  /** Adds a poll. `at`: seconds of a monotonic clock. */
   settle(now: Shown, at: number): Settled;
-  /** What time has let pass since the last poll. */
+  /** The watermark after more time has passed since the last poll. */
   release(at: number): Settled;
-  /** When more of it passes without another poll, by the same clock; undefined where nothing is held back, or nobody knows. */
+  /**
+   * When the watermark rises without another poll, by the same clock; undefined if nothing is held back, or
+   * if the time is unknown.
+   */
   dueAt(): number | undefined;
-  /** What decides about the polls to come, oldest first; for the process that polls after this one. */
+  /** The polls that decide about later ones, oldest first, for the next process that polls. */
   polls(): readonly PollResult[];
 }
 
 /**
- * Holds back what is new until it has been visible for `delaySeconds`. A late block appears below what was read before:
- * the watermark passes it at once, and a replica that lags still lacks it. So what counts is the last poll which every
- * replica has caught up with: one since which the newest block has gained the delay, or since which the delay has passed
- * by our clock. The first is of use after a start, the second where the head stands still.
+ * Holds back new rows until they have been visible for `delaySeconds`. A late block appears below what was
+ * read before. The watermark passes it at once, but a lagging replica still lacks it. So the last poll counts
+ * with which every replica has caught up. That is a poll since which the newest block has gained the delay,
+ * or since which the delay has passed by this clock. The first rule helps after a start, the second one if
+ * the head stands still.
  *
- * What lay below the watermark at that poll was there, and every replica shows it by now, wherever the watermark stands
- * today: that is `everywhere`. The watermark itself is at most `delaySeconds` above it, for those who read so far below.
+ * Everything below the watermark of that poll is shown by every replica now, wherever the watermark is today.
+ * That is `everywhere`. The watermark is at most `delaySeconds` above it, for readers that stay this far
+ * below.
  *
- * A block may be visible that does not follow from the head. Of the last poll it tells nothing: a single answer with a block
- * of the year 2100 would let everything pass. A poll before is dated by it: what was found then may have come as late as that.
- * What was shown longer than the delay ago, every replica has shown since, so it dates no poll any more.
+ * A block may be visible that does not follow from the head. For the last poll it means nothing: a single
+ * answer with a block of the year 2100 would release everything. An earlier poll is dated by it, because what
+ * that poll found may have come as late as that block. Blocks that were shown longer than the delay ago have
+ * been shown by every replica since, so they date no poll any more.
  *
- * It does not matter why the watermark gained much since that poll: a late block came, or nobody polled for a while. So
- * the very first poll of a database is one after a silence: as if the one before it had seen where it begins to look.
- * @param before what other processes saw last
+ * The reason why the watermark rose much since that poll does not matter: a late block, or a pause without
+ * polls. So the very first poll of a database counts as one after a pause, as if an earlier one had seen the
+ * second at which it begins.
+ * @param before the last polls of other processes
  */
 export function createSettling(delaySeconds: number, before: readonly PollResult[] = []): Settling {
   let polls: Poll[] = before.map((poll) => ({ ...poll, at: undefined }));
@@ -71,8 +84,8 @@ export function createSettling(delaySeconds: number, before: readonly PollResult
     polls = polls.slice(Math.max(0, last));
     const then = polls[0] ?? latest;
     const utime = Math.max(settled.utime, Math.min(latest.utime, then.utime + delaySeconds));
-    // With the oldest poll that is known maybe nobody has caught up yet. One of another process may have seen more than
-    // is seen now: then one of them was shown too little.
+    // Possibly no replica has caught up with the oldest known poll yet. A poll of another process may have
+    // seen more than this one: then one of them saw too little.
     const passed = last === -1 ? 0 : Math.min(then.utime, latest.utime);
     const everywhere = Math.max(settled.everywhere, utime - delaySeconds, passed);
     settled = { utime, everywhere };
@@ -85,7 +98,7 @@ export function createSettling(delaySeconds: number, before: readonly PollResult
       shown = [...shown.filter((one) => one.at > at - delaySeconds), { at, newest: Math.max(newest, seen) }];
       const last = polls.at(-1);
       if (last === undefined) polls.push(beforeTheFirst(now));
-      // One that saw no more than the one before it says nothing new: replicas catch up with that one sooner.
+      // A poll that saw no more than the one before it adds nothing: replicas catch up with that one sooner.
       if (last?.utime !== now.utime || last.at === undefined) {
         polls.push({ newest: Math.max(...shown.map((one) => one.newest)), utime, at });
       }
