@@ -1,8 +1,8 @@
 import { compileFunction } from 'node:vm';
 
 /**
- * Compiles a function whose source the program has put together itself, from names and constants of its own: never from
- * anything that was read. `source` is an expression; `scope` are the values that it may use, by name.
+ * Compiles a function from source that the program has generated from its own names and constants, never from
+ * input. `source` is an expression; `scope` has the values that it may use, by name.
  */
 export function compile(source: string, scope: Readonly<Record<string, unknown>>): unknown {
   const made = compileFunction(`'use strict'; return (${source});`, Object.keys(scope));

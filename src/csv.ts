@@ -1,7 +1,7 @@
-/** A row of texts; null is nothing. */
+/** A row of texts; null is an empty cell. */
 export type Cells = readonly (string | null)[];
 
-/** As RFC 4180 has it, but lines end with a line feed; null as nothing, the empty string in quotes. */
+/** A line by RFC 4180, but with a line feed at its end. Null is empty, and the empty string is quoted. */
 export function csvLine(cells: Cells): string {
   return `${cells.map(csvCell).join(',')}\n`;
 }
@@ -19,22 +19,22 @@ export function cellsOf(line: string): Cells {
   );
 }
 
-/** What stands before a file of a spreadsheet: without it Excel takes UTF-8 for another encoding. */
+/** The byte order mark. Without it, Excel assumes another encoding than UTF-8. */
 export const BYTE_ORDER_MARK = '\uFEFF';
 
-/** A spreadsheet would run it. */
+/** A spreadsheet would run such a text as a formula. */
 const FORMULA = /^\s*[=+\-@＝＋－＠\t\r\n]/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-/** A double, which it makes of numbers, holds as many. */
+/** The digits that a double can hold, which spreadsheets use for numbers. */
 const DIGITS = 15;
-/** It would take the zeros away, or make a number of what is none. */
+/** A spreadsheet would drop the zeros of such a text, or convert it to a number. */
 const LIKE_NUMBER = /^\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$/;
 const TIME = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\+00(?::00)?$/;
 
 /**
- * Cells as Excel and LibreOffice take them without changing them: truths as true and false, times without the zone, which
- * is UTC. Texts that they would run as a formula, and numbers of which they would lose digits, have an apostrophe in front.
- * `truths` says which cells are Postgres' t and f.
+ * Cells that Excel and LibreOffice import unchanged: Booleans as true and false, and times without the zone,
+ * which is UTC. Texts that would run as a formula, and numbers that would lose digits, get an apostrophe in
+ * front. `truths` marks the cells that are Postgres' t and f.
  */
 export function forSpreadsheets(cells: Cells, truths: readonly boolean[] = []): Cells {
   return cells.map((cell, place) => (cell === null ? null : forSpreadsheet(cell, truths[place] === true)));

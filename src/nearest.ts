@@ -1,9 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * The name that is probably meant by a word which is none: one that differs in few letters, or the shortest
- * one that holds the word.
- * Undefined where the word shares little with any, because a wrong guess helps nobody.
+ * The name that an unknown word probably means: the name that differs in few letters, or the shortest one
+ * that contains the word. Undefined if no name is similar, because a wrong guess does not help.
  */
 export function nearestName(word: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
@@ -13,7 +12,7 @@ export function nearestName(word: string, names: readonly string[]): string | un
   return names.filter((name) => name.includes(word)).sort((a, b) => a.length - b.length)[0];
 }
 
-/** `: did you mean "transactions"?`, or nothing. */
+/** `: did you mean "transactions"?`, or the empty string. */
 export function didYouMean(word: string, names: readonly string[]): string {
   const near = nearestName(word, names);
   return near === undefined ? '' : `: did you mean "${near}"?`;

@@ -7,14 +7,14 @@ import * as z from 'zod';
 /** The directory of package.json: the same from the sources and from the built files. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
-/** Version of this program, as package.json says. */
+/** The version of this program in package.json. */
 export const version = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'))).version;
 
 const Journal = z.object({ entries: z.array(z.object({ tag: z.string() })) });
 
-/** The newest migration that this program brings, or that a database has which has had so many of them. */
+/** The newest migration of this program, or the last of the first `migrations` ones. */
 export async function schemaVersion(migrations?: number): Promise<string> {
   const journal = await readFile(join(packageRoot, 'migrations', 'meta', '_journal.json'), 'utf8');
   return Journal.parse(JSON.parse(journal)).entries.slice(0, migrations).at(-1)?.tag ?? 'none';

@@ -1,4 +1,4 @@
-/** What a verified range of a dataset is known to be, lowest first. Lower grades are implied. */
+/** The grades of a verified range, lowest first. A grade implies the lower ones. */
 export const GRADES = ['covered', 'cross-checked', 'proved'] as const;
 
 export type Grade = (typeof GRADES)[number];
@@ -6,7 +6,7 @@ export type Grade = (typeof GRADES)[number];
 export interface GradeFacts {
   readonly grade: Grade;
   readonly proves: string;
-  /** What only reading again (`verify --deep`) can see. */
+  /** What only reading again (`verify --deep`) can show. */
   readonly limitations: string;
 }
 

@@ -142,7 +142,7 @@ test('each attempt is one debug record and one onExchange, each retry a warning'
     { level: 20, msg: 'request', ...common, status: 503, attempt: 1, ms: expect.any(Number) as number },
     {
       level: 40,
-      msg: 'request failed, trying again',
+      msg: 'request failed, retrying',
       ...common,
       attempt: 1,
       pauseMs: 0,

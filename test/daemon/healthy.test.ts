@@ -135,7 +135,7 @@ describe('of a healthy daemon with default settings', () => {
     // Half a minute of all datasets of core.
     expect(messages).toEqual([
       'daemon started',
-      'finishing the page in hand; once more to leave at once',
+      'shutting down after the current page; press Ctrl-C again to force',
       'daemon stopped',
     ]);
     const firstLine = async () => (await cli.ask(['status'], settings)).stdout.split('\n')[0];

@@ -67,7 +67,9 @@ export async function readWalk(
   if (failure === undefined) return undefined;
   logger[levelOf(failure)](
     { dataset: dataset.name, walk: walk.name, code: failure.code, reason: failure.message },
-    failure instanceof NotServedError ? 'collection crawl incomplete: the server failed for a part' : 'collection crawl postponed',
+    failure instanceof NotServedError
+      ? 'collection crawl incomplete: the server failed for a part'
+      : 'collection crawl postponed',
   );
   return failure;
 }

@@ -168,7 +168,10 @@ async function divide(
   if (at.until === Infinity && !(await servesElsewhere(walkContext, cursor.at, limit, isTimeout))) {
     if (!isTimeout) throw error;
     const { dataset, context } = walkContext;
-    context.logger.warn({ dataset: dataset.name, offset: cursor.at }, 'list is longer than the server can page through; the rest is looked up by name');
+    context.logger.warn(
+      { dataset: dataset.name, offset: cursor.at },
+      'list is longer than the server can page through; the rest is looked up by name',
+    );
     await walkContext.keep(paginator.giveUp(cursor, now));
     return { ...at, cursor: undefined };
   }

@@ -78,7 +78,7 @@ function countRequests(registry: Registry, stats: Stats): void {
     refused:
       'Requests that the server refused for their rate (429). High means that the plan is smaller than TONCENTER_RPS or that somebody else uses the key: look at toncenter_etl_budget_rate and lower TONCENTER_RPS.',
     retries:
-      'Attempts made because an earlier one failed. High means that the source is in trouble: look at the log for "request failed, trying again" and at etl.failures.',
+      'Attempts made because an earlier one failed. High means that the source is in trouble: look at the log for "request failed, retrying" and at etl.failures.',
     bytes:
       'Bytes received over the wire, mostly compressed. High means much traffic: look at toncenter_etl_page_bytes_total for the dataset that brings it.',
   } as const;
