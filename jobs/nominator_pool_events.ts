@@ -8,8 +8,8 @@ import { nominator_pool_events } from '../src/tables/ton/nominator-pool-events.t
 import { count, digits, requiredInt64, requiredSeconds, seconds } from '../src/records/members/scalar.ts';
 
 /**
- * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's own money
- * in a nominator pool. `balance_delta` may be negative.
+ * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's
+ * own money in a nominator pool. `balance_delta` may be negative.
  */
 export const nominatorPoolEvent = z.strictObject({
   tx_hash: hash,
@@ -47,7 +47,7 @@ export default defineJob({
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 300,
-  // No checksum: an hour later a reading of another replica has to agree.
+  // There is no checksum: an hour later, a reading from another replica has to agree.
   maturitySeconds: 3600,
   checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
   grade: CROSS_CHECKED,

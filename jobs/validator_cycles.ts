@@ -29,7 +29,10 @@ const validator = z.strictObject({
   complaints: elsewhere(freeForm),
 });
 
-/** One element of `cycles` of GET /api/v3/validators/cycles: a set of validators, the limits that it was chosen by, and its weights. */
+/**
+ * One element of `cycles` of GET /api/v3/validators/cycles: a set of validators with its weights, and the
+ * limits by which it was chosen.
+ */
 export const validatorCycle = z.strictObject({
   election_id: count,
   cycle_start: column('utime', requiredSeconds),
@@ -72,7 +75,7 @@ export default defineJob({
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 1800,
-  // The server names the election and the stakes of a cycle some time after its start.
+  // The server adds the election and the stakes of a cycle some time after its start.
   replacesRows: true,
   maturitySeconds: 100_000,
   checks: { 'second-reading': true },

@@ -18,7 +18,10 @@ const participant = z.strictObject({
   adnl_addr: optionalKey,
 });
 
-/** One element of `elections` of GET /api/v3/validators/elections: who asked the elector to become a validator, and with what. */
+/**
+ * One element of `elections` of GET /api/v3/validators/elections: the candidates for validators, with their
+ * stakes.
+ */
 export const validatorElection = z.strictObject({
   election_id: column('utime', requiredSeconds),
   elect_close: seconds,
@@ -48,7 +51,7 @@ export default defineJob({
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 1800,
-  // The elector forgets an election after its round of 65536 s and 32768 s more. Nothing changes after that.
+  // The elector deletes an election after its round of 65536 s and 32768 s more. Nothing changes after that.
   replacesRows: true,
   maturitySeconds: 100_000,
   checks: { 'second-reading': true },

@@ -8,8 +8,8 @@ import { validator_events } from '../src/tables/ton/validator-events.ts';
 import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**
- * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that an event's
- * type does not have are left out.
+ * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that
+ * do not apply to the event's type are omitted.
  */
 export const validatorEvent = z.strictObject({
   tx_hash: hash,
@@ -31,7 +31,7 @@ export default defineJob({
   path: '/api/v3/validators/events',
   params: { x_no_address_book: true },
   list: 'events',
-  // No logical times are taken there; the table is small.
+  // The endpoint accepts no logical times; the table is small.
   index: { columns: 'none on tx_now alone: all of validator_events, one elector account’s', of: 'none' },
   paginator: window({ offsets: true }),
   record: validatorEvent,
@@ -41,7 +41,7 @@ export default defineJob({
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 300,
-  // No checksum: an hour later a reading of another replica has to agree.
+  // There is no checksum: an hour later, a reading from another replica has to agree.
   maturitySeconds: 3600,
   checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
   grade: CROSS_CHECKED,

@@ -79,7 +79,7 @@ export async function walkBackward(
 }
 
 function notServed(account: string, { message }: EtlError): NotServedError {
-  return new NotServedError(`the server fails for the history of ${account} from some row on: ${message}`, {
+  return new NotServedError(`the history of ${account} is not served from some row on: ${message}`, {
     hint: 'The rows before it are stored; the rest is retried, with growing pauses.',
   });
 }
