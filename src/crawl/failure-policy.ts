@@ -37,9 +37,8 @@ interface FailurePolicy {
  * Reads one range or walk, and decides whether its error also stops the others.
  *
  * An error stops only this one if the API refuses it for good, or if the API fails here but still answers the
- * request with which every run begins. An error stops all if the API or the database is down, if the database
- * fails in another way, if the run's own cap is reached, or if a setting is wrong. In these cases the data is
- * still at the source.
+ * request with which every run begins. An error stops all if the API is down, the database fails, the run's
+ * own cap is reached, or a setting is wrong. In these cases the data is still at the source.
  * @returns the error that refuses this range or walk; undefined if it was read, lost to another worker, or
  * stopped
  * @throws every error that stops the others too

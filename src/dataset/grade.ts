@@ -21,6 +21,6 @@ export const UNCHECKED: GradeFacts = {
 export const CROSS_CHECKED: GradeFacts = {
   grade: 'cross-checked',
   proves:
-    'two readings apart in time agree in every value, and rows lie in stored transactions where those are proved',
+    'two readings apart in time agree in every value, and rows belong to stored transactions, if those are proved',
   limitations: 'rows that the source left out both times, and values that it changed both times',
 };

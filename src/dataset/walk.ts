@@ -33,7 +33,7 @@ export interface Asked {
 export type Endpoint = { readonly path: string; readonly index: string } | { readonly method: string };
 
 /**
- * Where a response holds its records: in a member, as its elements, or as the values of a map (each gets its
+ * How a response contains its records: in a member, as its elements, or as the values of a map (each gets its
  * key as member `address`). With `one`, the response is the record.
  */
 export type ResponseShape = { readonly member: string } | 'array' | 'map' | 'one';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /*
- * Where the members of a record are stored. By default, a member is stored in the column of its own name. Any
+ * The places in which the members of a record are stored. By default, a member is stored in the column of its own name. Any
  * other place is declared here, around its schema, and nowhere else.
  */
 

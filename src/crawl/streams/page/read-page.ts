@@ -63,7 +63,7 @@ function parserOf(body: Buffer): (json: string) => unknown {
 
 /**
  * Reads records of a stream by the job's rules. A record with a row that is dated after the record itself is
- * rejected: its partition would lie in the future, where retention and every index look last. It goes to
+ * rejected: its partition would lie in the future, which retention and every index reach last. It goes to
  * quarantine.
  */
 export function readRecords(job: Job, records: readonly unknown[]): RecordsReading {
