@@ -9,10 +9,10 @@ import { explainByGap } from '../gaps.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import type { Assignment } from './planner.ts';
-import { readPages, type LeaseReading, type Peers } from './read-pages.ts';
+import { readPages, type LeaseReading, type IdleReaders } from './read-pages.ts';
 
 /** Used if a lease is read alone: no reader waits for work. */
-const NO_PEERS: Peers = { idle: () => 0, wake: () => undefined };
+const NO_IDLE_READERS: IdleReaders = { count: () => 0, wake: () => undefined };
 
 type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'peers'>>;
 
@@ -24,7 +24,7 @@ type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading,
 export async function crawlLease(
   context: CrawlContext,
   assignment: Assignment,
-  { stop, peers = NO_PEERS }: CrawlLeaseOptions,
+  { stop, idleReaders: peers = NO_IDLE_READERS }: CrawlLeaseOptions,
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
@@ -38,7 +38,7 @@ export async function crawlLease(
   let rest = lease.span;
   const network = context.network.begin();
   const read = async () => {
-    for await (rest of readPages(context, { ...assignment, stop, peers, network }));
+    for await (rest of readPages(context, { ...assignment, stop, idleReaders: peers, network }));
   };
   const sayLost = () => {
     logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');

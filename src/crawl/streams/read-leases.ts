@@ -2,7 +2,7 @@ import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { crawlLease } from './crawl-lease.ts';
-import type { Peers } from './read-pages.ts';
+import type { IdleReaders } from './read-pages.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Assignment, Planner } from './planner.ts';
 
@@ -35,8 +35,8 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   const readings = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let isStarving = false;
-  const peers: Peers = {
-    idle: () => (isStarving ? Math.max(0, inFlight.evenShare() - readings.size) : 0),
+  const idleReaders: IdleReaders = {
+    count: () => (isStarving ? Math.max(0, inFlight.evenShare() - readings.size) : 0),
     wake: () => {
       isStarving = false;
       pause.end();
@@ -44,7 +44,7 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   };
   const fail = (error: unknown) => void failures.push(error);
   const read = (assignment: Assignment) => {
-    const reading = crawlLease(context, assignment, { stop, peers })
+    const reading = crawlLease(context, assignment, { stop, idleReaders: idleReaders })
       .catch(fail)
       .then(() => {
         readings.delete(reading);
@@ -65,9 +65,9 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
       else await pause.sleep(room > 0 ? idleMs : IDLE_MS);
     }
   };
-  stop.finishing.addEventListener('abort', peers.wake);
+  stop.finishing.addEventListener('abort', idleReaders.wake);
   await handOut().catch(fail);
-  stop.finishing.removeEventListener('abort', peers.wake);
+  stop.finishing.removeEventListener('abort', idleReaders.wake);
   inFlight.rest(false);
   await Promise.all(readings);
   if (failures.length > 0) throw failures[0];

@@ -23,9 +23,9 @@ import { needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from 
 const SLOW_PAGE_MS = 15_000;
 
 /** The other readers of this process. */
-export interface Peers {
+export interface IdleReaders {
   /** The number of idle readers among those that this process should have. */
-  readonly idle: () => number;
+  readonly count: () => number;
   /** Tells idle readers that there is something to read. */
   readonly wake: () => void;
 }
@@ -35,7 +35,7 @@ export interface LeaseReading extends Assignment {
   readonly stop: Stop;
   /** Watches the network since the reading began. */
   readonly network: NetworkWatch;
-  readonly peers: Peers;
+  readonly idleReaders: IdleReaders;
 }
 
 /** A page that failed although the server serves others. */
@@ -314,13 +314,13 @@ function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit)
  */
 async function shorten(
   context: CrawlContext,
-  { dataset, peers }: LeaseReading,
+  { dataset, idleReaders: peers }: LeaseReading,
   progress: LeaseProgress,
 ): Promise<LeaseProgress> {
   const { from, to } = progress.held.span;
   const { density, limits } = context.tuning(dataset);
-  const lengthOf = leaseLength(1 + peers.idle(), density.pageSeconds());
-  const seconds = lengthOf(peers.idle() > 0 ? to - from : Infinity);
+  const lengthOf = leaseLength(1 + peers.count(), density.pageSeconds());
+  const seconds = lengthOf(peers.count() > 0 ? to - from : Infinity);
   if (to - from <= 2 * seconds) return progress;
   const held = await cutLease(context.database, progress.held, from + seconds);
   peers.wake();
