@@ -30,7 +30,7 @@ const Cursor = z.object({
 const MOST_IN_ROW = 8;
 
 /** How far a list has been read. */
-interface Standing {
+interface ListProgress {
   /** Undefined at the end of the list, or if the rest cannot be paged through. */
   readonly cursor: OffsetCursor | undefined;
   /** A row before this offset is not served; Infinity if none is known. */
@@ -61,7 +61,7 @@ export async function walkList(walkContext: WalkContext<ListWalk>): Promise<NotS
   const [known, failure] =
     stored === undefined ? [undefined, undefined] : await askAgain(walkContext, stored);
   const cursor = walk.paginator.start(known, nowOf(walkContext), walk.rescanSeconds);
-  let at: Standing = { cursor, until: Infinity, inRow: 0, failure };
+  let at: ListProgress = { cursor, until: Infinity, inRow: 0, failure };
   while (at.cursor !== undefined && !isOver(walkContext)) at = await readOn(walkContext, at, at.cursor, size);
   return at.failure;
 }
@@ -128,10 +128,10 @@ async function readRows(
 /** Reads a page, at most up to the next row that is known not to be served. */
 async function readOn(
   walkContext: WalkContext<ListWalk>,
-  at: Standing,
+  at: ListProgress,
   cursor: OffsetCursor,
   size: PageSize,
-): Promise<Standing> {
+): Promise<ListProgress> {
   const { paginator } = walkContext.walk;
   const { until } = at;
   const next = cursor.lacking.find((one) => one.at >= cursor.at)?.at ?? Infinity;
@@ -158,10 +158,10 @@ async function readOn(
 /** Handles a page that was not served: requests half of it next, or skips it if it is a single row. */
 async function divide(
   walkContext: WalkContext<ListWalk>,
-  at: Standing,
+  at: ListProgress,
   cursor: OffsetCursor,
   { limit, error }: { readonly limit: number; readonly error: EtlError },
-): Promise<Standing> {
+): Promise<ListProgress> {
   const { paginator } = walkContext.walk;
   const now = nowOf(walkContext);
   const isTimeout = error instanceof ApiTimeoutError;

@@ -41,7 +41,7 @@ export interface ServedOfSecond {
 }
 
 /** The state of reading a second row by row. */
-interface Standing extends Omit<ServedOfSecond, 'isWhole'> {
+interface SecondProgress extends Omit<ServedOfSecond, 'isWhole'> {
   readonly offset: number;
   /** A row before this one is not served; Infinity if none is known. */
   readonly until: number;
@@ -60,7 +60,7 @@ export async function readServed(
   asker: Asker,
   second: number,
 ): Promise<ServedOfSecond> {
-  let at: Standing = {
+  let at: SecondProgress = {
     pages: [],
     unserved: 0,
     failure: undefined,
@@ -82,8 +82,8 @@ async function readRows(
   context: CrawlContext,
   asker: Asker,
   second: number,
-  at: Standing,
-): Promise<Standing> {
+  at: SecondProgress,
+): Promise<SecondProgress> {
   const { maxSize } = asker.dataset.job.paginator;
   const { offset, until } = at;
   const limit = until === Infinity ? maxSize : Math.max(1, Math.floor((until - offset) / 2));
