@@ -129,7 +129,10 @@ async function lookForGaps(
 }
 
 /** Reads what lies before the held-back end, then waits for it. Resolves to the watermark of that time. */
-async function coverBefore(options: CoverOptions, { before, settle }: HeldBack): Promise<number> {
+async function coverBefore(
+  options: CoverOptions,
+  { before, waitUntilSafe: settle }: HeldBack,
+): Promise<number> {
   const { watermark, stop } = options;
   if (before !== undefined)
     await backfill({ ...options, reach: { range: before, watermark }, ...derivationOf(options, watermark) });

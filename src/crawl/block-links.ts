@@ -66,18 +66,18 @@ export function brokenLinks(known: ReadonlyMap<string, LinkedBlock>): BrokenLink
 export function firstMissing(
   tops: readonly LinkedBlock[],
   known: ReadonlyMap<string, LinkedBlock>,
-  settled: ReadonlySet<string>,
+  complete: ReadonlySet<string>,
   lost: ReadonlySet<string> = new Set(),
 ): string | undefined {
   const seen = new Set<string>();
   const stack: BlockId[] = [...tops];
   for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
     const key = blockKey(id);
-    if (seen.has(key) || settled.has(key) || lost.has(key) || id.seqno === 0) continue;
+    if (seen.has(key) || complete.has(key) || lost.has(key) || id.seqno === 0) continue;
     seen.add(key);
     const block = known.get(key);
     if (block !== undefined) stack.push(...(block.prev_blocks ?? []));
-    else if (settled.size > 0 || newestBelow(id, known) !== undefined) return key;
+    else if (complete.size > 0 || newestBelow(id, known) !== undefined) return key;
   }
   return undefined;
 }

@@ -167,7 +167,7 @@ test('a backfill reads the rest while it waits for what nobody saw before', asyn
   expect(slept).toEqual([]);
   // Ten seconds of the delay go into reading what lies before.
   time.ms += 10_000;
-  expect(await held?.settle()).toBe(estimated.watermark);
+  expect(await held?.waitUntilSafe()).toBe(estimated.watermark);
   expect(slept).toEqual([20_000]);
 });
 
@@ -185,7 +185,7 @@ test('a range that ended with the head when a backfill first looked is present, 
   const reached = await reachOf({ ...reach, wanted: late });
   // What is still newer is left: it was not there when the backfill began.
   expect(reached.range?.to).toBeLessThan(START + 970);
-  expect(await reached.held?.settle()).toBeGreaterThan(START + 1015);
+  expect(await reached.held?.waitUntilSafe()).toBeGreaterThan(START + 1015);
   expect(await reachOf({ ...reach, wanted })).toMatchObject({ range: wanted });
 });
 

@@ -8,7 +8,7 @@ import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
 import { watermarkNotKnown, type PolledWatermark, type WatermarkReader } from '../watermark/watermark.ts';
 
 /** If a range ended longer ago than this, no block of it can still appear in the index. */
-const SETTLED_AGE_SECONDS = 6 * HOUR;
+const FINAL_AGE_SECONDS = 6 * HOUR;
 /** Seconds by which late shards and blocks hold the watermark back in normal operation. */
 const LATE_SECONDS = 90;
 const SECOND_LOOK_MS = 2000;
@@ -38,7 +38,7 @@ export interface HeldBack {
   /** The part of the range that may be read meanwhile; undefined if there is none. */
   readonly before: Range | undefined;
   /** Waits until the whole range may be read. Resolves to the watermark of that time. */
-  readonly settle: () => Promise<number>;
+  readonly waitUntilSafe: () => Promise<number>;
 }
 
 interface ReachOptions {
@@ -75,8 +75,7 @@ async function lookAtReach(options: ReachOptions): Promise<Reached> {
   const until = (to: number) => (from < to ? { from, to } : undefined);
   // The head comes from one answer, so it is cut at the present.
   const head = Math.min(chain.last.utime, unixSeconds(context.clock));
-  if (wanted.to <= head - SETTLED_AGE_SECONDS)
-    return { range: until(wanted.to), watermark: chain.last.utime };
+  if (wanted.to <= head - FINAL_AGE_SECONDS) return { range: until(wanted.to), watermark: chain.last.utime };
   const read = createWatermarkReading(options);
   const watermark = await read();
   const { utime, visible } = watermark;
@@ -89,7 +88,7 @@ async function lookAtReach(options: ReachOptions): Promise<Reached> {
   // If the range ends in the future, reading almost to the head is enough.
   const isEnough = safe >= (isAhead ? to - delaySeconds : to) || wanted.from >= visible;
   if (isEnough) return { range: until(safe), watermark: utime, ...gap };
-  const held = { before: until(safe), settle: () => settle(options, read, lookedAtMs) };
+  const held = { before: until(safe), waitUntilSafe: () => settle(options, read, lookedAtMs) };
   return { range: until(to), watermark: utime, held, ...gap };
 }
 

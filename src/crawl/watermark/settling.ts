@@ -21,13 +21,13 @@ interface Poll extends PollResult {
 }
 
 /** The result of a poll. A block that is not connected to the head may be ahead of it, or may not exist. */
-interface Shown extends PollResult {
+interface ShownBlocks extends PollResult {
   /** The newest visible block of all; omitted if it is `newest`. */
   readonly seen?: number;
 }
 
 /** How far it is safe to read. Unix seconds; neither ever falls. */
-export interface Settled {
+export interface SafeWatermark {
   /** The watermark to use. */
   readonly utime: number;
   /**
@@ -37,11 +37,11 @@ export interface Settled {
   readonly everywhere: number;
 }
 
-export interface Settling {
+export interface FinalityDelay {
   /** Adds a poll. `at`: seconds of a monotonic clock. */
-  settle(now: Shown, at: number): Settled;
+  addPoll(now: ShownBlocks, at: number): SafeWatermark;
   /** The watermark after more time has passed since the last poll. */
-  release(at: number): Settled;
+  release(at: number): SafeWatermark;
   /**
    * When the watermark rises without another poll, by the same clock; undefined if nothing is held back, or
    * if the time is unknown.
@@ -72,10 +72,10 @@ export interface Settling {
  * second at which it begins.
  * @param before the last polls of other processes
  */
-export function createSettling(delaySeconds: number, before: readonly PollResult[] = []): Settling {
+export function createFinalityDelay(delaySeconds: number, before: readonly PollResult[] = []): FinalityDelay {
   let polls: Poll[] = before.map((poll) => ({ ...poll, at: undefined }));
   let latest: PollResult = { newest: 0, utime: 0 };
-  let settled: Settled = { utime: 0, everywhere: 0 };
+  let safe: SafeWatermark = { utime: 0, everywhere: 0 };
   let shown: { readonly at: number; readonly newest: number }[] = [];
   const release = (at: number) => {
     const isCaughtUp = (poll: Poll) =>
@@ -83,16 +83,16 @@ export function createSettling(delaySeconds: number, before: readonly PollResult
     const last = polls.findLastIndex(isCaughtUp);
     polls = polls.slice(Math.max(0, last));
     const then = polls[0] ?? latest;
-    const utime = Math.max(settled.utime, Math.min(latest.utime, then.utime + delaySeconds));
+    const utime = Math.max(safe.utime, Math.min(latest.utime, then.utime + delaySeconds));
     // Possibly no replica has caught up with the oldest known poll yet. A poll of another process may have
     // seen more than this one: then one of them saw too little.
     const passed = last === -1 ? 0 : Math.min(then.utime, latest.utime);
-    const everywhere = Math.max(settled.everywhere, utime - delaySeconds, passed);
-    settled = { utime, everywhere };
-    return settled;
+    const everywhere = Math.max(safe.everywhere, utime - delaySeconds, passed);
+    safe = { utime, everywhere };
+    return safe;
   };
   return {
-    settle({ newest, utime, seen = newest }, at) {
+    addPoll({ newest, utime, seen = newest }, at) {
       const now = { newest, utime };
       latest = now;
       shown = [...shown.filter((one) => one.at > at - delaySeconds), { at, newest: Math.max(newest, seen) }];
@@ -106,7 +106,7 @@ export function createSettling(delaySeconds: number, before: readonly PollResult
     },
     release,
     dueAt: () => {
-      const at = polls.find((poll) => poll.utime > settled.everywhere && poll.at !== undefined)?.at;
+      const at = polls.find((poll) => poll.utime > safe.everywhere && poll.at !== undefined)?.at;
       return at === undefined ? undefined : at + delaySeconds;
     },
     polls: () => polls.map(({ newest, utime }) => ({ newest, utime })),

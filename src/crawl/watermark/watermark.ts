@@ -25,7 +25,7 @@ import {
   type BrokenLink,
   type LinkedBlock,
 } from '../block-links.ts';
-import { createSettling, LOOK_BACK, type PollResult, type Settled } from './settling.ts';
+import { createFinalityDelay, LOOK_BACK, type PollResult, type SafeWatermark } from './settling.ts';
 import type { ChainInfo } from '../chain-info.ts';
 import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from '../visible-blocks.ts';
 
@@ -100,7 +100,7 @@ interface ChainState extends Omit<Watermark, 'everywhere' | 'waitingFor' | 'dueM
   /** Visible blocks near the head and above the watermark, by key. */
   readonly known: ReadonlyMap<string, LinkedBlock>;
   /** The shard tops of the head. Every block below them is visible. */
-  readonly settled: ReadonlySet<string>;
+  readonly completeTops: ReadonlySet<string>;
   /** Keys of blocks that have been missing for too long to wait for them. */
   readonly lost: ReadonlySet<string>;
 }
@@ -112,11 +112,11 @@ const UNKNOWN: ChainState = {
   seen: 0,
   waitingFor: undefined,
   known: new Map(),
-  settled: new Set(),
+  completeTops: new Set(),
   lost: new Set(),
 };
 
-const NOTHING: Settled = { utime: 0, everywhere: 0 };
+const NOTHING: SafeWatermark = { utime: 0, everywhere: 0 };
 
 /** How a watermark is read. */
 export interface WatermarkOptions {
@@ -148,13 +148,13 @@ export function createWatermarkReader({
   before,
   joinedUntil,
 }: WatermarkOptions): WatermarkReader {
-  const settling = createSettling(delaySeconds, before);
+  const finality = createFinalityDelay(delaySeconds, before);
   const size = blocksPageSize();
   let state = UNKNOWN;
   let gaps: readonly Gap[] = [];
-  const given = ({ utime: settled, everywhere }: Settled): PolledWatermark => {
+  const given = ({ utime: settled, everywhere }: SafeWatermark): PolledWatermark => {
     const { utime, head, newest, seen, waitingFor } = state;
-    const dueAt = settling.dueAt();
+    const dueAt = finality.dueAt();
     return {
       head,
       newest,
@@ -164,7 +164,7 @@ export function createWatermarkReader({
       visible: utime,
       shown: seen,
       gaps,
-      polls: settling.polls(),
+      polls: finality.polls(),
       waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,
       unfit: waitingFor?.unfit,
     };
@@ -174,11 +174,11 @@ export function createWatermarkReader({
     async read(signal) {
       const asking: Asking = { api, priority: 'tail', signal };
       ({ state, gaps } = await pollChain(asking, state, { info, joinedUntil, size }));
-      return given(state.utime === 0 ? NOTHING : settling.settle(state, seconds()));
+      return given(state.utime === 0 ? NOTHING : finality.addPoll(state, seconds()));
     },
     release: () => {
       gaps = [];
-      return given(state.utime === 0 ? NOTHING : settling.release(seconds()));
+      return given(state.utime === 0 ? NOTHING : finality.release(seconds()));
     },
   };
 }
@@ -279,7 +279,7 @@ function withBlocks(state: ChainState, blocks: readonly LinkedBlock[]): ChainSta
 
 /** Moves the head and the watermark as far as the visible blocks prove, or says which block is awaited. */
 async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
-  const { known, settled, head, lost } = state;
+  const { known, completeTops: settled, head, lost } = state;
   const waitFor = (kind: Awaited['kind'], name: string, unfit?: string) => ({
     ...state,
     waitingFor: { kind, name, ...(unfit !== undefined && { unfit }) },
@@ -302,7 +302,7 @@ async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
     seen: withTops.seen,
     waitingFor: undefined,
     known: withoutOld(withTops.known, utime),
-    settled: new Set(tops.map(blockKey)),
+    completeTops: new Set(tops.map(blockKey)),
     lost: state.lost,
   };
 }

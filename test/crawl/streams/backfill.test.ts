@@ -158,7 +158,7 @@ describe('a backfill', () => {
     };
     const { missing } = await coverStreams({
       ...{ ...opened, datasets, range, jobs: datasets, stop: never, owner: 'test', watermark: START + 330 },
-      held: { before, settle },
+      held: { before, waitUntilSafe: settle },
       onDerived: () => undefined,
     });
     expect(missing).toEqual(new Map());
