@@ -10,7 +10,7 @@ import { broughtAmong, type Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import { readAllRefused, type RefusedSpan } from '../ledger/refused.ts';
-import { settleEstimates, type Settled } from '../read/row-estimates.ts';
+import { closeEstimates, type EstimateOutcome } from '../read/row-estimates.ts';
 import { EtlError, IncompleteError, WrongDatabaseError } from '../errors.ts';
 import { common, union, without, type Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
@@ -47,7 +47,7 @@ export interface Covered {
   /** Records of the range that are in quarantine. */
   readonly unfit: readonly Unfit[];
   /** The estimates of `plan` for this range, and the outcome. */
-  readonly settled: readonly Settled[];
+  readonly outcomes: readonly EstimateOutcome[];
 }
 
 /**
@@ -82,10 +82,10 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     refused: (await readAllRefused(context.database)).filter(
       (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,
     ),
-    settled: await settleEstimates(context.database, range, [...missing.keys()]),
+    settled: await closeEstimates(context.database, range, [...missing.keys()]),
     unfit: await readUnfit(context.database, datasets, range),
   }));
-  return { missing, absent, refused, delayed, stoppedBy, settled, unfit };
+  return { missing, absent, refused, delayed, stoppedBy, outcomes: settled, unfit };
 }
 
 /** The endpoints that the server lacks, of datasets that were not chosen by name and were never read. */

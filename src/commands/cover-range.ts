@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts';
 import { bringerOf } from '../crawl/plan/brought.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
-import type { Settled } from '../read/row-estimates.ts';
+import type { EstimateOutcome } from '../read/row-estimates.ts';
 import type { Unfit } from '../read/quarantined.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatRange, type Range } from '../range.ts';
@@ -146,7 +146,7 @@ interface Verdict {
 
 function printCovered(
   say: (line: string) => void,
-  { missing, absent, refused, delayed, stoppedBy, settled, unfit }: Covered,
+  { missing, absent, refused, delayed, stoppedBy, outcomes: settled, unfit }: Covered,
   { verdict, now, datasets }: Verdict,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
@@ -156,12 +156,12 @@ function printCovered(
   for (const [dataset, range] of delayed)
     say(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
   printVerdict(say, verdict, unfit);
-  for (const each of settled) say(settledLine(each, bringerOf(each.dataset, datasets)));
+  for (const each of settled) say(outcomeLine(each, bringerOf(each.dataset, datasets)));
 }
 
 /** What `plan` expected, beside what came. */
-function settledLine(
-  { dataset, rows, low, high, realRows, requests, realRequests }: Settled,
+function outcomeLine(
+  { dataset, rows, low, high, realRows, requests, realRequests }: EstimateOutcome,
   bringer: string | undefined,
 ): string {
   const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;

@@ -80,17 +80,17 @@ const Settled = z.object({
 });
 
 /** An estimate and its outcome. */
-export type Settled = z.infer<typeof Settled>;
+export type EstimateOutcome = z.infer<typeof Settled>;
 
 /**
  * Compares the open estimates whose ranges are now covered, in all known pools, with the pages that were read
  * since. Each estimate is closed once and kept. `lacking`: datasets with ranges that are still missing.
  */
-export function settleEstimates(
+export function closeEstimates(
   session: Session,
   range: Range,
   lacking: readonly string[],
-): Promise<Settled[]> {
+): Promise<EstimateOutcome[]> {
   const e = estimates;
   // A window that was full is read again in parts. Only pages that complete something count, and parts of one
   // second.
