@@ -64,7 +64,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     if (options.held !== undefined) watermark = await coverBefore(options, options.held);
     missing = await backfill({
       ...options,
-      reach: { range, watermark },
+      readable: { range, watermark },
       ...derivationOf(options, watermark),
     });
   } catch (error) {
@@ -135,7 +135,11 @@ async function coverBefore(
 ): Promise<number> {
   const { watermark, stop } = options;
   if (before !== undefined)
-    await backfill({ ...options, reach: { range: before, watermark }, ...derivationOf(options, watermark) });
+    await backfill({
+      ...options,
+      readable: { range: before, watermark },
+      ...derivationOf(options, watermark),
+    });
   return stop.finishing.aborted ? watermark : settle();
 }
 

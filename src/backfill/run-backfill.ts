@@ -2,7 +2,7 @@ import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import type { RunContext } from '../crawl/collections/walk-context.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
-import { reachOf, type Reach, type Reached } from '../crawl/streams/reach.ts';
+import { findReadablePart, type ReadablePart, type ReadableResult } from '../crawl/streams/reach.ts';
 import { requireHead } from '../crawl/watermark/went-back.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
@@ -45,7 +45,7 @@ interface BackfillRun {
 /** Receives the progress of a backfill. */
 export interface BackfillReport {
   /** Called before anything is read. */
-  onReach(reach: Reach): Promise<void>;
+  onReadable(reach: ReadablePart): Promise<void>;
   /** Called before streams are read. The returned object receives their progress. */
   onStreams(range: Range, watermark: number): Promise<StreamsReport>;
   onCovered(covered: Covered, range: Range, isWhole: boolean): void;
@@ -62,8 +62,8 @@ interface StreamsReport {
 export async function runBackfill(run: BackfillRun, report: BackfillReport): Promise<boolean> {
   const { wanted, stop, dryRun } = run;
   if (wanted === undefined) return dryRun || (await readBehind(run, report, undefined));
-  const reach = await reachOf({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
-  await outlastDatabase(waitingOf(run), () => report.onReach(reach));
+  const reach = await findReadablePart({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
+  await outlastDatabase(waitingOf(run), () => report.onReadable(reach));
   if (dryRun) return true;
   const { range } = reach;
   if (range === undefined) return false;
@@ -79,7 +79,7 @@ function waitingOf({ context, attempts, stop }: BackfillRun) {
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  { range, watermark, held, heldByGap }: Reached & { readonly range: Range },
+  { range, watermark, held, heldByGap }: ReadableResult & { readonly range: Range },
 ): Promise<boolean> {
   const { context, chain, delaySeconds, stop } = run;
   const sinceMs = context.clock.monotonic();

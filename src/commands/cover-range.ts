@@ -106,7 +106,7 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
   const { crawl, baseUrl, datasets, collections, wanted, style, say = console.log } = options;
   const { context, chain } = crawl;
   return {
-    async onReach(reach) {
+    async onReadable(reach) {
       const range = reach.range ?? wanted;
       if (range === undefined) return;
       const note = noteOnReach(reach, wanted ?? range, chain);

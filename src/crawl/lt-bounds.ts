@@ -18,7 +18,7 @@ const MARGIN_SECONDS = 60;
 /** Additional masterchain blocks, in case the masterchain stood still. No single block is trusted. */
 const MARGIN_BLOCKS = 16;
 /** Blocks farther away bound the same seconds, but make the server scan more. */
-const REACH_SECONDS = 300;
+const BOUND_WINDOW_SECONDS = 300;
 
 interface BoundsOptions {
   readonly api: ApiClient;
@@ -95,13 +95,13 @@ export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
 /** The seconds whose masterchain blocks are lower bounds. */
 function beforeOf({ from }: Range): Range {
   const to = from - MARGIN_SECONDS + 1;
-  return { from: to - REACH_SECONDS, to };
+  return { from: to - BOUND_WINDOW_SECONDS, to };
 }
 
 /** The seconds whose masterchain blocks are upper bounds. */
 function behindOf({ to }: Range): Range {
   const from = to + MARGIN_SECONDS;
-  return { from, to: from + REACH_SECONDS };
+  return { from, to: from + BOUND_WINDOW_SECONDS };
 }
 
 function fitting(bound: Bound | undefined, seconds: Range): Bound | undefined {

@@ -80,7 +80,7 @@ async function coverOne(
     attempts: ATTEMPTS,
     again: true,
     datasets: [dataset],
-    reach: { range, watermark },
+    readable: { range, watermark },
   });
   const left = lengthOf([...missing.values()].flat());
   context.logger.info(

@@ -310,12 +310,15 @@ function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] 
  * The longest distance between a record whose time cannot be read and its only neighbor in the page. Without
  * a neighbor, its time is unknown.
  */
-const REACH = DAY;
+const LONGEST_DISTANCE = DAY;
 
 function nowhere(raw: unknown, before: number | undefined, after: number | undefined): Placed {
   const near = before ?? after;
   return {
     position: { utime: near ?? 0, lt: '0', id: hashOf(rawOf(raw)) },
-    span: near === undefined ? ALWAYS : { from: before ?? near - REACH, to: (after ?? near + REACH) + 1 },
+    span:
+      near === undefined
+        ? ALWAYS
+        : { from: before ?? near - LONGEST_DISTANCE, to: (after ?? near + LONGEST_DISTANCE) + 1 },
   };
 }

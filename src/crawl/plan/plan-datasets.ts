@@ -7,7 +7,7 @@ import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../failure-policy.ts';
 import { missingOf } from '../streams/missing.ts';
-import type { Reach } from '../streams/reach.ts';
+import type { ReadablePart } from '../streams/reach.ts';
 import { streamOf, streamsOf } from '../streams/streams.ts';
 import { neededShareOf } from './brought.ts';
 import { estimate, type Estimate } from './estimate.ts';
@@ -59,7 +59,7 @@ interface PlanOptions {
   /** All datasets that exist. */
   readonly jobs: readonly Dataset[];
   readonly range: Range;
-  readonly watermark: Reach['watermark'];
+  readonly watermark: ReadablePart['watermark'];
   readonly signal: AbortSignal;
 }
 

@@ -7,14 +7,14 @@ import { readLeases } from './read-leases.ts';
 import { alsoOnPage, type CrawlContext } from '../crawl-context.ts';
 import { missingOf } from './missing.ts';
 import type { Planner, Want } from './planner.ts';
-import type { Reach } from './reach.ts';
+import type { ReadablePart } from './reach.ts';
 import { firstReadings, secondReadings } from './streams.ts';
 
 export interface CrawlOptions {
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly datasets: readonly Dataset[];
-  readonly reach: Reach;
+  readonly readable: ReadablePart;
   readonly stop: Stop;
   /** Attempts while the API or the database is down; default 1. */
   readonly attempts?: number;
@@ -26,7 +26,7 @@ export interface CrawlOptions {
 
 /** Covers a range once. Returns the ranges that are still missing, by dataset. */
 export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
-  const { context, datasets, derived, reach, stop } = options;
+  const { context, datasets, derived, readable: reach, stop } = options;
   const { range, watermark } = reach;
   if (range === undefined) return new Map();
   const { attempts = 1 } = options;
@@ -53,7 +53,10 @@ async function coverOnce(options: CrawlOptions, range: Range): Promise<void> {
   await readLeases({ ...options, priority: 'backfill', isOver, take });
 }
 
-async function wantsOf({ context, datasets, reach, again }: CrawlOptions, range: Range): Promise<Want[]> {
+async function wantsOf(
+  { context, datasets, readable: reach, again }: CrawlOptions,
+  range: Range,
+): Promise<Want[]> {
   const first = await firstReadings(context.database, datasets, {
     range,
     watermark: reach.watermark,

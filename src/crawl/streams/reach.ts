@@ -14,7 +14,7 @@ const LATE_SECONDS = 90;
 const SECOND_LOOK_MS = 2000;
 
 /** How much of a range can be read now. */
-export interface Reach {
+export interface ReadablePart {
   /**
    * The part of the range between the first block of the index and the watermark; undefined if there is none.
    */
@@ -23,7 +23,7 @@ export interface Reach {
 }
 
 /** How much of the requested range can be read. */
-export interface Reached extends Reach {
+export interface ReadableResult extends ReadablePart {
   /** Set if a missing block holds back the end of the range: which block, and since when. */
   readonly heldByGap?: string;
   /**
@@ -41,7 +41,7 @@ export interface HeldBack {
   readonly waitUntilSafe: () => Promise<number>;
 }
 
-interface ReachOptions {
+interface ReadableOptions {
   readonly context: CrawlContext;
   readonly chain: ChainInfo;
   readonly wanted: Range;
@@ -56,12 +56,12 @@ interface ReachOptions {
  * Cuts a range to what the index holds and what is safe to read. A range that ended long ago is not checked.
  * If nothing of the range can be read, a second look must confirm it: the first one rests on a few answers.
  */
-export async function reachOf(options: ReachOptions): Promise<Reached> {
-  const reached = await lookAtReach(options);
+export async function findReadablePart(options: ReadableOptions): Promise<ReadableResult> {
+  const reached = await lookForReadablePart(options);
   const { context, wanted, chain, signal } = options;
   if (reached.range !== undefined || isBeyond(wanted, chain)) return reached;
   await context.clock.sleep(SECOND_LOOK_MS, signal);
-  return lookAtReach({ ...options, chain: await readChainInfo(context.api, signal) });
+  return lookForReadablePart({ ...options, chain: await readChainInfo(context.api, signal) });
 }
 
 /** True if the index certainly does not hold the range. */
@@ -69,7 +69,7 @@ function isBeyond({ from, to }: Range, { first, last }: ChainInfo): boolean {
   return to <= first.utime || from >= last.utime;
 }
 
-async function lookAtReach(options: ReachOptions): Promise<Reached> {
+async function lookForReadablePart(options: ReadableOptions): Promise<ReadableResult> {
   const { chain, wanted, delaySeconds, isEstimate = false, context } = options;
   const from = Math.max(wanted.from, chain.first.utime);
   const until = (to: number) => (from < to ? { from, to } : undefined);
@@ -100,7 +100,7 @@ function heldByGap(
   { visible, shown, head, waitingFor }: PolledWatermark,
   delaySeconds: number,
   wanted: Range,
-): Pick<Reached, 'heldByGap'> {
+): Pick<ReadableResult, 'heldByGap'> {
   const isHeld = shown > visible + delaySeconds + LATE_SECONDS && wanted.to > visible - delaySeconds;
   if (!isHeld) return {};
   return {
@@ -109,7 +109,7 @@ function heldByGap(
 }
 
 /** Retries for a while: a block may be on its way, or the server may lag behind the others. */
-function createWatermarkReading({ context, chain, delaySeconds, signal }: ReachOptions) {
+function createWatermarkReading({ context, chain, delaySeconds, signal }: ReadableOptions) {
   let reader: WatermarkReader | undefined;
   return () =>
     retry({ ...context, ...createOutagePolicy(context), signal }, async () => {
@@ -123,7 +123,7 @@ function createWatermarkReading({ context, chain, delaySeconds, signal }: ReachO
 
 /** After the delay, all replicas have what was visible when the delay began. */
 async function settle(
-  { context: { clock, logger }, delaySeconds, signal }: ReachOptions,
+  { context: { clock, logger }, delaySeconds, signal }: ReadableOptions,
   read: ReturnType<typeof createWatermarkReading>,
   lookedAtMs: number,
 ): Promise<number> {
