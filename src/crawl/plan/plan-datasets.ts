@@ -141,12 +141,12 @@ async function scopesOf(
     source === undefined
       ? []
       : await valuesIn(context, { dataset: source, stream: streamOf(source), range, member, signal });
-  const fresh = found.filter((scope) => known.every((stream) => stream.scope !== scope));
-  const streams = [...known, ...fresh.map((scope) => ({ ...streamOf(dataset), scope }))];
+  const newScopes = found.filter((scope) => known.every((stream) => stream.scope !== scope));
+  const streams = [...known, ...newScopes.map((scope) => ({ ...streamOf(dataset), scope }))];
   // Pools become known by the rows that name them.
   const isNamed = datasets.some((chosen) => chosen.name === name);
   const low = isNamed ? streams.length : known.length;
-  return { streams, scopes: { low, likely: streams.length, high: streams.length + fresh.length } };
+  return { streams, scopes: { low, likely: streams.length, high: streams.length + newScopes.length } };
 }
 
 /** At most `most` elements of a list, evenly spread. */

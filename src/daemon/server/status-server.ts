@@ -325,10 +325,10 @@ function createChanges(): (
       const isList = BY_ROW.has(name) && Array.isArray(value);
       const texts = isList ? value.map((row) => JSON.stringify(row)) : [JSON.stringify(value)];
       const before = known.get(name);
-      const fresh = texts.filter((text) => before?.has(text) !== true);
+      const changedTexts = texts.filter((text) => before?.has(text) !== true);
       known.set(name, new Set(texts));
-      if (before !== undefined && fresh.length === 0) continue;
-      changed.push(`${JSON.stringify(name)}:${isList ? `[${fresh.join()}]` : fresh.join()}`);
+      if (before !== undefined && changedTexts.length === 0) continue;
+      changed.push(`${JSON.stringify(name)}:${isList ? `[${changedTexts.join()}]` : changedTexts.join()}`);
     }
     const also = Object.entries(beside).map(
       ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,

@@ -89,9 +89,9 @@ function repeatedIn(places: readonly HistoryPlace[], from: HistoryPlace | null):
  */
 function afterHead(cursor: BackwardCursor, places: readonly HistoryPlace[], size: number): BackwardStep {
   const repeated = repeatedIn(places, cursor.at);
-  const fresh = places.slice(repeated);
-  const last = fresh.at(-1);
-  const top = cursor.top ?? fresh[0] ?? null;
+  const newRows = places.slice(repeated);
+  const last = newRows.at(-1);
+  const top = cursor.top ?? newRows[0] ?? null;
   if (cursor.newest === null) {
     // The first page of an account. The tail reads older transactions.
     if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };

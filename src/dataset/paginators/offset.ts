@@ -57,7 +57,7 @@ export interface OffsetPaginator {
   pass(cursor: OffsetCursor, now: number): OffsetCursor;
 }
 
-const FRESH: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null, lacking: [] };
+const START: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null, lacking: [] };
 
 /**
  * Advances by the requested limit and not by the received records. Some servers drop records of a page after
@@ -68,10 +68,10 @@ export function offset({ maxSize = 1000 }: { maxSize?: number } = {}): OffsetPag
   return {
     maxSize,
     start(cursor, now, rescanSeconds) {
-      if (cursor === undefined) return FRESH;
+      if (cursor === undefined) return START;
       if (cursor.round) return cursor;
       if (now - (cursor.ended ?? 0) >= rescanSeconds)
-        return { ...FRESH, ended: cursor.ended, lacking: cursor.lacking };
+        return { ...START, ended: cursor.ended, lacking: cursor.lacking };
       return cursor.beyond === null ? { ...cursor, at: cursor.end } : undefined;
     },
     request: (cursor, size) => ({ limit: size, offset: cursor.at }),
