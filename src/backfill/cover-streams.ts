@@ -6,7 +6,7 @@ import { missingOf } from '../crawl/streams/missing.ts';
 import type { HeldBack } from '../crawl/streams/reach.ts';
 import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
-import { broughtAmong, type Dataset } from '../dataset/dataset.ts';
+import { alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import { readAllRefused, type RefusedSpan } from '../ledger/refused.ts';
@@ -147,9 +147,9 @@ async function coverBefore(
 function derivationOf(options: CoverOptions, watermark: number): Pick<CrawlOptions, 'derived'> {
   const { context, chain, owner, jobs, datasets, stop, onDerived } = options;
   const { api, clock, database } = context;
-  const [brought] = broughtAmong(jobs);
-  if (brought === undefined) return {};
-  const { name } = brought.dataset;
+  const [alsoHeld] = alsoHeldAmong(jobs);
+  if (alsoHeld === undefined) return {};
+  const { name } = alsoHeld.dataset;
   const source = createBlockSource(api, chain, stop.leaving);
   const chosen = datasets.filter((dataset) => dataset.name === name);
   const derive = async (range: Range) => {

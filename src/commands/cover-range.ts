@@ -4,7 +4,7 @@ import type { CollectionsRead } from '../backfill/read-collections-once.ts';
 import { type BackfillReport, runBackfill } from '../backfill/run-backfill.ts';
 import { createCappedBudget } from '../budget/capped-budget.ts';
 import { systemClock } from '../clock.ts';
-import { bringerOf } from '../crawl/plan/brought.ts';
+import { holderOf } from '../crawl/plan/brought.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import type { EstimateOutcome } from '../read/row-estimates.ts';
@@ -156,7 +156,7 @@ function printCovered(
   for (const [dataset, range] of delayed)
     say(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read: its source may lag`);
   printVerdict(say, verdict, unfit);
-  for (const each of settled) say(outcomeLine(each, bringerOf(each.dataset, datasets)));
+  for (const each of settled) say(outcomeLine(each, holderOf(each.dataset, datasets)));
 }
 
 /** What `plan` expected, beside what came. */

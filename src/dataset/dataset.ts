@@ -27,14 +27,14 @@ export function piggybackedCollections(collections: readonly Collection[]): Coll
 }
 
 /** A dataset whose rows come with the pages of another one. */
-export interface Brought {
+export interface AlsoHeld {
   readonly dataset: Dataset;
-  readonly bringer: Dataset;
+  readonly holder: Dataset;
   readonly countedBy: Dataset;
 }
 
 /** The datasets whose rows come with the pages of another one of them, and are counted by a third one. */
-export function broughtAmong(datasets: readonly Dataset[]): Brought[] {
+export function alsoHeldAmong(datasets: readonly Dataset[]): AlsoHeld[] {
   const named = (name: string | undefined) => datasets.find((one) => one.name === name);
   return datasets.flatMap((bringer) => {
     const { alsoHolds } = bringer.job;

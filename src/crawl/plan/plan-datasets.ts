@@ -1,4 +1,4 @@
-import { broughtAmong, type Dataset } from '../../dataset/dataset.ts';
+import { alsoHeldAmong, type Dataset } from '../../dataset/dataset.ts';
 import { readBusyMoments } from '../../read/busy-moments.ts';
 import { keepEstimate, type Guess } from '../../read/row-estimates.ts';
 import { EtlError } from '../../errors.ts';
@@ -111,7 +111,7 @@ async function planDataset(
   const sampled = missing.length === 0 ? [] : spread(streams, MOST_SCOPES);
   const samples: Sample[][] = [];
   for (const stream of sampled) samples.push(await probe(context, { dataset, stream, range, count, signal }));
-  const isStoredTwice = broughtAmong(datasets).some(({ bringer }) => bringer.name === dataset.name);
+  const isStoredTwice = alsoHeldAmong(datasets).some(({ holder: bringer }) => bringer.name === dataset.name);
   return estimate(merge(samples), {
     missing,
     pageSize: dataset.job.paginator.maxSize,
