@@ -2,7 +2,7 @@ import type { Choices } from '../settings/config.ts';
 import type { Rejected } from './job.ts';
 import type { Rows } from './rows.ts';
 import type { Params } from './paginators/paginator.ts';
-import type { BackwardPaginator, HistoryPlace } from './paginators/backward.ts';
+import type { BackwardPaginator, HistoryPosition } from './paginators/backward.ts';
 import type { BatchPaginator } from './paginators/lookup.ts';
 import type { OffsetPaginator } from './paginators/offset.ts';
 import type { SeqnoPaginator } from './paginators/seqnos.ts';
@@ -127,7 +127,7 @@ export interface BackwardWalk extends AnyWalk {
   readonly kind: 'backward';
   readonly paginator: BackwardPaginator;
   /** The position of a record in its account's history; undefined if it does not contain one. */
-  readonly place: (record: unknown) => HistoryPlace | undefined;
+  readonly place: (record: unknown) => HistoryPosition | undefined;
 }
 
 /** One response for each masterchain block of a range of time. */

@@ -1,7 +1,7 @@
 import type { Params } from './paginator.ts';
 
 /** The position of a transaction in its account's history. */
-export interface HistoryPlace {
+export interface HistoryPosition {
   readonly lt: string;
   readonly hash: string;
 }
@@ -21,13 +21,13 @@ export interface HistoryPlace {
  */
 export interface BackwardCursor {
   /** The ends of the contiguous stored part; null if nothing is stored. */
-  readonly newest: HistoryPlace | null;
-  readonly oldest: HistoryPlace | null;
+  readonly newest: HistoryPosition | null;
+  readonly oldest: HistoryPosition | null;
   /** True once the account's first transaction, or the first one that the servers keep, is stored. */
   readonly complete: boolean;
   /** The ends of the part above `newest` that is being read; null if it is not being read. */
-  readonly top: HistoryPlace | null;
-  readonly at: HistoryPlace | null;
+  readonly top: HistoryPosition | null;
+  readonly at: HistoryPosition | null;
 }
 
 export interface BackwardStep {
@@ -45,7 +45,7 @@ export interface BackwardPaginator {
   request(cursor: BackwardCursor, phase: Phase, size: number): Params & { readonly limit: number };
   /** The part to request next: new transactions first, then old ones; undefined if both are done. */
   phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined;
-  next(cursor: BackwardCursor, phase: Phase, places: readonly HistoryPlace[], size: number): BackwardStep;
+  next(cursor: BackwardCursor, phase: Phase, places: readonly HistoryPosition[], size: number): BackwardStep;
 }
 
 /** `head`: newer than all stored transactions. `tail`: older. */
@@ -79,7 +79,7 @@ export function newestFirst(): BackwardPaginator {
   };
 }
 
-function repeatedIn(places: readonly HistoryPlace[], from: HistoryPlace | null): number {
+function repeatedIn(places: readonly HistoryPosition[], from: HistoryPosition | null): number {
   const [first] = places;
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
 }
@@ -87,7 +87,7 @@ function repeatedIn(places: readonly HistoryPlace[], from: HistoryPlace | null):
 /**
  * If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning.
  */
-function afterHead(cursor: BackwardCursor, places: readonly HistoryPlace[], size: number): BackwardStep {
+function afterHead(cursor: BackwardCursor, places: readonly HistoryPosition[], size: number): BackwardStep {
   const repeated = repeatedIn(places, cursor.at);
   const newRows = places.slice(repeated);
   const last = newRows.at(-1);
@@ -106,7 +106,7 @@ function afterHead(cursor: BackwardCursor, places: readonly HistoryPlace[], size
  * No row shows whether an earlier one exists. The beginning is reached if a page contains only the row with
  * which it began.
  */
-function afterTail(cursor: BackwardCursor, places: readonly HistoryPlace[]): BackwardStep {
+function afterTail(cursor: BackwardCursor, places: readonly HistoryPosition[]): BackwardStep {
   const repeated = repeatedIn(places, cursor.oldest);
   const last = places.slice(repeated).at(-1);
   if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
