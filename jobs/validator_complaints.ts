@@ -2,7 +2,7 @@ import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records
 import * as z from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import type { Extra } from '../src/dataset/declaration/record.ts';
@@ -53,8 +53,8 @@ export const validatorComplaint = z.strictObject({
   is_passed: flag,
 });
 
-const complaints = sheetOf(validator_complaints, validatorComplaint);
-const voteSheet = sheetOf(complaint_votes, vote);
+const complaints = rowLayoutOf(validator_complaints, validatorComplaint);
+const voteSheet = rowLayoutOf(complaint_votes, vote);
 
 export default defineJob({
   title: 'Complaints that validators did not do their work, with the votes on them',

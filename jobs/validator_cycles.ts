@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
@@ -57,8 +57,8 @@ export const validatorCycle = z.strictObject({
   validators: elsewhere(z.array(validator).nullish()),
 });
 
-const cycles = sheetOf(validator_cycles, validatorCycle);
-const validators = sheetOf(cycle_validators, validator);
+const cycles = rowLayoutOf(validator_cycles, validatorCycle);
+const validators = rowLayoutOf(cycle_validators, validator);
 
 export default defineJob({
   title: 'Cycles of validation: each set of validators with weights, stakes and limits',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
@@ -33,8 +33,8 @@ export const validatorElection = z.strictObject({
   participants: elsewhere(z.array(participant).nullish()),
 });
 
-const elections = sheetOf(validator_elections, validatorElection);
-const participants = sheetOf(election_participants, participant);
+const elections = rowLayoutOf(validator_elections, validatorElection);
+const participants = rowLayoutOf(election_participants, participant);
 
 export default defineJob({
   title: 'Elections of validators, with everyone who took part and its stake',

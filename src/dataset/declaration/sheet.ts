@@ -28,7 +28,7 @@ export interface Noted {
  * How records of one kind become rows of one table. Values that are not members of the record are given with
  * each row.
  */
-export interface Sheet<T extends Table = Table, Rec = unknown> {
+export interface RowLayout<T extends Table = Table, Rec = unknown> {
   readonly table: T;
   readonly record: z.ZodType<Rec>;
   readonly columns: readonly MemberColumn[];
@@ -42,7 +42,7 @@ export type Given<T extends Table> = Partial<T['$inferInsert']>;
 
 /** Receives one row. */
 export type Put = <T extends Table, Rec>(
-  sheet: Sheet<T, Rec>,
+  sheet: RowLayout<T, Rec>,
   record: Rec,
   given: Given<T>,
   extra?: Extra | null,
@@ -54,7 +54,7 @@ type Row = Readonly<Record<string, unknown>>;
  * How a record with this schema becomes a row of a table. Its members are computed when the first record
  * comes.
  */
-export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): Sheet<T, Rec> {
+export function rowLayoutOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): RowLayout<T, Rec> {
   let found: FoundColumns | undefined;
   const members = () => (found ??= membersOf(record));
   return {
@@ -73,19 +73,19 @@ export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>):
 }
 
 /** For rows whose columns are all given. */
-export function givenSheet<T extends Table>(table: T): Sheet<T, null> {
+export function givenLayout<T extends Table>(table: T): RowLayout<T, null> {
   return { table, record: z.null(), columns: [], noted: [], time: undefined };
 }
 
 /** The `rows` of a job whose records are one row each, with every column a member. */
 export function oneRow<Rec>(table: Table, schema: z.ZodType<Rec>) {
-  const sheet = sheetOf(table, schema);
+  const sheet = rowLayoutOf(table, schema);
   return (record: Rec, extra: Extra, put: Put): void => put(sheet, record, {}, extra);
 }
 
 /** The row of a record as an object. `extra` is omitted if the table lacks that column. */
 export function rowOf(
-  sheet: Pick<Sheet, 'columns' | 'noted'>,
+  sheet: Pick<RowLayout, 'columns' | 'noted'>,
   record: unknown,
   given: object,
   extra?: Extra | null,
@@ -99,7 +99,7 @@ export function rowOf(
 }
 
 /** Block time of a row; undefined if the table has none. */
-export function timeOfRow({ time }: Pick<Sheet, 'time'>, record: unknown, given: object) {
+export function timeOfRow({ time }: Pick<RowLayout, 'time'>, record: unknown, given: object) {
   if ('utime' in given && typeof given.utime === 'string') return given.utime;
   return time && formatTime(Number(memberAt(record, time.path)));
 }
@@ -108,7 +108,7 @@ export function timeOfRow({ time }: Pick<Sheet, 'time'>, record: unknown, given:
  * The members of a record without a column, and those that its schema does not name; null if there are none.
  */
 export function fullExtra(
-  { noted }: Pick<Sheet, 'noted'>,
+  { noted }: Pick<RowLayout, 'noted'>,
   record: unknown,
   extra: Extra | null,
 ): Extra | null {
@@ -122,7 +122,7 @@ export function fullExtra(
   return orNull(all);
 }
 
-type FoundColumns = Pick<Sheet, 'columns' | 'noted' | 'time'>;
+type FoundColumns = Pick<RowLayout, 'columns' | 'noted' | 'time'>;
 
 function membersOf(record: z.ZodType): FoundColumns {
   const columns: MemberColumn[] = [];
