@@ -1,4 +1,4 @@
-import { lookAgain, lookBeforeReading } from '../crawl/gaps.ts';
+import { recheckGaps, searchGaps } from '../crawl/gaps.ts';
 import { lacksEndpoint } from '../crawl/failure-policy.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
@@ -110,12 +110,12 @@ async function lookForGaps(
 ): Promise<void> {
   const signal = stop.leaving;
   try {
-    await lookAgain(context, range, { dueOnly: false, signal });
+    await recheckGaps(context, range, { dueOnly: false, signal });
     const blocks = jobs.find(({ name }) => name === 'blocks');
     if (blocks === undefined || datasets.includes(blocks)) return;
     const missing = await missingOf(context, datasets, range, watermark);
     const known = await readCoverage(context.database, streamOf(blocks));
-    await lookBeforeReading(context, without(union(...missing.values()), known), signal);
+    await searchGaps(context, without(union(...missing.values()), known), signal);
   } catch (error) {
     if (stop.finishing.aborted) return;
     const isOfOthers = error instanceof EtlError && !(error instanceof IncompleteError);

@@ -202,7 +202,7 @@ export async function explainByGap(
   const gaps = await findGaps({ api, priority: 'repair', signal }, span).catch(nothingFound);
   const known = (await readGaps(database, [span])).map((gap) => gap.span);
   const news = gaps.filter((gap) => without([gap.span], known).length > 0);
-  for (const gap of news) await sayAndKeep({ database, logger }, gap);
+  for (const gap of news) await logAndKeepGap({ database, logger }, gap);
   return news.length > 0;
 }
 
@@ -213,7 +213,7 @@ function nothingFound(error: unknown): Gap[] {
 }
 
 /** Logs a gap and stores it. */
-export async function sayAndKeep(
+export async function logAndKeepGap(
   { database, logger }: Pick<CrawlContext, 'database' | 'logger'>,
   gap: Gap,
 ): Promise<void> {
@@ -228,7 +228,7 @@ export async function sayAndKeep(
  * Rechecks the stored gaps of a range. Blocks that have appeared can be read; the pause of remaining gaps
  * grows.
  */
-export async function lookAgain(
+export async function recheckGaps(
   { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
   range: Range,
   { dueOnly, signal }: { readonly dueOnly: boolean; readonly signal: AbortSignal },
@@ -252,7 +252,7 @@ const MOST_PAGES = 100;
  * Looks for gaps in ranges whose blocks are not crawled: the list of masterchain blocks is short. If a range
  * spans many days, only its beginning is searched.
  */
-export async function lookBeforeReading(
+export async function searchGaps(
   { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
   ranges: readonly Range[],
   signal: AbortSignal,
@@ -260,7 +260,7 @@ export async function lookBeforeReading(
   let left = MOST_PAGES;
   for (const range of ranges) {
     const looked = await findMasterchainGaps({ api, priority: 'backfill', signal }, range, left);
-    for (const gap of looked.gaps) await sayAndKeep({ database, logger }, gap);
+    for (const gap of looked.gaps) await logAndKeepGap({ database, logger }, gap);
     left -= looked.pages;
     if (looked.until >= range.to && left > 0) continue;
     logger.info(

@@ -50,7 +50,7 @@ export async function keepUp(
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
   const withLists = !isQuick || areListsDue(before, now);
   // A round over many days takes longer than its process may be absent.
-  const letGo = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
+  const stopRenewing = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
   try {
     const faults: LakeError[] = [];
     const onFault = (fault: LakeError) => {
@@ -67,7 +67,7 @@ export async function keepUp(
     await keepSetting(database, 'lake', { ...before, error: message });
     logger.error({ lake: place, reason: message }, 'the lake cannot be written, retrying');
   } finally {
-    letGo();
+    stopRenewing();
   }
 }
 

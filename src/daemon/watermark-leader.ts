@@ -1,5 +1,5 @@
 import { readChainInfo, type ChainInfo } from '../crawl/chain-info.ts';
-import { lookAgain, sayAndKeep } from '../crawl/gaps.ts';
+import { recheckGaps, logAndKeepGap } from '../crawl/gaps.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
 import type { PolledWatermark, Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
@@ -60,9 +60,9 @@ export function createWatermarkLeader({
     reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
     const { utime, head, newest, everywhere, waitingFor, polls, gaps } = watermark;
-    for (const gap of gaps) await sayAndKeep(context, gap);
+    for (const gap of gaps) await logAndKeepGap(context, gap);
     const ceiling = await heads.check(watermark, signal);
-    await lookAgain(context, { from: 0, to: utime }, { dueOnly: true, signal });
+    await recheckGaps(context, { from: 0, to: utime }, { dueOnly: true, signal });
     await saveWatermark(database, {
       utime,
       headSeqno: head.seqno,

@@ -85,7 +85,7 @@ async function claimAndWalk(
   const claimed = await claimCursor(database, claim);
   if (claimed === undefined) return undefined;
   const prolong = () => prolongClaim(database, claim);
-  const letGo = keepAlive(run.context, {
+  const stopRenewing = keepAlive(run.context, {
     what: `a claim of ${dataset.name}`,
     heldSeconds: HOLD_SECONDS,
     prolong,
@@ -98,7 +98,7 @@ async function claimAndWalk(
   try {
     return await dispatch({ ...run, dataset, claim, network, keep, stored: claimed.cursor }, walk);
   } finally {
-    letGo();
+    stopRenewing();
     await releaseClaim(database, claim).catch(() => undefined);
   }
 }

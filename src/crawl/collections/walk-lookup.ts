@@ -92,12 +92,12 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     batch = asked.reduce((learned, one) => learn(walkContext, learned, one), batch);
     // The timeout was caused by one subject and not by the batch size.
     if (served.hasTimedOut) batch = paginator.start(undefined);
-    await tellMissing(walkContext, served, cursorNow(), false);
+    await markMissing(walkContext, served, cursorNow(), false);
     await setAside(walkContext, served, cursorNow(), false);
     if (asked.some(({ isTooLarge }) => isTooLarge)) await walkContext.keep(cursorNow());
   }
   await walkContext.keep(cursorNow());
-  await tellMissing(walkContext, served, cursorNow(), true);
+  await markMissing(walkContext, served, cursorNow(), true);
   await setAside(walkContext, served, cursorNow(), true);
   return served.failure;
 }
@@ -142,7 +142,7 @@ function lacksAll({ answers, missing }: Served): boolean {
  * @throws NotServedError if too many were asked for and none was found; other subjects are asked for next
  * time
  */
-async function tellMissing(
+async function markMissing(
   { walk, dataset, keep }: WalkContext<LookupWalk>,
   served: Served,
   cursor: LookupCursor,

@@ -30,7 +30,7 @@ export async function crawlLease(
   const { dataset, lease } = assignment;
   const { stream } = lease;
   const prolong = () => prolongLease(database, lease);
-  const letGo = keepAlive(context, {
+  const stopRenewing = keepAlive(context, {
     what: `a lease of ${dataset.name}`,
     heldSeconds: HOLD_SECONDS,
     prolong,
@@ -40,12 +40,12 @@ export async function crawlLease(
   const read = async () => {
     for await (rest of readPages(context, { ...assignment, stop, idleReaders: peers, network }));
   };
-  const sayLost = () => {
+  const logLost = () => {
     logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');
   };
   const lost = (error: unknown) => {
     if (!(error instanceof LeaseLostError)) throw error;
-    sayLost();
+    logLost();
   };
   try {
     const failure = await readUnlessRefused({ context, stream, stop }, () => read().catch(lost));
@@ -54,9 +54,9 @@ export async function crawlLease(
     if (failure === undefined) return;
     if (dataset.name === 'blocks' && (await explainByGap(context, rest, failure, stop.leaving))) return;
     if (await prolong()) await refuseRest(context, assignment, rest, failure);
-    else sayLost();
+    else logLost();
   } finally {
-    letGo();
+    stopRenewing();
     // The commit that completes a lease also ends it.
     if (rest.from < rest.to) await releaseLease(database, lease).catch(() => undefined);
   }

@@ -41,12 +41,12 @@ export async function fillHoles(
     for (const lease of lost) waiting.splice(waiting.indexOf(lease), 1);
   };
   const what = `leases of ${dataset.name} that wait`;
-  const letGo = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, prolong });
+  const stopRenewing = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, prolong });
   const isOver = () => Promise.resolve(true);
   try {
     await readLeases({ context: crawl, stop, planner, priority, take, isOver });
   } finally {
-    letGo();
+    stopRenewing();
     for (const lease of waiting) await releaseLease(crawl.database, lease).catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 import { unixSeconds } from '../../clock.ts';
 import { formatTime, HOUR, type Range } from '../../range.ts';
 import { createOutagePolicy, retry } from '../../retry.ts';
-import { sayAndKeep } from '../gaps.ts';
+import { logAndKeepGap } from '../gaps.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readChainInfo, type ChainInfo } from '../chain-info.ts';
 import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
@@ -115,7 +115,7 @@ function createWatermarkReading({ context, chain, delaySeconds, signal }: Readab
     retry({ ...context, ...createOutagePolicy(context), signal }, async () => {
       reader ??= await openWatermarkReader(context, chain, delaySeconds);
       const watermark = await reader.read(signal);
-      for (const gap of watermark.gaps) await sayAndKeep(context, gap);
+      for (const gap of watermark.gaps) await logAndKeepGap(context, gap);
       if (watermark.utime === 0) throw watermarkNotKnown(watermark);
       return watermark;
     });
