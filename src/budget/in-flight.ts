@@ -92,11 +92,11 @@ interface Shares {
   /** An even share for each process that reads. */
   evenShare(): number;
   /** Notes the current requests of other processes. */
-  beside(others: OtherReaders): void;
+  noteOthers(others: OtherReaders): void;
   /** The last such note. `isIdle`: other processes read all that is left, and this one has nothing to do. */
   others(): OtherReaders & { readonly isIdle: boolean };
   /** Notes whether other processes have leased all that is left. */
-  rest(isIdle: boolean): void;
+  noteIdle(isIdle: boolean): void;
 }
 
 interface InFlightOptions {
@@ -109,13 +109,13 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
   const bodies = new PQueue({ concurrency: BODIES });
   const brief = new PQueue({ concurrency: BRIEF });
   const latency = createLatency();
-  const care = createCare();
+  const backoff = createBackoff();
   const turn = createTurns();
   let underWay = 0;
   const target = () => {
     const meanMs = latency.meanMs();
     const first = Math.min(START, wantedFor(rps, FIRST_MS));
-    return care.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
+    return backoff.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
   };
   const open = (priority: Priority, isBrief = false): Flight => {
     let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
@@ -126,7 +126,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
       if (sentAt === undefined) return;
       underWay -= 1;
       if (isAnswer) latency.add(clock.monotonic() - sentAt - waitedMs);
-      if (isAnswer || isTrouble) care.tell(isTrouble, target());
+      if (isAnswer || isTrouble) backoff.note(isTrouble, target());
       sentAt = undefined;
     };
     return {
@@ -185,11 +185,11 @@ function createLatency() {
 }
 
 /** Shrinks the target while the source fails, as TCP does after a lost packet. */
-function createCare() {
+function createBackoff() {
   let [factor, attempts, failures] = [1, 0, 0];
   return {
     of: (target: number) => Math.max(LEAST, Math.floor(target * factor)),
-    tell: (isTrouble: boolean, target: number) => {
+    note: (isTrouble: boolean, target: number) => {
       attempts += 1;
       failures += Number(isTrouble);
       if (attempts < Math.max(FEWEST_JUDGED, target)) return;
@@ -223,11 +223,11 @@ function createShares(target: () => number): Shares {
   return {
     evenShare,
     share: () => Math.max(target() - others.requests, evenShare()),
-    beside: (readers) => {
+    noteOthers: (readers) => {
       others = readers;
     },
     others: () => ({ ...others, isIdle }),
-    rest: (value) => {
+    noteIdle: (value) => {
       isIdle = value;
     },
   };

@@ -209,7 +209,7 @@ function readAll<Cursor, Rec, T extends Tables>(
   spec: JobSpec<Cursor, Rec, T>,
   raws: readonly unknown[],
 ): RecordsReading {
-  const sorted = raws.map((raw) => takeOrTurn(spec.record, raw));
+  const sorted = raws.map((raw) => toSchemaForm(spec.record, raw));
   const canonical = sorted.map((one) => one.canonical);
   const places = placesOf(spec.position, canonical);
   const positions = places.map(({ position }) => position);
@@ -217,7 +217,7 @@ function readAll<Cursor, Rec, T extends Tables>(
   const rejected: Rejected[] = [];
   for (const [index, one] of sorted.entries()) {
     const { raw } = one;
-    const { position, span } = places[index] ?? nowhere(raw, undefined, undefined);
+    const { position, span } = places[index] ?? withoutPosition(raw, undefined, undefined);
     const reading = one.isTaken
       ? ({ ok: true, record: one.canonical, extra: NOTHING } as const)
       : readRecord(spec.record, one);
@@ -234,11 +234,11 @@ function readAll<Cursor, Rec, T extends Tables>(
 }
 
 /** A raw record, and its form for the schema. A view already has that form. */
-type Sorted<Rec> =
+type SchemaForm<Rec> =
   | { readonly isTaken: true; readonly raw: Rec; readonly canonical: Rec }
   | { readonly isTaken: false; readonly raw: unknown; readonly canonical: unknown };
 
-function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown): Sorted<Rec> {
+function toSchemaForm<Rec>(schema: ZodType<Rec>, raw: unknown): SchemaForm<Rec> {
   return isViewOf(schema, raw)
     ? { isTaken: true, raw, canonical: raw }
     : { isTaken: false, raw, canonical: canonicalOf(schema, raw) };
@@ -300,7 +300,11 @@ function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] 
   let before: number | undefined;
   return read.map((position, index) => {
     if (position === undefined)
-      return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
+      return withoutPosition(
+        raws[index],
+        before,
+        read.slice(index).find((later) => later !== undefined)?.utime,
+      );
     before = position.utime;
     return { position, span: spanOfSecond(position.utime) };
   });
@@ -312,7 +316,7 @@ function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] 
  */
 const LONGEST_DISTANCE = DAY;
 
-function nowhere(raw: unknown, before: number | undefined, after: number | undefined): Placed {
+function withoutPosition(raw: unknown, before: number | undefined, after: number | undefined): Placed {
   const near = before ?? after;
   return {
     position: { utime: near ?? 0, lt: '0', id: hashOf(rawOf(raw)) },

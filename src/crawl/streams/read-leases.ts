@@ -54,11 +54,11 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   };
   const handOut = async () => {
     while (!stop.finishing.aborted && failures.length === 0) {
-      if (readings.size < inFlight.target) inFlight.beside(await planner.others(priority));
+      if (readings.size < inFlight.target) inFlight.noteOthers(await planner.others(priority));
       const room = Math.ceil(inFlight.share() - readings.size);
       const assignments = room > 0 ? await take(room) : [];
       isStarving = room > 0 && assignments.length === 0;
-      inFlight.rest(isStarving && readings.size === 0);
+      inFlight.noteIdle(isStarving && readings.size === 0);
       if (assignments.length > 0) assignments.forEach(read);
       // Another worker's lease may be cut and leave work for this one.
       else if (readings.size === 0 && (await isOver())) return;
@@ -68,7 +68,7 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   stop.finishing.addEventListener('abort', idleReaders.wake);
   await handOut().catch(fail);
   stop.finishing.removeEventListener('abort', idleReaders.wake);
-  inFlight.rest(false);
+  inFlight.noteIdle(false);
   await Promise.all(readings);
   if (failures.length > 0) throw failures[0];
 }
