@@ -17,7 +17,7 @@ import { outlastDatabase } from '../retry.ts';
 import { createBlockSource } from '../verify/checks/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
-interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'reach'> {
+interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'readable'> {
   readonly chain: ChainInfo;
   /** Name of this process in leases. */
   readonly owner: string;

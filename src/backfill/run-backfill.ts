@@ -45,7 +45,7 @@ interface BackfillRun {
 /** Receives the progress of a backfill. */
 export interface BackfillReport {
   /** Called before anything is read. */
-  onReadable(reach: ReadablePart): Promise<void>;
+  onReadable(readable: ReadablePart): Promise<void>;
   /** Called before streams are read. The returned object receives their progress. */
   onStreams(range: Range, watermark: number): Promise<StreamsReport>;
   onCovered(covered: Covered, range: Range, isWhole: boolean): void;
@@ -62,12 +62,12 @@ interface StreamsReport {
 export async function runBackfill(run: BackfillRun, report: BackfillReport): Promise<boolean> {
   const { wanted, stop, dryRun } = run;
   if (wanted === undefined) return dryRun || (await readBehind(run, report, undefined));
-  const reach = await findReadablePart({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
-  await outlastDatabase(waitingOf(run), () => report.onReadable(reach));
+  const readable = await findReadablePart({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
+  await outlastDatabase(waitingOf(run), () => report.onReadable(readable));
   if (dryRun) return true;
-  const { range } = reach;
+  const { range } = readable;
   if (range === undefined) return false;
-  const isCovered = run.datasets.length === 0 || (await cover(run, report, { ...reach, range }));
+  const isCovered = run.datasets.length === 0 || (await cover(run, report, { ...readable, range }));
   const isRead = await readBehind(run, report, range);
   return isCovered && isRead;
 }

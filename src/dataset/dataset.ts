@@ -36,10 +36,10 @@ export interface AlsoHeld {
 /** The datasets whose rows come with the pages of another one of them, and are counted by a third one. */
 export function alsoHeldAmong(datasets: readonly Dataset[]): AlsoHeld[] {
   const named = (name: string | undefined) => datasets.find((one) => one.name === name);
-  return datasets.flatMap((bringer) => {
-    const { alsoHolds } = bringer.job;
+  return datasets.flatMap((holder) => {
+    const { alsoHolds } = holder.job;
     const [dataset, countedBy] = [named(alsoHolds?.dataset), named(alsoHolds?.countedBy)];
-    return dataset === undefined || countedBy === undefined ? [] : [{ dataset, bringer, countedBy }];
+    return dataset === undefined || countedBy === undefined ? [] : [{ dataset, holder, countedBy }];
   });
 }
 

@@ -111,7 +111,7 @@ async function planDataset(
   const sampled = missing.length === 0 ? [] : spread(streams, MOST_SCOPES);
   const samples: Sample[][] = [];
   for (const stream of sampled) samples.push(await probe(context, { dataset, stream, range, count, signal }));
-  const isStoredTwice = alsoHeldAmong(datasets).some(({ holder: bringer }) => bringer.name === dataset.name);
+  const isStoredTwice = alsoHeldAmong(datasets).some(({ holder }) => holder.name === dataset.name);
   return estimate(merge(samples), {
     missing,
     pageSize: dataset.job.paginator.maxSize,

@@ -26,8 +26,8 @@ export interface CrawlOptions {
 
 /** Covers a range once. Returns the ranges that are still missing, by dataset. */
 export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
-  const { context, datasets, derived, readable: reach, stop } = options;
-  const { range, watermark } = reach;
+  const { context, datasets, derived, readable, stop } = options;
+  const { range, watermark } = readable;
   if (range === undefined) return new Map();
   const { attempts = 1 } = options;
   await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async (isBack) => {
@@ -53,15 +53,12 @@ async function coverOnce(options: CrawlOptions, range: Range): Promise<void> {
   await readLeases({ ...options, priority: 'backfill', isOver, take });
 }
 
-async function wantsOf(
-  { context, datasets, readable: reach, again }: CrawlOptions,
-  range: Range,
-): Promise<Want[]> {
+async function wantsOf({ context, datasets, readable, again }: CrawlOptions, range: Range): Promise<Want[]> {
   const first = await firstReadings(context.database, datasets, {
     range,
-    watermark: reach.watermark,
+    watermark: readable.watermark,
     priority: 'backfill',
   });
   if (again !== true) return first;
-  return [...first, ...(await secondReadings(context.database, datasets, range, reach.watermark))];
+  return [...first, ...(await secondReadings(context.database, datasets, range, readable.watermark))];
 }

@@ -14,7 +14,7 @@ import { readPages, type LeaseReading, type IdleReaders } from './read-pages.ts'
 /** Used if a lease is read alone: no reader waits for work. */
 const NO_IDLE_READERS: IdleReaders = { count: () => 0, wake: () => undefined };
 
-type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'peers'>>;
+type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'idleReaders'>>;
 
 /**
  * Reads a lease, and releases what is left of it. If the API fails for good for a range, the range is refused
@@ -24,7 +24,7 @@ type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading,
 export async function crawlLease(
   context: CrawlContext,
   assignment: Assignment,
-  { stop, idleReaders: peers = NO_IDLE_READERS }: CrawlLeaseOptions,
+  { stop, idleReaders = NO_IDLE_READERS }: CrawlLeaseOptions,
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
@@ -38,7 +38,7 @@ export async function crawlLease(
   let rest = lease.span;
   const network = context.network.begin();
   const read = async () => {
-    for await (rest of readPages(context, { ...assignment, stop, idleReaders: peers, network }));
+    for await (rest of readPages(context, { ...assignment, stop, idleReaders, network }));
   };
   const logLost = () => {
     logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');

@@ -44,7 +44,7 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   };
   const fail = (error: unknown) => void failures.push(error);
   const read = (assignment: Assignment) => {
-    const reading = crawlLease(context, assignment, { stop, idleReaders: idleReaders })
+    const reading = crawlLease(context, assignment, { stop, idleReaders })
       .catch(fail)
       .then(() => {
         readings.delete(reading);

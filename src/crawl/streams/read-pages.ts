@@ -314,16 +314,16 @@ function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit)
  */
 async function shorten(
   context: CrawlContext,
-  { dataset, idleReaders: peers }: LeaseReading,
+  { dataset, idleReaders }: LeaseReading,
   progress: LeaseProgress,
 ): Promise<LeaseProgress> {
   const { from, to } = progress.held.span;
   const { density, limits } = context.tuning(dataset);
-  const lengthOf = leaseLength(1 + peers.count(), density.pageSeconds());
-  const seconds = lengthOf(peers.count() > 0 ? to - from : Infinity);
+  const lengthOf = leaseLength(1 + idleReaders.count(), density.pageSeconds());
+  const seconds = lengthOf(idleReaders.count() > 0 ? to - from : Infinity);
   if (to - from <= 2 * seconds) return progress;
   const held = await cutLease(context.database, progress.held, from + seconds);
-  peers.wake();
+  idleReaders.wake();
   // The part behind the cut is requested in another span, so that it cannot clear a doubted page of this one.
   return {
     ...progress,
