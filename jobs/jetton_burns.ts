@@ -1,6 +1,6 @@
 import { optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
-import { oneRow } from '../src/dataset/declaration/sheet.ts';
+import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';

@@ -2,7 +2,7 @@ import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records
 import * as z from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
-import { rowLayoutOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import type { Extra } from '../src/dataset/declaration/record.ts';

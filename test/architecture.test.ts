@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { createFinalityDelay } from '../src/crawl/watermark/settling.ts';
+import { createFinalityDelay } from '../src/crawl/watermark/finality-delay.ts';
 import { LOCKS } from '../src/locks.ts';
 import { packageRoot } from '../src/package.ts';
 import { roomsDiagram } from '../tools/structure/rooms-diagram.ts';

@@ -3,7 +3,7 @@ import { lacksEndpoint } from '../crawl/failure-policy.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
-import type { HeldBack } from '../crawl/streams/reach.ts';
+import type { HeldBack } from '../crawl/streams/readable-part.ts';
 import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import { alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';

@@ -2,7 +2,7 @@ import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import type { RunContext } from '../crawl/collections/walk-context.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
-import { findReadablePart, type ReadablePart, type ReadableResult } from '../crawl/streams/reach.ts';
+import { findReadablePart, type ReadablePart, type ReadableResult } from '../crawl/streams/readable-part.ts';
 import { requireHead } from '../crawl/watermark/went-back.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';

@@ -4,7 +4,7 @@ import type { CollectionsRead } from '../backfill/read-collections-once.ts';
 import { type BackfillReport, runBackfill } from '../backfill/run-backfill.ts';
 import { createCappedBudget } from '../budget/capped-budget.ts';
 import { systemClock } from '../clock.ts';
-import { holderOf } from '../crawl/plan/brought.ts';
+import { holderOf } from '../crawl/plan/also-held.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import type { EstimateOutcome } from '../read/row-estimates.ts';

@@ -3,7 +3,7 @@ import { openCrawl } from '../app/open-crawl.ts';
 import { LEAST_SLACK_SECONDS } from '../budget/slack.ts';
 import type { MachineSpeed } from '../crawl/plan/machine-speed.ts';
 import { planDatasets, type Planned } from '../crawl/plan/plan-datasets.ts';
-import { findReadablePart } from '../crawl/streams/reach.ts';
+import { findReadablePart } from '../crawl/streams/readable-part.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { endpointOf } from '../ledger/failures.ts';

@@ -1,6 +1,6 @@
 import type { Crawl } from '../app/open-crawl.ts';
 import { systemClock } from '../clock.ts';
-import { holderOf, neededShareOf } from '../crawl/plan/brought.ts';
+import { holderOf, neededShareOf } from '../crawl/plan/also-held.ts';
 import { readWork } from '../crawl/streams/missing.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readDensity } from '../read/activity.ts';

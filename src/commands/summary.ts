@@ -1,4 +1,4 @@
-import type { ReadableResult } from '../crawl/streams/reach.ts';
+import type { ReadableResult } from '../crawl/streams/readable-part.ts';
 import { streamOf, streamsOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';

@@ -2,7 +2,7 @@ import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables } from './rows.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
 import { canonicalOf } from './declaration/canonical.ts';
-import type { Put } from './declaration/sheet.ts';
+import type { Put } from './declaration/row-layout.ts';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';

@@ -1,4 +1,4 @@
-import { rowOf, type Given, type Put, type RowLayout, type Table } from './declaration/sheet.ts';
+import { rowOf, type Given, type Put, type RowLayout, type Table } from './declaration/row-layout.ts';
 import type { Extra } from './declaration/record.ts';
 
 export type Tables = Readonly<Record<string, Table>>;

@@ -1,7 +1,7 @@
 import { hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import * as z from 'zod';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
-import { rowLayoutOf, type Put } from '../dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';

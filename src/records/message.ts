@@ -1,7 +1,7 @@
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
 import { elsewhere, spread } from '../dataset/declaration/place.ts';
-import { rowLayoutOf, type Put } from '../dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { messages } from '../tables/ton/messages.ts';
 import {

@@ -1,7 +1,7 @@
 import { compile } from '../compile.ts';
 import { layoutOf, find } from '../dataset/bytes/layout.ts';
 import { isViewOf, valueOf, type MemberKind } from '../dataset/bytes/view.ts';
-import type { MemberColumn, Noted, RowLayout } from '../dataset/declaration/sheet.ts';
+import type { MemberColumn, Noted, RowLayout } from '../dataset/declaration/row-layout.ts';
 import { formatTime } from '../range.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import type { CopyColumn } from './copy-text.ts';

@@ -7,7 +7,7 @@ import {
   type Put,
   type RowLayout,
   type Table,
-} from '../dataset/declaration/sheet.ts';
+} from '../dataset/declaration/row-layout.ts';
 import { NOTHING, type Extra } from '../dataset/declaration/record.ts';
 import { contradictions, distinctRows, mergeRows, type DistinctRow } from './conflict.ts';
 import { CopyBuffer } from './copy-buffer.ts';

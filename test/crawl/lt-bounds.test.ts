@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
-import { findReadablePart } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
 import type { Range } from '../../src/range.ts';

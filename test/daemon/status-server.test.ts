@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { systemClock } from '../../src/clock.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics, type Metrics } from '../../src/daemon/server/metrics.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { readSavedWatermark } from '../../src/ledger/stored-watermark.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';

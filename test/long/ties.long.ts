@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Choices } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { readCollections } from '../../src/crawl/collections/read-collections.ts';
 import { noTurns } from '../../src/crawl/collections/walk-context.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';

@@ -6,7 +6,7 @@ import type { Config } from '../../src/settings/config.ts';
 import { releaseLease } from '../../src/ledger/leases.ts';
 import { reopen, type Reopening } from '../../src/write/reopen.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { findReadablePart, type ReadablePart } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart, type ReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';

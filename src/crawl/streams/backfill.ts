@@ -7,7 +7,7 @@ import { readLeases } from './read-leases.ts';
 import { alsoOnPage, type CrawlContext } from '../crawl-context.ts';
 import { missingOf } from './missing.ts';
 import type { Planner, Want } from './planner.ts';
-import type { ReadablePart } from './reach.ts';
+import type { ReadablePart } from './readable-part.ts';
 import { firstReadings, secondReadings } from './streams.ts';
 
 export interface CrawlOptions {

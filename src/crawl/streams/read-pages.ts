@@ -9,7 +9,7 @@ import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
-import { readServed, servesElsewhere } from './apart.ts';
+import { readServed, servesElsewhere } from './second-rows.ts';
 import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import type { NetworkWatch } from '../network-guard.ts';

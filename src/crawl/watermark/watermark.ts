@@ -25,7 +25,7 @@ import {
   type BrokenLink,
   type LinkedBlock,
 } from '../block-links.ts';
-import { createFinalityDelay, LOOK_BACK, type PollResult, type SafeWatermark } from './settling.ts';
+import { createFinalityDelay, LOOK_BACK, type PollResult, type SafeWatermark } from './finality-delay.ts';
 import type { ChainInfo } from '../chain-info.ts';
 import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from '../visible-blocks.ts';
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
 import { coverStreams } from '../../../src/backfill/cover-streams.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { readCoverage } from '../../../src/ledger/stored-coverage.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';

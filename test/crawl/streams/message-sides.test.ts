@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore } from '../../support/database/database.ts';
 import { startSimulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';

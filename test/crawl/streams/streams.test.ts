@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { readLeases } from '../../../src/crawl/streams/read-leases.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';

@@ -1,5 +1,5 @@
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import type { Range } from '../../../src/range.ts';
 import { startSimulator } from '../../../test/support/simulator/simulator.ts';

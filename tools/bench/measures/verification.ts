@@ -1,5 +1,5 @@
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { lengthOf, type Range } from '../../../src/range.ts';
 import { type Verified, verifyRange } from '../../../src/verify/verify.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { findReadablePart } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { startSimulator, type SimulatorOptions } from '../../../test/support/simulator/simulator.ts';

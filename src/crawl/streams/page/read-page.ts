@@ -3,7 +3,7 @@ import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
 import { rawOf } from '../../../dataset/bytes/view.ts';
-import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
+import { timeOfRow, type Put } from '../../../dataset/declaration/row-layout.ts';
 import { surveyJson } from '../../../dataset/declaration/doubled.ts';
 import type { AcceptedRecord, Job, RecordsReading, Rejected } from '../../../dataset/job.ts';
 import type { Echo } from '../../../dataset/paginators/paginator.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFinalityDelay, type PollResult } from '../../../src/crawl/watermark/settling.ts';
+import { createFinalityDelay, type PollResult } from '../../../src/crawl/watermark/finality-delay.ts';
 
 const START = 1000;
 
