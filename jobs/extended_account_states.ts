@@ -14,8 +14,7 @@ import { MASTERCHAIN } from '../src/ton/shard.ts';
 import { count, digits, requiredSeconds, timeOf } from '../src/records/members/scalar.ts';
 
 /**
- * The result of getExtendedAddressInformation. The members of the account's own state depend on its kind; all
- * are kept.
+ * The result of getExtendedAddressInformation. The members of the account's own state depend on its kind; all are kept.
  */
 export const fullAccountState = z.strictObject({
   '@type': tag,

@@ -28,9 +28,8 @@ const vote = z.strictObject({
 });
 
 /**
- * One element of `complaints` of GET /api/v3/validators/complaints: one validator's claim that another one
- * failed. Votes, remaining weight and outcome change until the elector deletes it. `approved_percent` may be
- * a fraction.
+ * One element of `complaints` of GET /api/v3/validators/complaints: one validator's claim that another one failed.
+ * Votes, remaining weight and outcome change until the elector deletes it. `approved_percent` may be a fraction.
  */
 export const validatorComplaint = z.strictObject({
   cycle_start: seconds,
@@ -71,9 +70,8 @@ export default defineJob({
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 300,
-  // Validators vote until the elector returns the stakes of the accused validator's election: after its round
-  // of 65536 s and 32768 s more, counted from the start of the round at the latest. Nothing changes after
-  // that.
+  // Validators vote until the elector returns the stakes of the accused validator's election: after its round of 65536
+  // s and 32768 s more, counted from the start of the round at the latest. Nothing changes after that.
   replacesRows: true,
   maturitySeconds: 100_000,
   checks: { 'second-reading': true },

@@ -18,10 +18,7 @@ const participant = z.strictObject({
   adnl_addr: optionalKey,
 });
 
-/**
- * One element of `elections` of GET /api/v3/validators/elections: the candidates for validators, with their
- * stakes.
- */
+/** One element of `elections` of GET /api/v3/validators/elections: the candidates for validators, with their stakes. */
 export const validatorElection = z.strictObject({
   election_id: column('utime', requiredSeconds),
   elect_close: seconds,

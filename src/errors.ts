@@ -132,9 +132,7 @@ export class NotServedError extends EtlError {
   override readonly exitCode = EXIT.incomplete;
 }
 
-/**
- * A source has refused every request of a run for so long that it will not pass: a person must look at it.
- */
+/** A source has refused every request of a run for so long that it will not pass: a person must look at it. */
 export class SourceRefusesError extends EtlError {
   readonly code = 'source_refuses';
   override readonly exitCode = EXIT.usage;
@@ -178,10 +176,7 @@ export class DatabaseUnavailableError extends EtlError {
   override readonly retryable = true;
 }
 
-/**
- * Two transactions were in conflict (deadlock, serialization, lock timeout): the same work can be retried at
- * once.
- */
+/** Two transactions were in conflict (deadlock, serialization, lock timeout): the same work can be retried at once. */
 export class DatabaseConflictError extends EtlError {
   readonly code = 'database_conflict';
   override readonly exitCode = EXIT.tryAgain;
@@ -193,10 +188,7 @@ export class DatabaseError extends EtlError {
   readonly code: string = 'database';
 }
 
-/**
- * A row was already stored, or the table has a policy or trigger: the page is rewritten through staging
- * tables.
- */
+/** A row was already stored, or the table has a policy or trigger: the page is rewritten through staging tables. */
 export class NotNewError extends DatabaseError {
   override readonly code = 'not_new';
 }
@@ -207,10 +199,7 @@ export class DatabaseAccessError extends DatabaseError {
   override readonly exitCode = EXIT.usage;
 }
 
-/**
- * Another database server answers than the one that gave this run its leases: the run's state may be missing
- * there.
- */
+/** Another database server answers than the one that gave this run its leases: the run's state may be missing there. */
 export class ServerChangedError extends EtlError {
   readonly code = 'server_changed';
   override readonly exitCode = EXIT.tryAgain;
@@ -250,9 +239,7 @@ export class LakeBusyError extends LakeError {
   override readonly retryable = true;
 }
 
-/**
- * There is no room for temporary files: a daemon continues to crawl without its lake, a command cannot work.
- */
+/** There is no room for temporary files: a daemon continues to crawl without its lake, a command cannot work. */
 export class NoScratchError extends LakeError {
   override readonly code = 'no_scratch';
   override readonly exitCode = EXIT.usage;
@@ -317,10 +304,7 @@ export function messageOf(thrown: unknown): string {
   return toError(thrown).message;
 }
 
-/**
- * The code of a system error (`ENOENT`), of Postgres (SQLSTATE) or of this program; undefined for anything
- * else.
- */
+/** The code of a system error (`ENOENT`), of Postgres (SQLSTATE) or of this program; undefined for anything else. */
 export function codeOf(thrown: unknown): string | undefined {
   const isCoded = typeof thrown === 'object' && thrown !== null && 'code' in thrown;
   return isCoded && typeof thrown.code === 'string' ? thrown.code : undefined;

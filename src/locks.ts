@@ -5,17 +5,13 @@
 export const LOCKS = {
   /** The schema: one process migrates at a time. */
   migrate: 'migrate',
-  /**
-   * The floors of retention: writers hold it shared, and the process that moves a floor holds it exclusively.
-   */
+  /** The floors of retention: writers hold it shared, and the process that moves a floor holds it exclusively. */
   retention: 'retention',
   /** The free seconds of a stream: one process claims leases at a time. */
   claim: 'claim',
   /** The partitions of a table: one process creates some at a time. */
   partitions: 'partitions',
-  /**
-   * The rows of a table: writers hold it shared, and the process that certifies rows holds it exclusively.
-   */
+  /** The rows of a table: writers hold it shared, and the process that certifies rows holds it exclusively. */
   rows: 'rows',
   /** The kept days of a report: `etl.keep_day` takes it, in `migrations/feeds.sql`. */
   report: 'report',

@@ -15,10 +15,7 @@ interface LoggerOptions {
 
 const STDERR = 2;
 
-/**
- * Paths at which a logged object could contain a key. Keys are only sent in a header; this is a second
- * safeguard.
- */
+/** Paths at which a logged object could contain a key. Keys are only sent in a header; this is a second safeguard. */
 const REDACTED = [
   'apiKey',
   '*.apiKey',
@@ -49,10 +46,7 @@ export function createLogger({ level, format, destination }: LoggerOptions): Log
   return logger;
 }
 
-/**
- * A log that is only written if it is released, so that a successful run prints nothing. The newest lines are
- * kept.
- */
+/** A log that is only written if it is released, so that a successful run prints nothing. The newest lines are kept. */
 export function createHeldLogger(options: Omit<LoggerOptions, 'destination'>): HeldLogger {
   const lines: string[] = [];
   let isReleased = false;

@@ -239,10 +239,7 @@ export function toMultirangeText(ranges: readonly Range[]): string {
   return `{${ranges.map(toRangeText).join(',')}}`;
 }
 
-/**
- * Parses `[1,5)` or `{[1,5),[7,9)}`, the canonical text of Postgres' int8 ranges; an unbounded end is
- * ±Infinity.
- */
+/** Parses `[1,5)` or `{[1,5),[7,9)}`, the canonical text of Postgres' int8 ranges; an unbounded end is ±Infinity. */
 export function parseRangeText(text: string): Range[] {
   return [...text.matchAll(/\[(-?\d+),(\d*)\)|\(,(\d*)\)/g)].map(([, from, to, only]) => ({
     from: from === undefined ? -Infinity : Number(from),

@@ -166,10 +166,7 @@ export function createOutagePolicy({
   };
 }
 
-/**
- * A refused request is a failure. A source that refuses every request needs a person, and so does a rejected
- * key.
- */
+/** A refused request is a failure. A source that refuses every request needs a person, and so does a rejected key. */
 function believed(error: unknown): unknown {
   if (!(error instanceof EtlError) || error.exitCode === EXIT.usage) return error;
   return new SourceRefusesError(`${error.message}; no successful response for ten minutes`, {

@@ -9,9 +9,8 @@ const lent = new WeakSet<ArrayBufferLike>();
 /**
  * At least this many bytes of memory, not cleared. The caller may give them back for reuse.
  *
- * V8 frees memory outside its heap only when it collects all garbage, which it does for every 64 MB of such
- * memory. That would be every few pages, because each takes about ten MB. New memory also costs a page fault
- * for every 4 kB.
+ * V8 frees memory outside its heap only when it collects all garbage, which it does for every 64 MB of such memory.
+ * That would be every few pages, because each takes about ten MB. New memory also costs a page fault for every 4 kB.
  */
 export function takeMemory(bytes: number): ArrayBuffer {
   if (bytes < SMALLEST) return new ArrayBuffer(bytes);

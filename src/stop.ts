@@ -5,10 +5,7 @@ import { stdoutGone } from './terminal/stdout.ts';
 export interface Stop {
   /** Aborted first: no new page is started. */
   readonly finishing: AbortSignal;
-  /**
-   * Aborted on a second signal, or if finishing takes too long: requests are aborted and transactions rolled
-   * back.
-   */
+  /** Aborted on a second signal, or if finishing takes too long: requests are aborted and transactions rolled back. */
   readonly leaving: AbortSignal;
 }
 
@@ -26,9 +23,8 @@ export const FINISHING_MS = 10_000;
 const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
 
 /**
- * A `Stop` from the process' signals: the first signal finishes the page, the second one leaves at once.
- * SIGHUP counts as one if the log goes to a terminal. If no process reads stdout any more, that counts as the
- * first signal.
+ * A `Stop` from the process' signals: the first signal finishes the page, the second one leaves at once. SIGHUP counts
+ * as one if the log goes to a terminal. If no process reads stdout any more, that counts as the first signal.
  */
 export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
   const finishing = new AbortController();
@@ -79,9 +75,8 @@ export function endedAfter(signal: AbortSignal, ms: number, onTime?: () => void)
 }
 
 /**
- * Handles signals that have no meaning here. By default they would end the process or, for SIGUSR1, open
- * Node's debugger to every local user. Without a terminal SIGHUP is one of them, because there is no log file
- * to reopen.
+ * Handles signals that have no meaning here. By default they would end the process or, for SIGUSR1, open Node's
+ * debugger to every local user. Without a terminal SIGHUP is one of them, because there is no log file to reopen.
  */
 export function ignoreOtherSignals(logger: Logger): void {
   const onSignal = (signal: NodeJS.Signals) => {

@@ -57,19 +57,15 @@ const BARE_NO_METHOD =
   /^(?:internal server error: )?(?:405:? |501:? )?(?:method not allowed|not implemented)[.!]?$/i;
 /** The characters of a page that are searched. */
 const LONGEST_PAGE = 10_000;
-/**
- * The method is not allowed or not implemented. This program only sends GET, which all of its endpoints
- * accept.
- */
+/** The method is not allowed or not implemented. This program only sends GET, which all of its endpoints accept. */
 const NO_METHOD = new Set([405, 501]);
 /** A gateway sends 413, 414 and 431 if the list of addresses was too long; half of it may pass. */
 const TOO_LARGE = new Set([413, 414, 431]);
 const COMES_BACK = new Set([408, 425]);
 
 /**
- * The error that a response without status 200 stands for. Statuses are unreliable (401 for a missing
- * parameter, 422 or 500 for a timeout, 500 for a bad parameter, 429 in several forms), so only this function
- * interprets them.
+ * The error that a response without status 200 stands for. Statuses are unreliable (401 for a missing parameter, 422 or
+ * 500 for a timeout, 500 for a bad parameter, 429 in several forms), so only this function interprets them.
  */
 export function errorOfStatus(refusal: RefusedResponse): EtlError {
   const { status } = refusal;
@@ -123,8 +119,7 @@ function ownError(status: number, message: string, reason: Reason): EtlError {
 }
 
 /**
- * The error for a response that is not the API's: a page of the server itself, or of a gateway, which may be
- * temporary.
+ * The error for a response that is not the API's: a page of the server itself, or of a gateway, which may be temporary.
  */
 function pageError({ apiVersion }: RefusedResponse, message: string): EtlError {
   return apiVersion === undefined
@@ -180,8 +175,7 @@ export type Call<T> = CallFacts & BodyReading<T>;
 export type BodyReading<T> =
   | {
       /**
-       * Reads the parsed body (for v2, the result). `limit`: the limit that was sent, which may be less than
-       * requested.
+       * Reads the parsed body (for v2, the result). `limit`: the limit that was sent, which may be less than requested.
        */
       readonly parse: (body: unknown, limit: number | undefined) => T;
       readonly readBytes?: never;
@@ -291,10 +285,7 @@ async function readResponse<T>(
   }
 }
 
-/**
- * Reports to the budget as soon as the status is known, so that a 429 stops other requests before its body is
- * read.
- */
+/** Reports to the budget as soon as the status is known, so that a 429 stops other requests before its body is read. */
 async function report<T>(
   chain: AttemptContext,
   call: Call<T>,

@@ -45,10 +45,7 @@ export interface ApiClientOptions {
   readonly inFlight: InFlight;
   /** Ends every request. */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Ends the waits for slots and between attempts, in which no request is in flight. Running attempts
-   * continue.
-   */
+  /** Ends the waits for slots and between attempts, in which no request is in flight. Running attempts continue. */
   readonly finishing?: AbortSignal | undefined;
   readonly userAgent?: string;
   /** Requests go through this proxy; undefined: directly to the host. */
@@ -62,9 +59,7 @@ export interface ApiClientOptions {
 interface RequestOptions {
   readonly params?: Params;
   readonly priority: Priority;
-  /**
-   * If omitted, the flight ends with the response. Otherwise the caller ends it when the rows are written.
-   */
+  /** If omitted, the flight ends with the response. Otherwise the caller ends it when the rows are written. */
   readonly flight?: Flight | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -241,8 +236,7 @@ async function persist<T>(
 }
 
 /**
- * Milliseconds between two warnings. A failing server fails hundreds of requests, and one warning a minute is
- * enough.
+ * Milliseconds between two warnings. A failing server fails hundreds of requests, and one warning a minute is enough.
  */
 const EVERY_MS = 60_000;
 
@@ -280,11 +274,10 @@ const CAP_MS = 30_000;
 const MAX_WRONG_RESPONSES = 6;
 
 /**
- * How one request is retried: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And
- * Jitter", 2015). The budget handles `Retry-After`: every attempt waits there. A timeout is retried once and
- * then thrown, because only a smaller page helps. Errors that do not come from the API's availability are
- * thrown at once. `attemptsInDoubt`: the most attempts at a request that may never succeed, not counting rate
- * limits.
+ * How one request is retried: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
+ * 2015). The budget handles `Retry-After`: every attempt waits there. A timeout is retried once and then thrown,
+ * because only a smaller page helps. Errors that do not come from the API's availability are thrown at once.
+ * `attemptsInDoubt`: the most attempts at a request that may never succeed, not counting rate limits.
  */
 export function createRetryPolicy(attemptsInDoubt?: number): RetryPolicy {
   let timeouts = 0;
@@ -316,9 +309,7 @@ interface RequestQueue {
   readonly waiting: number;
 }
 
-/**
- * Lanes for the tail only: one for each of its datasets and for the poll. They never wait for other requests.
- */
+/** Lanes for the tail only: one for each of its datasets and for the poll. They never wait for other requests. */
 const TAIL_LANES = 16;
 
 /** Additional lanes for requests that wait for a slot or between two attempts. */

@@ -13,9 +13,7 @@ export interface Exchange<T> {
   readonly status: number;
   /** Bytes of the body on the wire, mostly compressed. */
   readonly bytes: number;
-  /**
-   * From the send of the last attempt to the end of its decoded body, without the waits for a memory slot.
-   */
+  /** From the send of the last attempt to the end of its decoded body, without the waits for a memory slot. */
   readonly ms: number;
   /** Attempts made, at least 1. */
   readonly attempts: number;

@@ -28,10 +28,7 @@ const RPC = '/api/v2/jsonRPC';
 /** Parameters that are numbers in a JSON-RPC body. In a query all parameters are text. */
 const NUMBERS = new Set(['limit', 'workchain', 'seqno', 'from_seqno']);
 
-/**
- * Single objects of a known size. If more bytes come, the API did not send them, and the request may be
- * retried.
- */
+/** Single objects of a known size. If more bytes come, the API did not send them, and the request may be retried. */
 const LARGEST_THINGS: Readonly<Record<string, number>> = {
   '/api/v3/masterchainInfo': 2 ** 16,
   '/api/v2/getMasterchainInfo': 2 ** 16,
@@ -135,12 +132,11 @@ const BASE_URL_HINT =
   'Set TONCENTER_NETWORK to mainnet, testnet, demo or a URL like https://toncenter.com; a key goes to TONCENTER_API_KEY.';
 
 /**
- * The query string of a request, without `?`. Arrays become repeated keys, the only form that the API accepts
- * for every parameter; undefined is omitted.
+ * The query string of a request, without `?`. Arrays become repeated keys, the only form that the API accepts for every
+ * parameter; undefined is omitted.
  *
- * The API ignores values that it does not understand and then answers for everything. So values that would
- * silently drop a filter (an empty list, an empty text, a number that is none) throw a UsageError, and so
- * does a key in the URL.
+ * The API ignores values that it does not understand and then answers for everything. So values that would silently
+ * drop a filter (an empty list, an empty text, a number that is none) throw a UsageError, and so does a key in the URL.
  */
 export function toQuery(params: Params): string {
   const query = new URLSearchParams();

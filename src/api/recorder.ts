@@ -20,9 +20,8 @@ export interface Recorder {
 }
 
 /**
- * Writes responses into an existing directory, one JSON line each, one file for each process. `simulate
- * --corpus` serves them. A line is written before its page is committed, so a killed process loses no line of
- * a committed page.
+ * Writes responses into an existing directory, one JSON line each, one file for each process. `simulate --corpus`
+ * serves them. A line is written before its page is committed, so a killed process loses no line of a committed page.
  * @throws UsageError if the directory is not writable
  */
 export function openRecorder(directory: string, clock: Clock): Recorder {

@@ -3,10 +3,7 @@ import type { Params } from '../dataset/paginators/paginator.ts';
 import { LimitRefusedError, NoEndpointError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
-/**
- * An endpoint that never answered is retried after a minute, then after twice as long each time, at most an
- * hour.
- */
+/** An endpoint that never answered is retried after a minute, then after twice as long each time, at most an hour. */
 const FIRST_PAUSE_MS = 60_000;
 const LONGEST_PAUSE_MS = 60 * FIRST_PAUSE_MS;
 /**

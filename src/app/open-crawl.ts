@@ -117,8 +117,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
     const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
     const first = await claimBlock(store, api, chain, stop.finishing);
-    // Claims under this name are of an earlier run of this process, which ended because another server
-    // answered.
+    // Claims under this name are of an earlier run of this process, which ended because another server answered.
     const isGone = (name: string) => name === owner || hasEnded(name);
     await releaseHeldBy(store.database, isGone);
     const guarded = createNetworkGuard({
@@ -136,8 +135,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
 }
 
 /**
- * Requires that the chain is the one in the database. Returns the block that identifies it, if the API sends
- * its hash.
+ * Requires that the chain is the one in the database. Returns the block that identifies it, if the API sends its hash.
  */
 async function claimBlock(
   { database }: Store,
@@ -236,9 +234,8 @@ interface Source {
 }
 
 /**
- * The host of TONCENTER_NETWORK; for `demo`, a simulator in this process. `still` serves the fixed network of
- * `demo`, `live` one whose head moves with the wall clock. A database that has followed the live one stays
- * with it.
+ * The host of TONCENTER_NETWORK; for `demo`, a simulator in this process. `still` serves the fixed network of `demo`,
+ * `live` one whose head moves with the wall clock. A database that has followed the live one stays with it.
  * @throws UsageError if the database's live demo network is too old, or if it holds the fixed one
  */
 export async function openSource(config: Config, store: Store, demo: 'still' | 'live'): Promise<Source> {

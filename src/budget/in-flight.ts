@@ -169,8 +169,7 @@ function wantedFor(rps: number, latencyMs: number): number {
 }
 
 /**
- * The mean and not the median: most requests are small, but the large ones must be in flight for as long as
- * they take.
+ * The mean and not the median: most requests are small, but the large ones must be in flight for as long as they take.
  */
 function createLatency() {
   const latest: number[] = [];

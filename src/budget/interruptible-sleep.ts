@@ -14,8 +14,7 @@ export function createInterruptibleSleep(clock: Clock): InterruptibleSleep {
     sleep: async (ms) => {
       current = new AbortController();
       const { signal } = current;
-      // Rounded up to whole milliseconds: a timer that fires early would be one request too many in its
-      // window.
+      // Rounded up to whole milliseconds: a timer that fires early would be one request too many in its window.
       await clock.sleep(Math.ceil(ms), signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });

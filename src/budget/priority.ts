@@ -17,9 +17,8 @@ export function rankOf(priority: Priority): number {
 const PATIENCE_MS = 10_000;
 
 /**
- * The priority of a request in a queue that serves the greatest number first. The more urgent request goes
- * first, unless the other one came ten seconds earlier for each rank between them. So no request waits
- * without end.
+ * The priority of a request in a queue that serves the greatest number first. The more urgent request goes first,
+ * unless the other one came ten seconds earlier for each rank between them. So no request waits without end.
  */
 export function urgencyOf(priority: Priority, { monotonic }: Pick<Clock, 'monotonic'>): number {
   return -(monotonic() + PATIENCE_MS * rankOf(priority));

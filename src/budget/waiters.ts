@@ -10,9 +10,8 @@ interface Turn {
 }
 
 /**
- * The requests of this process that wait for a slot: the more urgent first, then in order of arrival. No
- * priority starves. If a priority got nothing for as long as `PASSED_OVER` slots take, it goes first with one
- * request.
+ * The requests of this process that wait for a slot: the more urgent first, then in order of arrival. No priority
+ * starves. If a priority got nothing for as long as `PASSED_OVER` slots take, it goes first with one request.
  */
 export interface Waiters {
   readonly size: number;

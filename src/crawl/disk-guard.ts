@@ -8,8 +8,7 @@ const EVERY = 5000;
 /** Lets a page be read only while the disk has room for it. */
 export interface DiskGuard {
   /**
-   * Resolves at once if there is room. Otherwise it logs a warning and resolves when there is. Rejects when
-   * aborted.
+   * Resolves at once if there is room. Otherwise it logs a warning and resolves when there is. Rejects when aborted.
    */
   wait(signal: AbortSignal): Promise<void>;
   /** True while a reader waits for room. */

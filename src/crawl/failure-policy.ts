@@ -36,11 +36,10 @@ interface FailurePolicy {
 /**
  * Reads one range or walk, and decides whether its error also stops the others.
  *
- * An error stops only this one if the API refuses it for good, or if the API fails here but still answers the
- * request with which every run begins. An error stops all if the API is down, the database fails, the run's
- * own cap is reached, or a setting is wrong. In these cases the data is still at the source.
- * @returns the error that refuses this range or walk; undefined if it was read, lost to another worker, or
- * stopped
+ * An error stops only this one if the API refuses it for good, or if the API fails here but still answers the request
+ * with which every run begins. An error stops all if the API is down, the database fails, the run's own cap is reached,
+ * or a setting is wrong. In these cases the data is still at the source.
+ * @returns the error that refuses this range or walk; undefined if it was read, lost to another worker, or stopped
  * @throws every error that stops the others too
  */
 export async function readUnlessRefused(
@@ -83,10 +82,7 @@ async function answersElse({ api }: FailurePolicy['context'], stop: Stop): Promi
   );
 }
 
-/**
- * True if the server still answers that it has no such endpoint. Sends one request, whatever was known
- * before.
- */
+/** True if the server still answers that it has no such endpoint. Sends one request, whatever was known before. */
 export async function lacksEndpoint(api: ApiClient, path: string, signal: AbortSignal): Promise<boolean> {
   api.recheck(path);
   try {

@@ -10,8 +10,7 @@ import { brokenLinks, newestBelow, type BrokenLink, type LinkedBlock } from './b
 import { namedBlock, newestBefore, visibleBlocks, type Asking } from './visible-blocks.ts';
 
 /**
- * Seconds after a range within which blocks name their missing parents of the range, if blocks come at the
- * usual rate.
+ * Seconds after a range within which blocks name their missing parents of the range, if blocks come at the usual rate.
  */
 const AHEAD = 120;
 /** The most missing blocks that are looked up by name before they count as missing. */
@@ -101,9 +100,7 @@ function joined(gaps: readonly Gap[]): Gap[] {
   });
 }
 
-/**
- * Seconds between masterchain blocks of a range that do not follow each other, and how far the search came.
- */
+/** Seconds between masterchain blocks of a range that do not follow each other, and how far the search came. */
 export async function missingMasterchain(
   asking: Asking,
   range: Range,
@@ -224,10 +221,7 @@ export async function logAndKeepGap(
   await keepGap(database, gap);
 }
 
-/**
- * Rechecks the stored gaps of a range. Blocks that have appeared can be read; the pause of remaining gaps
- * grows.
- */
+/** Rechecks the stored gaps of a range. Blocks that have appeared can be read; the pause of remaining gaps grows. */
 export async function recheckGaps(
   { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
   range: Range,
@@ -242,10 +236,7 @@ export async function recheckGaps(
   }
 }
 
-/**
- * The most requests for masterchain blocks before a range is read without its blocks. Each covers an hour or
- * more.
- */
+/** The most requests for masterchain blocks before a range is read without its blocks. Each covers an hour or more. */
 const MOST_PAGES = 100;
 
 /**

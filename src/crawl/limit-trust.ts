@@ -4,9 +4,7 @@ import type { Range } from '../range.ts';
 
 /** Shorter pages are believed at once: no server caps so low, and quiet windows often hold as few rows. */
 const FEWEST = 10;
-/**
- * After this many whole pages of a length, the page that was cut counts as an answer of a lagging replica.
- */
+/** After this many whole pages of a length, the page that was cut counts as an answer of a lagging replica. */
 const WHOLE_PAGES = 3;
 
 /**
@@ -137,9 +135,7 @@ function showsItsEnd({ offset, startLt, endLt }: AskedWindow): boolean {
   return offset === 0 || (startLt === undefined && endLt === undefined);
 }
 
-/**
- * After a cut page, one whole page is no proof: a window may hold exactly as many rows as the server's limit.
- */
+/** After a cut page, one whole page is no proof: a window may hold exactly as many rows as the server's limit. */
 function learnWhole(known: Known, rows: number): void {
   known.innocent.add(rows);
   known.whole = Math.max(known.whole, rows);

@@ -39,17 +39,16 @@ export interface LtRange {
 /**
  * Finds the logical times of some seconds, for endpoints that are indexed by logical time.
  *
- * The logical times of a block are later than those of the masterchain block that it refers to. They are
- * earlier than those of the masterchain block that registers it. The masterchain's own logical times only
- * grow. So all rows of the seconds `[from, to)` are later than the last masterchain block to which every
- * block of `from` can refer. They are earlier than the first masterchain block that registers every block
- * before `to`, in any shard. The end of a trace has its greatest logical time and its latest second, possibly
- * of two transactions. That logical time is no less than that of the latest transaction, and belongs to a
- * transaction before `to`. So traces keep within the same bounds.
+ * The logical times of a block are later than those of the masterchain block that it refers to. They are earlier than
+ * those of the masterchain block that registers it. The masterchain's own logical times only grow. So all rows of the
+ * seconds `[from, to)` are later than the last masterchain block to which every block of `from` can refer. They are
+ * earlier than the first masterchain block that registers every block before `to`, in any shard. The end of a trace has
+ * its greatest logical time and its latest second, possibly of two transactions. That logical time is no less than that
+ * of the latest transaction, and belongs to a transaction before `to`. So traces keep within the same bounds.
  *
- * The bounds are one minute and 16 masterchain blocks wider than the seconds, on either side. Bounds that are
- * too wide cost the server time; bounds that are too narrow would lose rows. Any existing block that is far
- * enough away is a bound, even if blocks are missing around it.
+ * The bounds are one minute and 16 masterchain blocks wider than the seconds, on either side. Bounds that are too wide
+ * cost the server time; bounds that are too narrow would lose rows. Any existing block that is far enough away is a
+ * bound, even if blocks are missing around it.
  */
 export interface LtBounds {
   of(seconds: Range, asking: BoundsRequest): Promise<LtRange>;

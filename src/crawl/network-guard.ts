@@ -9,9 +9,7 @@ import { readChainInfo } from './chain-info.ts';
 
 /** If no response has named the network for this long, the guard asks for it with one request. */
 const ASKED_AFTER_MS = 45_000;
-/**
- * Until this age, readers do not wait for that request: otherwise all of them would stop for its duration.
- */
+/** Until this age, readers do not wait for that request: otherwise all of them would stop for its duration. */
 const BELIEVED_MS = 60_000;
 
 /** The paths whose responses contain blocks, which name their network. */
@@ -49,9 +47,7 @@ interface GuardOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** The global_id of the network that the database holds. The API has just named it. */
   readonly held: number;
-  /**
-   * A masterchain block of the chain that the database holds: the index's first one, if it has a root hash.
-   */
+  /** A masterchain block of the chain that the database holds: the index's first one, if it has a root hash. */
   readonly first?: ChainBlock | undefined;
   readonly signal: AbortSignal;
 }
@@ -80,9 +76,7 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
     if (block === undefined || first === undefined || block.seqno !== first.seqno) return undefined;
     return block.rootHash === first.rootHash ? undefined : otherChain(first.seqno);
   };
-  /**
-   * A request that was sent before another network appeared does not prove that the right network is back.
-   */
+  /** A request that was sent before another network appeared does not prove that the right network is back. */
   const openLook = () => {
     const [at, before, failed] = [clock.monotonic(), sightings, failures()];
     return (named: readonly number[], block?: ChainBlock) => {

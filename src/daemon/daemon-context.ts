@@ -33,9 +33,8 @@ export interface ChainPosition {
 }
 
 /**
- * Runs a task until the API and the database are available for it; undefined if the daemon is stopped
- * meanwhile. A long task reports that they are available again with each page that it commits through its
- * context, or with `isBack`.
+ * Runs a task until the API and the database are available for it; undefined if the daemon is stopped meanwhile. A long
+ * task reports that they are available again with each page that it commits through its context, or with `isBack`.
  */
 export function waitFor<T>(
   { context, stop, outage }: Pick<DaemonContext, 'context' | 'stop' | 'outage'>,

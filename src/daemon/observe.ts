@@ -20,10 +20,7 @@ interface ObserveOptions {
   readonly jobs: readonly Dataset<AnyJob>[];
 }
 
-/**
- * Shows people and machines the state of a daemon: the status page with its metrics, and a log line each
- * minute.
- */
+/** Shows people and machines the state of a daemon: the status page with its metrics, and a log line each minute. */
 export interface Observation {
   /** Address of the status page; undefined if none is served. */
   readonly url: string | undefined;

@@ -14,8 +14,7 @@ import { delayOf } from '../dataset/tail-pace.ts';
 const ATTEMPTS = 10;
 
 /**
- * Runs the schedules until stopped. If a run has not finished at its next time, it continues, and no second
- * one starts.
+ * Runs the schedules until stopped. If a run has not finished at its next time, it continues, and no second one starts.
  */
 export async function runSchedules(daemon: DaemonContext, position: ChainPosition): Promise<void> {
   const { config, stop } = daemon;
@@ -35,8 +34,7 @@ export async function runSchedules(daemon: DaemonContext, position: ChainPositio
 }
 
 /**
- * Runs a schedule once. Errors are logged, and the next run tries again. A run costs nothing if its range is
- * covered.
+ * Runs a schedule once. Errors are logged, and the next run tries again. A run costs nothing if its range is covered.
  */
 export async function runOnce(
   daemon: DaemonContext,

@@ -58,9 +58,7 @@ interface Round {
   readonly pause: number;
 }
 
-/**
- * Reads datasets, and computes when the next round of each is due, in milliseconds of the monotonic clock.
- */
+/** Reads datasets, and computes when the next round of each is due, in milliseconds of the monotonic clock. */
 function createRounds(options: DaemonContext, position: ChainPosition, interval: () => number | undefined) {
   const { config, datasets } = options;
   const { clock } = options.context;
@@ -86,10 +84,7 @@ function createRounds(options: DaemonContext, position: ChainPosition, interval:
   };
 }
 
-/**
- * Reads what a dataset lacks now. Returns the number of its streams: one for each pool if it is read pool by
- * pool.
- */
+/** Reads what a dataset lacks now. Returns the number of its streams: one for each pool if it is read pool by pool. */
 async function readTail(options: DaemonContext, dataset: Dataset, position: ChainPosition): Promise<number> {
   const { context, planner, stop } = options;
   // Ranges that become readable meanwhile are left to the next round: otherwise a dataset of many pools would
@@ -143,8 +138,7 @@ interface Tasks {
   /** True if a task has failed. */
   readonly hasFailed: boolean;
   /**
-   * Sleeps until a time of the monotonic clock, in milliseconds. Ends early when a task ends or the signal is
-   * aborted.
+   * Sleeps until a time of the monotonic clock, in milliseconds. Ends early when a task ends or the signal is aborted.
    */
   sleepUntil(at: number): Promise<void>;
   /** Resolves when all tasks have ended. Rejects with the error of the first failed task. */

@@ -25,10 +25,7 @@ const SHORTEST_PERIOD_MS = 60_000;
 const PERIODS = 10;
 /** The most seconds of chain time in one round: a few seconds of work for Postgres. */
 const CHUNK = 3 * HOUR;
-/**
- * The newest covered seconds wait: once blocks behind them are stored, a range is closed with a single
- * request.
- */
+/** The newest covered seconds wait: once blocks behind them are stored, a range is closed with a single request. */
 const LEAD = 120;
 /** Milliseconds before an unproved range is verified again, doubled each time. */
 const FIRST_PAUSE_MS = 10 * 60_000;

@@ -86,16 +86,10 @@ export function list<Rec>(spec: WalkSpec<Rec> & ListOptions): ListWalk {
 interface LookupOptions {
   /** The name of the walk within its dataset; default `lookup`. */
   readonly name?: string;
-  /**
-   * How keys become parameters. If omitted, each request is for one subject, and its fields are the
-   * parameters.
-   */
+  /** How keys become parameters. If omitted, each request is for one subject, and its fields are the parameters. */
   readonly batch?: BatchOptions;
   readonly subjects: Subjects;
-  /**
-   * The member of a record that names its subject, and the member with its last logical time, if there is
-   * one.
-   */
+  /** The member of a record that names its subject, and the member with its last logical time, if there is one. */
   readonly answers: { readonly key: string; readonly lt?: string };
   /** A known subject is looked up again after this time. If omitted, only when it has moved. */
   readonly refreshSeconds?: number;

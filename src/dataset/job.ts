@@ -42,9 +42,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly joinsOf?: (raws: readonly unknown[]) => Joins | undefined;
   /** How far to stay behind the watermark, if the dataset's endpoint lags behind the chain. */
   readonly delaySeconds?: number;
-  /**
-   * The least seconds between two requests of the tail, if the dataset is not worth a request in each round.
-   */
+  /** The least seconds between two requests of the tail, if the dataset is not worth a request in each round. */
   readonly everySeconds?: number;
   /** Set if the endpoint answers for one address at a time: each has its own coverage. */
   readonly scopes?: Scopes;
@@ -63,10 +61,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
 
 /** The index of the server that a request for some seconds uses. */
 export interface ServerIndex {
-  /**
-   * The columns of the index, in the words of the server's schema; if there is none, what the server scans
-   * instead.
-   */
+  /** The columns of the index, in the words of the server's schema; if there is none, what the server scans instead. */
   readonly columns: string;
   /** The first column of the index. If it is `lt`, requests send the logical times of the seconds, too. */
   readonly of: 'utime' | 'lt' | 'none';
@@ -263,10 +258,7 @@ function putOnce(rows: (put: Put) => void): (put: Put) => void {
 
 type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'extra' | 'put'>;
 
-/**
- * `rows` is a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to
- * create.
- */
+/** `rows` is a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to create. */
 class Accepted implements AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;
@@ -292,9 +284,7 @@ interface Placed {
   readonly span: Range;
 }
 
-/**
- * If the position of a record cannot be read, its neighbors in the page bound it: pages are sorted by time.
- */
+/** If the position of a record cannot be read, its neighbors in the page bound it: pages are sorted by time. */
 function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] {
   const read = raws.map((raw) => readPosition(members, raw));
   let before: number | undefined;

@@ -15,8 +15,7 @@ const BLOCK_SECONDS = 2.5;
 /** If blocks come faster than this part of the freshness, several blocks share a poll and a round. */
 const GATHERED = 0.3;
 /**
- * The part of the freshness for which blocks are gathered. The rest is for a poll, the next round, and its
- * requests.
+ * The part of the freshness for which blocks are gathered. The rest is for a poll, the next round, and its requests.
  */
 const GATHERING = 0.4;
 /** If each block has a round of its own, rounds are at least this part of the freshness apart. */

@@ -101,9 +101,7 @@ export interface Subjects {
   readonly onlyIfSeen?: boolean;
   /** True if only subjects count that the relations name in the requested range of time. */
   readonly ofRange?: boolean;
-  /**
-   * True if a probe first asks how far the watched accounts have moved, with one request for 1000 of them.
-   */
+  /** True if a probe first asks how far the watched accounts have moved, with one request for 1000 of them. */
   readonly probed?: boolean;
 }
 

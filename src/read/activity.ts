@@ -16,9 +16,7 @@ const Minute = z.object({
   bytes: z.coerce.number(),
   /** Mean milliseconds of a page. */
   ms: z.coerce.number(),
-  /**
-   * Seconds between the newest second completed in this minute and its commit; null if none was completed.
-   */
+  /** Seconds between the newest second completed in this minute and its commit; null if none was completed. */
   lag: z.coerce.number().nullable(),
 });
 

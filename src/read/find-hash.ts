@@ -149,10 +149,7 @@ export async function findQuarantined(session: Session, hash: string): Promise<Q
 
 const Covering = z.object({ dataset: z.string(), covered: z.boolean(), refused: z.string().nullable() });
 
-/**
- * Whether a dataset covers a second (any pool of it, if it is read pool by pool), and why the second was
- * refused.
- */
+/** Whether a dataset covers a second (any pool of it, if it is read pool by pool), and why the second was refused. */
 export type SecondCoverage = z.infer<typeof Covering>;
 
 export async function readSecond(

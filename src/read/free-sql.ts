@@ -14,11 +14,10 @@ interface FreeSqlOptions {
 }
 
 /**
- * Runs one statement of the user with the data's schemas in the search path and times in UTC. Passes on each
- * row as it comes, with its values as Postgres prints them.
+ * Runs one statement of the user with the data's schemas in the search path and times in UTC. Passes on each row as it
+ * comes, with its values as Postgres prints them.
  * @returns Postgres' command tag: `SELECT 3`, `DELETE 3`
- * @throws DatabaseError with Postgres' own message; UsageError for a write if `write` is false: nothing was
- * changed
+ * @throws DatabaseError with Postgres' own message; UsageError for a write if `write` is false: nothing was changed
  */
 export async function streamSql(
   database: Database,

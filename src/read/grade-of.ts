@@ -21,9 +21,8 @@ export async function coveredBy(session: Session, dataset: string, range: Range)
 }
 
 /**
- * True if the table's own dataset is a list or look-up that has begun to be read, and the role sees all rows.
- * Only then does a missing row mean anything. Not every seen subject need be known: in a large network it
- * seldom is.
+ * True if the table's own dataset is a list or look-up that has begun to be read, and the role sees all rows. Only then
+ * does a missing row mean anything. Not every seen subject need be known: in a large network it seldom is.
  */
 export async function isRead(session: Session, table: string): Promise<boolean> {
   const [row] = await session.rows(

@@ -35,9 +35,7 @@ export interface Chosen {
   readonly datasets?: readonly string[] | undefined;
 }
 
-/**
- * Records in quarantine after an id, at most `limit`, by id: so that any number of them can be read in pages.
- */
+/** Records in quarantine after an id, at most `limit`, by id: so that any number of them can be read in pages. */
 export function readQuarantined(
   session: Session,
   chosen: Chosen,

@@ -6,9 +6,7 @@ import type { Session } from '../postgres/database.ts';
 import { during } from '../postgres/seconds.ts';
 import { readVerified } from '../write/verifications.ts';
 
-/**
- * A shard block is registered in the masterchain within seconds; if the shard lags, it may take this many.
- */
+/** A shard block is registered in the masterchain within seconds; if the shard lags, it may take this many. */
 const LATEST = 60;
 
 const Registering = z.object({ place: z.coerce.number(), seqno: z.number().nullable() });

@@ -92,8 +92,7 @@ export function closeEstimates(
   lacking: readonly string[],
 ): Promise<EstimateOutcome[]> {
   const e = estimates;
-  // A window that was full is read again in parts. Only pages that complete something count, and parts of one
-  // second.
+  // A window that was full is read again in parts. Only pages that complete something count, and parts of one second.
   const isKept = sql`(${pages.completed} is not null or upper(${pages.span}) = lower(${pages.span}) + 1)`;
   const isCovered = sql`(select bool_and(${coverage.covered} @> ${e.span}) from ${coverage}
     where ${coverage.dataset} = ${e.dataset} and ${coverage.pass} = 0)`;

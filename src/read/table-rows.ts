@@ -71,10 +71,7 @@ export async function countRows(session: Session, table: object, stretch: Stretc
   return counted.reduce((sum, [, rows]) => sum + rows, 0);
 }
 
-/**
- * The number of rows that a table has in each minute of a stretch, by the first second of the minute, in
- * order.
- */
+/** The number of rows that a table has in each minute of a stretch, by the first second of the minute, in order. */
 export async function countByMinute(
   session: Session,
   table: object,
@@ -96,9 +93,7 @@ export function countBrokenSeals(session: Session, table: object, span: Range): 
 /** CSV (RFC 4180) with a header, null as empty and the empty string in quotes; or the text format of COPY. */
 export type CopyFormat = 'csv' | 'text';
 
-/**
- * Passes rows on in the order of the key: times in UTC, values as Postgres prints them. Within a transaction.
- */
+/** Passes rows on in the order of the key: times in UTC, values as Postgres prints them. Within a transaction. */
 export async function copyRows(
   session: Session,
   rows: TableRows,

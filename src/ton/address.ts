@@ -61,10 +61,7 @@ function rawAddress(word: string, workchain: number, hex: string): string {
   return `${workchain}:${hex.toUpperCase()}`;
 }
 
-/**
- * Friendly form: kind, workchain, 32 bytes of hash, CRC-16 of all of them; 36 bytes in base64 of either
- * alphabet.
- */
+/** Friendly form: kind, workchain, 32 bytes of hash, CRC-16 of all of them; 36 bytes in base64 of either alphabet. */
 function parseFriendly(word: string, testnet: boolean | undefined): string {
   const bytes = Buffer.from(word, 'base64');
   if (bytes.readUInt16BE(34) !== crc16(bytes.subarray(0, 34))) {

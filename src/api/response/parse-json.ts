@@ -37,8 +37,7 @@ export function parseJson(text: string, bytes?: Uint8Array): unknown {
 }
 
 /**
- * A v3 body that contains an error, whatever else it contains. v2's envelope always has a member for errors,
- * and `ok`.
+ * A v3 body that contains an error, whatever else it contains. v2's envelope always has a member for errors, and `ok`.
  */
 const failed = z.looseObject({
   error: z.union([z.string().min(1), z.looseObject({})]),
@@ -65,9 +64,7 @@ export function parseBody(text: string, bytes?: Uint8Array): unknown {
  */
 const MOST_VALUES = 2 ** 21;
 
-/**
- * @throws RequestTooLargeError if the JSON has more values than may be in memory: half of the rows may pass
- */
+/** @throws RequestTooLargeError if the JSON has more values than may be in memory: half of the rows may pass */
 export function requireHoldable(values: number): void {
   if (values <= MOST_VALUES) return;
   throw new RequestTooLargeError(`a body of ${values} values is too large for memory`, {
@@ -89,10 +86,7 @@ function read(text: string, isDoubtful: boolean): unknown {
   }
 }
 
-/**
- * Matches a piece of a string, or a possible number. If a closing quote is missing, the pattern does not
- * backtrack.
- */
+/** Matches a piece of a string, or a possible number. If a closing quote is missing, the pattern does not backtrack. */
 const TOKEN = /"[^"\\]*"?|\\.[^"\\]*"?|-?\d[\d.eE+-]*/gs;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const NAMES = /\s*:/y;
@@ -184,9 +178,7 @@ function isLong(json: Uint8Array, from: number, to: number): boolean {
   return false;
 }
 
-/**
- * True after a bracket, a comma, or a colon that follows a quote. The digits of addresses follow other bytes.
- */
+/** True after a bracket, a comma, or a colon that follows a quote. The digits of addresses follow other bytes. */
 function isNumber(json: Uint8Array, from: number): boolean {
   const before = skipSpaces(json, from);
   const byte = json[before];

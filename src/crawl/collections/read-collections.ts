@@ -49,9 +49,7 @@ function looksIntoCollections(walk: Walk): boolean {
   return walk.kind === 'lookup' && walk.subjects.seenIn.some(({ time }) => time === 'loaded_at');
 }
 
-/**
- * Reads one walk. Returns and logs the error if the API refuses this walk for good; the other walks continue.
- */
+/** Reads one walk. Returns and logs the error if the API refuses this walk for good; the other walks continue. */
 export async function readWalk(
   run: RunContext,
   dataset: Collection,

@@ -29,9 +29,7 @@ const MANY = 100;
  */
 const PAGES_A_TURN = 10;
 
-/**
- * Reads, in turns, the history of every watched account that has moved or whose older part is still missing.
- */
+/** Reads, in turns, the history of every watched account that has moved or whose older part is still missing. */
 export async function walkBackward(
   walkContext: WalkContext<BackwardWalk>,
 ): Promise<NotServedError | undefined> {
@@ -48,8 +46,7 @@ export async function walkBackward(
   let before = await lookForMore();
   let failure: NotServedError | undefined;
   let inRow = 0;
-  // Pages since the last start of the order of accounts. If there were none, another worker reads all that is
-  // left.
+  // Pages since the last start of the order of accounts. If there were none, another worker reads all that is left.
   let [after, pages] = ['', 0];
   while (!isOver(walkContext)) {
     if (isRenewed()) before = await lookForMore();

@@ -49,10 +49,9 @@ interface PageSeen {
 }
 
 /**
- * Continues to read a list, or checks whether rows were appended. If the server fails for a page but serves
- * others, the page is halved until one row is left. That row is skipped and retried later. If the server
- * times out even for a small page, the rest of the list cannot be paged through. Rows of it that other
- * datasets name are looked up by name.
+ * Continues to read a list, or checks whether rows were appended. If the server fails for a page but serves others, the
+ * page is halved until one row is left. That row is skipped and retried later. If the server times out even for a small
+ * page, the rest of the list cannot be paged through. Rows of it that other datasets name are looked up by name.
  */
 export async function walkList(walkContext: WalkContext<ListWalk>): Promise<NotServedError | undefined> {
   const { walk } = walkContext;
@@ -183,8 +182,7 @@ async function divide(
 }
 
 /**
- * True if the server serves a row behind the page. After any error but a timeout, the first row of the list
- * counts too.
+ * True if the server serves a row behind the page. After any error but a timeout, the first row of the list counts too.
  */
 async function servesElsewhere(
   walkContext: WalkContext<ListWalk>,

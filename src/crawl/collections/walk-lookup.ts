@@ -22,10 +22,7 @@ import { noteWatchedMoves } from './watched-moves.ts';
 
 const Cursor = z.object({
   gathered: z.number(),
-  /**
-   * Whether the last gathering looked at indexed rows. If the operator changes that setting, gathering starts
-   * over.
-   */
+  /** Whether the last gathering looked at indexed rows. If the operator changes that setting, gathering starts over. */
   seen: z.boolean(),
   batch: z.object({ fits: z.number(), tooMany: z.number().nullable(), passed: z.number() }),
   /** The last subject that was asked for in order. */
@@ -121,8 +118,7 @@ interface Served {
 }
 
 /**
- * After this many consecutive failures of single subjects, or of requests of any size, the endpoint itself is
- * failing.
+ * After this many consecutive failures of single subjects, or of requests of any size, the endpoint itself is failing.
  */
 const MOST_UNSERVED = 3;
 const MOST_FAILURES = 40;
@@ -139,8 +135,7 @@ function lacksAll({ answers, missing }: Served): boolean {
 
 /**
  * Marks missing subjects as unknown, if the endpoint has answered for another subject or if they are few.
- * @throws NotServedError if too many were asked for and none was found; other subjects are asked for next
- * time
+ * @throws NotServedError if too many were asked for and none was found; other subjects are asked for next time
  */
 async function markMissing(
   { walk, dataset, keep }: WalkContext<LookupWalk>,
@@ -216,10 +211,7 @@ interface Round {
   readonly served: Served;
 }
 
-/**
- * Looks up subjects and commits the outcomes. If the server does not serve them together, it asks for each
- * half.
- */
+/** Looks up subjects and commits the outcomes. If the server does not serve them together, it asks for each half. */
 async function lookUp(round: Round, due: readonly Subject[], isDoubted = false): Promise<LookedUp> {
   const { walkContext, cursor, served } = round;
   const flight = walkContext.context.api.inFlight.open(walkContext.priority);

@@ -22,10 +22,7 @@ const Cursor = z.object({
 /** The walk is postponed after this many consecutive blocks for which the server fails. */
 const MOST_IN_ROW = 3;
 
-/**
- * Servers that lack the endpoint may answer 404. After this many blocks without an answer, the walk stops for
- * now.
- */
+/** Servers that lack the endpoint may answer 404. After this many blocks without an answer, the walk stops for now. */
 const MOST_ABSENT = 64;
 
 const Blocks = z.object({ blocks: z.array(z.object({ seqno })) });
@@ -67,8 +64,7 @@ export async function walkBlocks(
       failure = notServed(seqno, error);
     }
     if (!isRenewed()) continue;
-    // New blocks at the head come first. Missing blocks are retried too, unless most of them are still
-    // missing.
+    // New blocks at the head come first. Missing blocks are retried too, unless most of them are still missing.
     wanted = await lookForBlocks();
     if (2 * absent < asked) [passed, asked, absent] = [passedNow(), 0, 0];
   }

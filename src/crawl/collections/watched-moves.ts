@@ -36,8 +36,7 @@ export async function noteWatchedMoves(walkContext: ProbingWalk): Promise<void> 
 }
 
 /**
- * Requests account states. If the list is too long for a gateway, or too slow for the server, it asks for
- * each half.
+ * Requests account states. If the list is too long for a gateway, or too slow for the server, it asks for each half.
  */
 async function askStates(walkContext: ProbingWalk, address: readonly string[]): Promise<AccountMove[]> {
   const { context, priority, stop, turns } = walkContext;

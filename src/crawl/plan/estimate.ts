@@ -190,13 +190,12 @@ const LEAST_LOOKS = 8;
 const LEAST_FACTOR = 0.1;
 
 /**
- * How busy the hours of a sample are, as a factor of the daily mean. It fits a cosine of 24 hours by least
- * squares to the means of all samples (single-component cosinor, Nelson et al., Chronobiologia 1979). Samples
- * without rows do not count. Always 1 if there are too few samples.
+ * How busy the hours of a sample are, as a factor of the daily mean. It fits a cosine of 24 hours by least squares to
+ * the means of all samples (single-component cosinor, Nelson et al., Chronobiologia 1979). Samples without rows do not
+ * count. Always 1 if there are too few samples.
  *
- * The total of a range hardly needs it (within a factor of 1.2 either way), but the estimate of the time left
- * does. On a network that is ten times as busy at noon as at midnight, half-way estimates are 1 % off with it
- * and 32 % without.
+ * The total of a range hardly needs it (within a factor of 1.2 either way), but the estimate of the time left does. On
+ * a network that is ten times as busy at noon as at midnight, half-way estimates are 1 % off with it and 32 % without.
  */
 function dailyCycle(looks: readonly ChainLook[]): (look: ChainLook) => number {
   const alive = looks.filter(({ rows, seconds }) => rows > 0 && seconds > 0);

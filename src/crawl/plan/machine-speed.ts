@@ -2,10 +2,7 @@ import type { BusyMoment } from '../../read/busy-moments.ts';
 
 /** Seconds of one step of the commit history. */
 export const STEP_SECONDS = 10;
-/**
- * Characters of JSON a second that a small machine reads and writes: two shared cores with the database on
- * them.
- */
+/** Characters of JSON a second that a small machine reads and writes: two shared cores with the database on them. */
 const USUAL = 10_000_000;
 /** The busiest steps may be chance; the next one counts. */
 const CHANCE = 2;

@@ -30,8 +30,7 @@ const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
 const DISK_STORED_TWICE = { low: 0.01, likely: 0.04, high: 0.1 };
 
 /**
- * Requests for each page of an endpoint that is indexed by logical time, if the bounds of its pages must be
- * requested.
+ * Requests for each page of an endpoint that is indexed by logical time, if the bounds of its pages must be requested.
  */
 const WITH_BOUNDS = { low: 1, likely: 2, high: 3 };
 const ONE = { low: 1, likely: 1, high: 1 };
@@ -45,9 +44,7 @@ export interface Planned {
 /** The estimate of each dataset, and how fast this machine is for them. */
 export interface Plan {
   readonly planned: readonly Planned[];
-  /**
-   * The datasets without an estimate, with the reason: the server lacks the endpoint, or fails to answer it.
-   */
+  /** The datasets without an estimate, with the reason: the server lacks the endpoint, or fails to answer it. */
   readonly unknown: ReadonlyMap<string, EtlError>;
   readonly speed: MachineSpeed;
 }

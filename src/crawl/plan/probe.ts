@@ -14,10 +14,7 @@ export interface Sample {
   /** Seconds that were seen whole. */
   readonly seconds: number;
   readonly rows: number;
-  /**
-   * Rows of the second in which the page ended, which was not seen whole. There are many if it ended in a
-   * burst.
-   */
+  /** Rows of the second in which the page ended, which was not seen whole. There are many if it ended in a burst. */
   readonly cut: number;
   /** Characters of JSON of these rows. */
   readonly bytes: number;
@@ -40,9 +37,8 @@ interface ProbeOptions {
 }
 
 /**
- * Takes one sample of each of `count` equal parts of a range. If the parts last a day or longer, the samples
- * are spread evenly over the hours of the day. Otherwise a network with quiet nights could be taken for a
- * quiet one.
+ * Takes one sample of each of `count` equal parts of a range. If the parts last a day or longer, the samples are spread
+ * evenly over the hours of the day. Otherwise a network with quiet nights could be taken for a quiet one.
  */
 export async function probe(
   context: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,

@@ -1,9 +1,8 @@
 /** Pages of the longest lease: few short pages at the end of leases, and enough leases to share. */
 export const LONGEST_PAGES = 48;
 /**
- * Pages of the shortest lease, as long as there are this many for each reader. Below this, the short page at
- * its end would cost more than an idle reader. Fewer pages are shared evenly, because no other reader would
- * use the requests.
+ * Pages of the shortest lease, as long as there are this many for each reader. Below this, the short page at its end
+ * would cost more than an idle reader. Fewer pages are shared evenly, because no other reader would use the requests.
  */
 const SHORTEST_PAGES = 4;
 /**

@@ -65,9 +65,7 @@ interface LeaseProgress {
   readonly trust: SpanTrust;
   /** Set while smaller parts are requested because a page was not served. */
   readonly doubt?: Doubt | undefined;
-  /**
-   * Skipped seconds because the server does not serve some of their rows: in total, and since the last row.
-   */
+  /** Skipped seconds because the server does not serve some of their rows: in total, and since the last row. */
   readonly passed: { readonly all: number; readonly inRow: number };
   /** Totals of this lease, for the log. */
   readonly read: { readonly requests: number; readonly rows: number; readonly bytes: number };
@@ -126,9 +124,7 @@ async function readOrDivide(
   }
 }
 
-/**
- * Requests the first half of the seconds that may hold rows that are not served. A single second is skipped.
- */
+/** Requests the first half of the seconds that may hold rows that are not served. A single second is skipped. */
 async function divide(
   context: CrawlContext,
   reading: LeaseReading,
@@ -148,9 +144,7 @@ function likelySeconds({ tuning }: CrawlContext, { dataset }: LeaseReading): num
   return Math.ceil(2 * (tuning(dataset).density.pageSeconds() ?? Infinity));
 }
 
-/**
- * Continues with half of the seconds before `until`. If those are read, continues with the rest of the lease.
- */
+/** Continues with half of the seconds before `until`. If those are read, continues with the rest of the lease. */
 function goOnIn(
   context: CrawlContext,
   { dataset }: LeaseReading,
@@ -172,10 +166,7 @@ function goOnIn(
   };
 }
 
-/**
- * Writes what the server serves of a second, refuses the second unless that is all of it, and continues
- * behind it.
- */
+/** Writes what the server serves of a second, refuses the second unless that is all of it, and continues behind it. */
 async function passSecond(
   context: CrawlContext,
   reading: LeaseReading,

@@ -15,9 +15,7 @@ const SECOND_LOOK_MS = 2000;
 
 /** How much of a range can be read now. */
 export interface ReadablePart {
-  /**
-   * The part of the range between the first block of the index and the watermark; undefined if there is none.
-   */
+  /** The part of the range between the first block of the index and the watermark; undefined if there is none. */
   readonly range: Range | undefined;
   readonly watermark: number;
 }
@@ -26,10 +24,7 @@ export interface ReadablePart {
 export interface ReadableResult extends ReadablePart {
   /** Set if a missing block holds back the end of the range: which block, and since when. */
   readonly heldByGap?: string;
-  /**
-   * Set if no process had polled for a while: new rows are held back until they have been visible for the
-   * delay.
-   */
+  /** Set if no process had polled for a while: new rows are held back until they have been visible for the delay. */
   readonly held?: HeldBack;
 }
 

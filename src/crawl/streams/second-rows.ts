@@ -147,10 +147,7 @@ async function askRows(
   return { ...page, value: { reading, step } };
 }
 
-/**
- * The dataset with a paginator for some rows of a second. A cursor behind the page means that there may be
- * more.
- */
+/** The dataset with a paginator for some rows of a second. A cursor behind the page means that there may be more. */
 function rowByRow(
   { name, job }: Dataset,
   second: number,

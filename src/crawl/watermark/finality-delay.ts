@@ -1,9 +1,6 @@
 /** The chain as one poll shows it. Unix seconds of chain time. */
 export interface PollResult {
-  /**
-   * The newest block. For the last poll, a block that follows from the head; for earlier polls, any visible
-   * block.
-   */
+  /** The newest block. For the last poll, a block that follows from the head; for earlier polls, any visible block. */
   readonly newest: number;
   /** The watermark. */
   readonly utime: number;
@@ -30,10 +27,7 @@ interface ShownBlocks extends PollResult {
 export interface SafeWatermark {
   /** The watermark to use. */
   readonly utime: number;
-  /**
-   * Below this, every replica shows everything that there is and will be. At least the delay below the
-   * watermark.
-   */
+  /** Below this, every replica shows everything that there is and will be. At least the delay below the watermark. */
   readonly everywhere: number;
 }
 
@@ -52,24 +46,22 @@ export interface FinalityDelay {
 }
 
 /**
- * Holds back new rows until they have been visible for `delaySeconds`. A late block appears below what was
- * read before. The watermark passes it at once, but a lagging replica still lacks it. So the last poll counts
- * with which every replica has caught up. That is a poll since which the newest block has gained the delay,
- * or since which the delay has passed by this clock. The first rule helps after a start, the second one if
- * the head stands still.
+ * Holds back new rows until they have been visible for `delaySeconds`. A late block appears below what was read before.
+ * The watermark passes it at once, but a lagging replica still lacks it. So the last poll counts with which every
+ * replica has caught up. That is a poll since which the newest block has gained the delay, or since which the delay has
+ * passed by this clock. The first rule helps after a start, the second one if the head stands still.
  *
- * Everything below the watermark of that poll is shown by every replica now, wherever the watermark is today.
- * That is `everywhere`. The watermark is at most `delaySeconds` above it, for readers that stay this far
- * below.
+ * Everything below the watermark of that poll is shown by every replica now, wherever the watermark is today. That is
+ * `everywhere`. The watermark is at most `delaySeconds` above it, for readers that stay this far below.
  *
- * A block may be visible that does not follow from the head. For the last poll it means nothing: a single
- * answer with a block of the year 2100 would release everything. An earlier poll is dated by it, because what
- * that poll found may have come as late as that block. Blocks that were shown longer than the delay ago have
- * been shown by every replica since, so they date no poll any more.
+ * A block may be visible that does not follow from the head. For the last poll it means nothing: a single answer with a
+ * block of the year 2100 would release everything. An earlier poll is dated by it, because what that poll found may
+ * have come as late as that block. Blocks that were shown longer than the delay ago have been shown by every replica
+ * since, so they date no poll any more.
  *
- * The reason why the watermark rose much since that poll does not matter: a late block, or a pause without
- * polls. So the very first poll of a database counts as one after a pause, as if an earlier one had seen the
- * second at which it begins.
+ * The reason why the watermark rose much since that poll does not matter: a late block, or a pause without polls. So
+ * the very first poll of a database counts as one after a pause, as if an earlier one had seen the second at which it
+ * begins.
  * @param before the last polls of other processes
  */
 export function createFinalityDelay(delaySeconds: number, before: readonly PollResult[] = []): FinalityDelay {

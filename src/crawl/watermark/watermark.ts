@@ -64,15 +64,9 @@ export interface Watermark {
 export interface PolledWatermark extends Watermark {
   /** The watermark once the held-back blocks have been visible for long enough. */
   readonly visible: number;
-  /**
-   * Time of the newest masterchain block of this poll, even if blocks below it are missing; 0 if there was
-   * none.
-   */
+  /** Time of the newest masterchain block of this poll, even if blocks below it are missing; 0 if there was none. */
   readonly shown: number;
-  /**
-   * Gaps that the watermark has passed since the last poll. They must be stored before anything above them is
-   * read.
-   */
+  /** Gaps that the watermark has passed since the last poll. They must be stored before anything above them is read. */
   readonly gaps: readonly Gap[];
   readonly polls: readonly PollResult[];
 }
@@ -217,9 +211,8 @@ function firstPollFrom({ first, last }: Pick<ChainInfo, 'first' | 'last'>): numb
 }
 
 /**
- * The start of the first poll: a little before the newest block, or below a masterchain block that has been
- * missing for less than an hour. Blocks that have been missing for longer, since another process's last look,
- * are gaps.
+ * The start of the first poll: a little before the newest block, or below a masterchain block that has been missing for
+ * less than an hour. Blocks that have been missing for longer, since another process's last look, are gaps.
  */
 async function scanForGaps(
   asking: Asking,

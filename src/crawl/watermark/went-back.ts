@@ -24,9 +24,8 @@ interface HeadOptions {
 }
 
 /**
- * Checks that the source still shows what it has shown. If several looks find the head lower than replicas
- * lag, everything that was read above it since then is taken out of coverage. Rows may have been missing
- * there.
+ * Checks that the source still shows what it has shown. If several looks find the head lower than replicas lag,
+ * everything that was read above it since then is taken out of coverage. Rows may have been missing there.
  * @throws SourceWentBackError in that case
  */
 export async function requireHead(

@@ -17,10 +17,7 @@ const MISNAMED = ['handles', 'requests', 'resources'] as const;
 export interface Metrics {
   /** Counts a committed page. */
   onPage(event: PageEvent): void;
-  /**
-   * The text for Prometheus. If the snapshot is undefined, the database is down, and metrics from it are
-   * omitted.
-   */
+  /** The text for Prometheus. If the snapshot is undefined, the database is down, and metrics from it are omitted. */
   render(snapshot: Snapshot | undefined): Promise<string>;
   readonly contentType: string;
 }

@@ -16,9 +16,7 @@ import type { Snapshot } from '../../status/snapshot.ts';
 const LIVE_EVERY_MS = 1000;
 /** A regular comment tells proxies that the stream of events is alive. */
 const KEEP_ALIVE_MS = 15_000;
-/**
- * Milliseconds after which a slow database is reported. Clients give up after a while, Prometheus after 10 s.
- */
+/** Milliseconds after which a slow database is reported. Clients give up after a while, Prometheus after 10 s. */
 const LONGEST_SNAPSHOT_MS = 5000;
 
 /** Answered as a stream, for as long as a client reads it. */

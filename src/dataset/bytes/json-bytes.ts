@@ -182,9 +182,8 @@ const MOST_NAMES = 64;
 const NUMBER_MARK = Buffer.from('isLosslessNumber');
 
 /**
- * Finds JSON values that would not change if they were parsed and printed again: compact, without escapes,
- * with numbers that JavaScript can hold, and with members whose order it keeps. It recognizes most such
- * values, but no others.
+ * Finds JSON values that would not change if they were parsed and printed again: compact, without escapes, with numbers
+ * that JavaScript can hold, and with members whose order it keeps. It recognizes most such values, but no others.
  */
 export class SameJson {
   private readonly bytes: Uint8Array;

@@ -97,8 +97,7 @@ function readingOf(member: z.core.$ZodType): Reading {
 }
 
 /**
- * True if the members of a member have columns or rows of their own; otherwise the member is one JSON value
- * of its row.
+ * True if the members of a member have columns or rows of their own; otherwise the member is one JSON value of its row.
  */
 function hasPlaces(member: z.core.$ZodType): boolean {
   const kind = placeOf(member)?.kind;

@@ -62,10 +62,7 @@ type Unread = Omit<Layout, 'read' | 'byName'>;
 const NULL_TEXT = Buffer.from('null');
 const FAIL = `return ${NOWHERE}`;
 
-/**
- * Compiles the reader of a layout's objects. It is a third faster than code that looks up each member at run
- * time.
- */
+/** Compiles the reader of a layout's objects. It is a third faster than code that looks up each member at run time. */
 export function compileReader(layout: Unread): ReadObject {
   const source = new ObjectSource();
   const made = compile(source.object(layout), source.scope);
@@ -78,19 +75,15 @@ function isReader(made: unknown): made is ReadObject {
 }
 
 /**
- * Generates the code of a reader `r` for the object that begins at `start`. In it, `at` is the next byte, `v`
- * the first byte of a value, `e` the end of a text, and `place` the first of a value's two numbers in
- * `slots`. The source contains only the names of members, as numbers. Everything else from the schema is in
- * the scope.
+ * Generates the code of a reader `r` for the object that begins at `start`. In it, `at` is the next byte, `v` the first
+ * byte of a value, `e` the end of a text, and `place` the first of a value's two numbers in `slots`. The source
+ * contains only the names of members, as numbers. Everything else from the schema is in the scope.
  */
 class ObjectSource {
   readonly scope: Record<string, unknown> = { plainEnd, runEnd, textEnd };
   private last = 0;
 
-  /**
-   * If the members are in another order than the schema's, the loop takes more rounds. Unknown members end
-   * it.
-   */
+  /** If the members are in another order than the schema's, the loop takes more rounds. Unknown members end it. */
   object(layout: Unread): string {
     const required = layout.required.map(({ slot }) => `slots[own + ${2 * slot}] === 0`);
     const whole = layout.checks.length === 0 ? [] : [`!r.passesWhole(${this.name(layout)}, slot)`];

@@ -105,13 +105,12 @@ function isName(json: string, name: string): boolean {
 }
 
 /**
- * Reads records of strict schemas from the bytes of a body, without creating objects. It checks each value in
- * place and notes its position. It reads compact JSON, which servers send. It does not read other forms or
- * values that do not fit: unknown and duplicate members, escapes in text that becomes a column, fractions,
- * long numbers.
+ * Reads records of strict schemas from the bytes of a body, without creating objects. It checks each value in place and
+ * notes its position. It reads compact JSON, which servers send. It does not read other forms or values that do not
+ * fit: unknown and duplicate members, escapes in text that becomes a column, fractions, long numbers.
  *
- * The code that reads objects is compiled from their layouts. For values other than plain text it calls these
- * methods. They return the end of a value, or NOWHERE if it has to be parsed.
+ * The code that reads objects is compiled from their layouts. For values other than plain text it calls these methods.
+ * They return the end of a value, or NOWHERE if it has to be parsed.
  */
 class RecordReader {
   readonly page: Page;

@@ -18,9 +18,8 @@ export interface ViewedMember {
 }
 
 /**
- * A body whose records were read in place. It is a class and grows its slots in one step. Otherwise V8 would
- * discard the code that it compiled for the first page when a second page comes, or a page that needs more
- * slots.
+ * A body whose records were read in place. It is a class and grows its slots in one step. Otherwise V8 would discard
+ * the code that it compiled for the first page when a second page comes, or a page that needs more slots.
  */
 export class Page {
   readonly bytes: Buffer;

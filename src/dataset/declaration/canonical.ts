@@ -10,9 +10,8 @@ const ownReaders = new WeakMap<object, FormReader>();
 const readers = new WeakMap<object, FormReader | null>();
 
 /**
- * Declares other forms of a schema's values that servers may send, and their conversion into the one form
- * that the schema accepts and the tables store. So a schema checks one form only, and values in that form
- * need no conversion.
+ * Declares other forms of a schema's values that servers may send, and their conversion into the one form that the
+ * schema accepts and the tables store. So a schema checks one form only, and values in that form need no conversion.
  */
 export function withOtherForms<S extends z.ZodType>(schema: S, read: FormReader): S {
   ownReaders.set(schema.def, read);

@@ -37,10 +37,7 @@ export function surveyJson(json: string): Survey {
   return { names, values };
 }
 
-/**
- * Longer strings are searched by `indexOf`, which takes as long to start as this loop takes for some
- * characters.
- */
+/** Longer strings are searched by `indexOf`, which takes as long to start as this loop takes for some characters. */
 const SHORT_TEXT = 32;
 
 /** The index of the quote that ends a string: the first one that no backslash escapes. */

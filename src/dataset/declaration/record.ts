@@ -3,9 +3,7 @@ import { stringify } from 'lossless-json';
 import type { core, ZodType } from 'zod';
 import { doubledWithin, TWICE } from './doubled.ts';
 
-/**
- * Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`).
- */
+/** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
 
 /** No unknown members, as in nearly every record. */
@@ -80,10 +78,7 @@ export function extraWithin(extra: Extra, prefix: string): Extra | null {
 
 const grouped = new WeakMap<Extra, ReadonlyMap<string, readonly [string, unknown][]>>();
 
-/**
- * Groups the paths by their first name and by their first two: a record of thousands of parts looks up each
- * group.
- */
+/** Groups the paths by their first name and by their first two: a record of thousands of parts looks up each group. */
 function byPrefix(extra: Extra): ReadonlyMap<string, readonly [string, unknown][]> {
   const known = grouped.get(extra);
   if (known !== undefined) return known;

@@ -16,17 +16,14 @@ export interface MemberColumn {
   readonly isMoment: boolean;
 }
 
-/**
- * A member without a column: kept in `extra` if it comes, or if it comes without any of its own `members`.
- */
+/** A member without a column: kept in `extra` if it comes, or if it comes without any of its own `members`. */
 export interface Noted {
   readonly path: readonly string[];
   readonly members?: readonly string[];
 }
 
 /**
- * How records of one kind become rows of one table. Values that are not members of the record are given with
- * each row.
+ * How records of one kind become rows of one table. Values that are not members of the record are given with each row.
  */
 export interface RowLayout<T extends Table = Table, Rec = unknown> {
   readonly table: T;
@@ -50,10 +47,7 @@ export type Put = <T extends Table, Rec>(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/**
- * How a record with this schema becomes a row of a table. Its members are computed when the first record
- * comes.
- */
+/** How a record with this schema becomes a row of a table. Its members are computed when the first record comes. */
 export function rowLayoutOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): RowLayout<T, Rec> {
   let found: FoundColumns | undefined;
   const members = () => (found ??= membersOf(record));
@@ -104,9 +98,7 @@ export function timeOfRow({ time }: Pick<RowLayout, 'time'>, record: unknown, gi
   return time && formatTime(Number(memberAt(record, time.path)));
 }
 
-/**
- * The members of a record without a column, and those that its schema does not name; null if there are none.
- */
+/** The members of a record without a column, and those that its schema does not name; null if there are none. */
 export function fullExtra(
   { noted }: Pick<RowLayout, 'noted'>,
   record: unknown,

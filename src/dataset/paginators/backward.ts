@@ -57,9 +57,8 @@ const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, t
 const MAX_SIZE = 100;
 
 /**
- * The start of a page is inclusive, so each page but the first begins with the last row of the page before;
- * `to_lt` is exclusive. A walk resumes from both ends: from the head down to the stored part, then from its
- * oldest row on.
+ * The start of a page is inclusive, so each page but the first begins with the last row of the page before; `to_lt` is
+ * exclusive. A walk resumes from both ends: from the head down to the stored part, then from its oldest row on.
  */
 export function newestFirst(): BackwardPaginator {
   return {
@@ -84,9 +83,7 @@ function repeatedIn(places: readonly HistoryPosition[], from: HistoryPosition | 
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
 }
 
-/**
- * If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning.
- */
+/** If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. */
 function afterHead(cursor: BackwardCursor, places: readonly HistoryPosition[], size: number): BackwardStep {
   const repeated = repeatedIn(places, cursor.at);
   const newRows = places.slice(repeated);

@@ -37,20 +37,18 @@ interface ForwardOptions {
   /** True if a short page may have been cut, and pages show how far they are complete (`joins`). */
   readonly joined?: boolean;
   /**
-   * Seconds of the first request, if the server scans all rows of the requested seconds, however few it
-   * returns. Later requests span as much time as a page is likely to hold; smaller pages span less. Default:
-   * all.
+   * Seconds of the first request, if the server scans all rows of the requested seconds, however few it returns. Later
+   * requests span as much time as a page is likely to hold; smaller pages span less. Default: all.
    */
   readonly narrow?: number;
 }
 
 /**
- * Reads a span in ascending time with closed windows, for endpoints that take `start_utime`, `end_utime`,
- * `sort`, `limit`. A full page whose last row is in second `t` completes everything before `t`. In a total
- * order, reading continues at row `k` of second `t`: it requests from `k - 1` and requires that the page
- * begins with the last row of the page before. In a partial order, second `t` is read again. If it fills a
- * page alone, it is split by logical time. No offset is deeper than one second. Pages must hold at least two
- * rows.
+ * Reads a span in ascending time with closed windows, for endpoints that take `start_utime`, `end_utime`, `sort`,
+ * `limit`. A full page whose last row is in second `t` completes everything before `t`. In a total order, reading
+ * continues at row `k` of second `t`: it requests from `k - 1` and requires that the page begins with the last row of
+ * the page before. In a partial order, second `t` is read again. If it fills a page alone, it is split by logical time.
+ * No offset is deeper than one second. Pages must hold at least two rows.
  */
 export function forward(
   options: ForwardOptions & { readonly order: 'partial' },
@@ -98,10 +96,7 @@ function begin({ to, ahead, length }: ForwardCursor, at: number): ForwardCursor 
   return { ...FIRST, at, to, ahead, length };
 }
 
-/**
- * Continues behind the end of a narrowed request. The length of the next one follows from the rows of this
- * one.
- */
+/** Continues behind the end of a narrowed request. The length of the next one follows from the rows of this one. */
 function goOnBeyond(
   { to, ahead, length }: ForwardCursor,
   { completed, cursor }: Step<ForwardCursor>,
@@ -197,8 +192,7 @@ function goOnBehind(
 }
 
 /**
- * Another replica or build answered, whose order of rows may differ. So second `at` is read again from its
- * first row.
+ * Another replica or build answered, whose order of rows may differ. So second `at` is read again from its first row.
  */
 function restart(cursor: ForwardCursor): Step<ForwardCursor> {
   const restarts = cursor.restarts + 1;

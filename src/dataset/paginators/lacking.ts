@@ -14,10 +14,7 @@ export type Lacking = z.infer<typeof Lacking>;
 const FIRST_PAUSE = 60;
 const LONGEST_PAUSE = 24 * 60 * 60;
 
-/**
- * Notes a failed attempt. The next one follows after a minute, then after twice as long each time, at most a
- * day.
- */
+/** Notes a failed attempt. The next one follows after a minute, then after twice as long each time, at most a day. */
 export function withLacking(known: readonly Lacking[], at: number, now: number): Lacking[] {
   const tries = (known.find((one) => one.at === at)?.tries ?? 0) + 1;
   const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(tries - 1, 20));

@@ -24,8 +24,7 @@ export interface OffsetCursor {
   /** Unix seconds at which the last complete round ended; null before the first. */
   readonly ended: number | null;
   /**
-   * The offset at which the server failed even for a small page: the rest cannot be read. Null if that never
-   * happened.
+   * The offset at which the server failed even for a small page: the rest cannot be read. Null if that never happened.
    */
   readonly beyond: number | null;
   /** Rows that the server does not serve. */
@@ -43,9 +42,8 @@ export interface OffsetPaginator {
   /** The most records of one page. */
   readonly maxSize: number;
   /**
-   * The start of a poll. An unfinished round continues. A finished one is followed by a poll of the list's
-   * end or, `rescanSeconds` after it ended, by a new round. Undefined if the end cannot be read. `now`: unix
-   * seconds.
+   * The start of a poll. An unfinished round continues. A finished one is followed by a poll of the list's end or,
+   * `rescanSeconds` after it ended, by a new round. Undefined if the end cannot be read. `now`: unix seconds.
    */
   start(cursor: OffsetCursor | undefined, now: number, rescanSeconds: number): OffsetCursor | undefined;
   request(cursor: OffsetCursor, size: number): Params & { readonly limit: number; readonly offset: number };

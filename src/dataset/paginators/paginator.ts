@@ -5,8 +5,7 @@ export type Param = string | number | boolean | readonly string[] | undefined;
 export type Params = Readonly<Record<string, Param>>;
 
 /**
- * The position of a record: seconds of chain time, logical time, and an id that distinguishes it from its
- * neighbors.
+ * The position of a record: seconds of chain time, logical time, and an id that distinguishes it from its neighbors.
  */
 export interface Position {
   readonly utime: number;
@@ -59,9 +58,7 @@ export interface Echo {
 
 /** The next step after a page. */
 export interface Step<Cursor> {
-  /**
-   * Seconds that this page completes, together with earlier ones: always a prefix of the rest of the span.
-   */
+  /** Seconds that this page completes, together with earlier ones: always a prefix of the rest of the span. */
   readonly completed: Range | undefined;
   /** A second of the span that cannot be read completely; the cursor has passed it. */
   readonly saturated?: Range;
@@ -70,9 +67,8 @@ export interface Step<Cursor> {
 }
 
 /**
- * Decides which page comes next: a value without state or I/O. A cursor is plain JSON. It holds everything
- * that must be remembered between the pages of one span, and never outlives it. Completed seconds are
- * remembered as coverage.
+ * Decides which page comes next: a value without state or I/O. A cursor is plain JSON. It holds everything that must be
+ * remembered between the pages of one span, and never outlives it. Completed seconds are remembered as coverage.
  */
 export interface Paginator<Cursor> {
   /** The most rows of one page. */

@@ -39,10 +39,7 @@ function readId({ id, separator = '/' }: PositionMembers, raw: Readonly<Record<s
   return nameable(read);
 }
 
-/**
- * Record ids are keys of an index, which limits their length. The API has no longer id, so its digest
- * replaces it.
- */
+/** Record ids are keys of an index, which limits their length. The API has no longer id, so its digest replaces it. */
 const LONGEST_NAME = 300;
 
 export function nameable(name: string): string {

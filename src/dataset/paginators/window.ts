@@ -13,11 +13,10 @@ export interface WindowCursor {
 }
 
 /**
- * Reads a span in ascending windows, for endpoints that take `start_utime`, `end_utime` and `limit`, but
- * return no reliable order. So a full page only shows that its window was too wide, and a narrower one from
- * the same second is requested. A short page completes its window, and its density decides the width of the
- * next one. A single second that fills the largest page is saturated. `offsets`: true if the endpoint also
- * takes `offset`.
+ * Reads a span in ascending windows, for endpoints that take `start_utime`, `end_utime` and `limit`, but return no
+ * reliable order. So a full page only shows that its window was too wide, and a narrower one from the same second is
+ * requested. A short page completes its window, and its density decides the width of the next one. A single second that
+ * fills the largest page is saturated. `offsets`: true if the endpoint also takes `offset`.
  */
 export function window({
   maxSize = 1000,

@@ -51,8 +51,7 @@ export interface PageRead extends Pick<ReadBody, 'records' | 'reading'> {
 
 /**
  * Requests one page of a stream and reads it. Every page of a stream is requested here.
- * @throws BadResponseError if the response cannot answer this request, or if its window differs from the
- * requested one
+ * @throws BadResponseError if the response cannot answer this request, or if its window differs from the requested one
  */
 export async function askPage(
   { api, network, lts }: Asking,
@@ -94,10 +93,7 @@ export async function askPage(
   return page;
 }
 
-/**
- * Refuses rows of another pool than the requested one: they would count as confirmed by that pool's own
- * readings.
- */
+/** Refuses rows of another pool than the requested one: they would count as confirmed by that pool's own readings. */
 function requireScope(
   { job: { scopes } }: Dataset,
   { scope }: PageRequest['stream'],

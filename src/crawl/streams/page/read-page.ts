@@ -62,9 +62,8 @@ function parserOf(body: Buffer): (json: string) => unknown {
 }
 
 /**
- * Reads records of a stream by the job's rules. A record with a row that is dated after the record itself is
- * rejected: its partition would lie in the future, which retention and every index reach last. It goes to
- * quarantine.
+ * Reads records of a stream by the job's rules. A record with a row that is dated after the record itself is rejected:
+ * its partition would lie in the future, which retention and every index reach last. It goes to quarantine.
  */
 export function readRecords(job: Job, records: readonly unknown[]): RecordsReading {
   const reading = job.read(records);

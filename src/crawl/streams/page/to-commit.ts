@@ -22,9 +22,7 @@ export function needsWholeSeconds({ dataset, stream }: Pick<Assignment, 'dataset
   return dataset.job.replacesRows || stream.pass > 0;
 }
 
-/**
- * The commit of pages that belong together: one page, or all pages of a second that is written as a whole.
- */
+/** The commit of pages that belong together: one page, or all pages of a second that is written as a whole. */
 export function toCommit(
   { dataset, stream, priority }: Assignment,
   lease: Lease,
