@@ -230,7 +230,7 @@ test('an endpoint that the server lacks is said once, and asked for again after 
   await failureOf(client.get(blocks));
   now += 700_000;
   await failureOf(client.get(blocks));
-  expect(said().filter(({ msg }) => String(msg).includes('no such endpoint'))).toHaveLength(1);
+  expect(said().filter(({ msg }) => String(msg).includes('endpoint not found'))).toHaveLength(1);
 });
 
 describe('an endpoint that has answered', () => {

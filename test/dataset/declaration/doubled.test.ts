@@ -65,6 +65,6 @@ test('a list that comes twice makes its page a bad one', async () => {
     `{"blocks":[${JSON.stringify(sampleBlock())}],"blocks":[]}`,
   ])
     await expect(readBody(blocks, Buffer.from(body), () => Promise.resolve())).rejects.toThrow(
-      'blocks comes twice',
+      'duplicate member blocks',
     );
 });
