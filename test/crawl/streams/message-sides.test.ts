@@ -55,7 +55,12 @@ thorough(
         crawls.map(async (crawl) => {
           const wanted = { from: 0, to: crawl.chain.last.utime };
           const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
-          await backfill({ ...crawl, datasets: await datasetsNamed('transactions'), readable: reach, stop: never });
+          await backfill({
+            ...crawl,
+            datasets: await datasetsNamed('transactions'),
+            readable: reach,
+            stop: never,
+          });
         }),
       );
       for (const crawl of crawls) await crawl.close();
