@@ -55,7 +55,7 @@ export default defineCollection({
         return { account_states: [row], account_state_changes: [{ ...row, first_seen: at }] };
       },
       answers: { key: 'address', lt: 'last_transaction_lt' },
-      // Watched accounts move without any indexed row that shows it.
+      // Watched accounts may move without an indexed row that shows it.
       refreshSeconds: 300,
       subjects: {
         watched: true,

@@ -4,8 +4,8 @@ import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transa
 
 export default defineCollection({
   title:
-    'Every transaction of watched accounts as nodes give it: raw data, parts of the fee, texts of messages',
-  limitations: 'accounts that nobody watches; transactions that not even archival nodes keep',
+    'Every transaction of watched accounts as nodes return it: raw data, parts of the fee, texts of messages',
+  limitations: 'accounts that are not watched; transactions that not even archival nodes keep',
   tables: { account_transactions, account_messages },
   walks: [
     backward({

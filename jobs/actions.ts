@@ -11,23 +11,23 @@ export default defineJob({
   params: {
     supported_action_types: actionTypes,
     include_accounts: true,
-    // With transactions the server fills only the first few of a page and does not say so.
+    // With transactions, the server silently fills only the first few of a page.
     include_transactions: false,
     x_no_address_book: true,
     x_no_metadata: true,
   },
   list: 'actions',
-  // There is none on trace_end_utime: by seconds alone each page would look through and sort the whole table.
+  // There is no index on trace_end_utime: with seconds alone, each page would scan and sort the whole table.
   index: { columns: 'actions (trace_end_lt)', of: 'lt' },
-  // The order is total, but the set is not: rows that vanish between two pages would shift an offset.
-  // What the logical times leave is sorted by second, so a request asks for about a page.
+  // The order is total, but the set is not: rows that vanish between two pages would shift an offset. The
+  // server sorts all rows within the logical times by second, so a request spans about one page.
   paginator: forward({ order: 'partial', narrow: 60 }),
   record: action,
   position: { utime: 'trace_end_utime', lt: 'trace_end_lt', id: ['trace_id', 'action_id'] },
   tables: { actions, action_accounts, action_transactions },
   rows: actionRows,
-  // Actions are found by workers that begin a second after a trace has ended and may fall behind; a trace is done over,
-  // its actions deleted and inserted anew, while its later messages arrive. An hour later both are over.
+  // Workers detect actions a second after a trace has ended, or later if they fall behind. While later
+  // messages of a trace arrive, its actions are deleted and inserted again. An hour later both are over.
   replacesRows: true,
   maturitySeconds: 3600,
   checks: { actions: true, 'second-reading': true },

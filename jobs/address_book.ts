@@ -19,7 +19,7 @@ const tables = { address_book };
 
 export default defineCollection({
   title: 'Names of accounts: friendly form, domain, kinds of contract',
-  limitations: 'names that an account had before, and accounts that nobody has named or seen',
+  limitations: 'earlier names of an account, and accounts that are neither watched nor seen in indexed rows',
   piggybackedAs: 'address_book',
   tables,
   walks: [

@@ -10,7 +10,7 @@ export default defineJob({
   path: '/api/v3/blocks',
   list: 'blocks',
   index: { columns: 'blocks (gen_utime)', of: 'utime' },
-  // With sort some servers order by time alone, so blocks of one second may come in any order.
+  // With `sort`, some servers order by time alone, so blocks of one second may come in any order.
   paginator: forward({ order: 'partial', joined: true }),
   record: block,
   position: {
@@ -27,7 +27,7 @@ export default defineJob({
   grade: {
     grade: 'proved',
     proves:
-      'every block between the shard tops after the range and the blocks before it is stored, with its links',
+      'all blocks between the shard tops after the range and the blocks before it are stored, with their links',
     limitations:
       'changed values of a block other than its name, its second, its parents and its number of transactions',
   },

@@ -34,8 +34,9 @@ const records = {
 } as const;
 
 export default defineCollection({
-  title: 'Domains and what they lead to: of watched wallets, and of every domain that an address book named',
-  limitations: 'domains of wallets that nobody watches or named, and where a domain led before',
+  title: 'Domains and their targets: of watched wallets, and of every domain that an address book named',
+  limitations:
+    'domains that no watched wallet holds and no address book named, and earlier targets of a domain',
   tables,
   walks: [
     lookup({
@@ -47,7 +48,7 @@ export default defineCollection({
     lookup({
       ...records,
       name: 'of_domains',
-      index: 'none: all domains are looked through',
+      index: 'none: all domains are scanned',
       batch: { param: 'domain', most: 1 },
       answers: { key: 'domain' },
       subjects: {

@@ -13,7 +13,9 @@ import {
 import { MASTERCHAIN } from '../src/ton/shard.ts';
 import { count, digits, requiredSeconds, timeOf } from '../src/records/members/scalar.ts';
 
-/** The result of getExtendedAddressInformation. The account's own state has members by its kind, all kept. */
+/**
+ * The result of getExtendedAddressInformation. The members of the account's own state depend on its kind; all are kept.
+ */
 export const fullAccountState = z.strictObject({
   '@type': tag,
   address: accountAddress,
@@ -38,9 +40,8 @@ const states = {
 
 export default defineCollection({
   title:
-    'Watched accounts as nodes take them apart: kind of wallet, seqno, key; with a range, after each of their transactions',
-  limitations:
-    'states between two polls, where no indexed transaction shows them; blocks that nodes have dropped',
+    'Watched accounts as nodes parse them: kind of wallet, seqno, key; with a range, after each of their transactions',
+  limitations: 'states between two polls that no indexed transaction shows; blocks that nodes have dropped',
   tables,
   walks: [
     lookup({
@@ -49,7 +50,7 @@ export default defineCollection({
       answers: { key: 'address.account_address', lt: 'last_transaction_id.lt' },
       subjects: { watched: true, seenIn: [], probed: true },
     }),
-    // As of the masterchain block of each indexed transaction of theirs.
+    // The state at the masterchain block of each of their indexed transactions.
     lookup({
       ...states,
       name: 'history',
@@ -87,7 +88,7 @@ function stateRows(record: z.output<typeof fullAccountState>, extra: Extra): Row
   return { extended_account_states: [row] };
 }
 
-/** Some servers print 64 bits as text. */
+/** Some servers print 64-bit numbers as text. */
 function numberOf(value: unknown): number | null {
   const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
   return Number.isSafeInteger(number) && value !== '' ? number : null;

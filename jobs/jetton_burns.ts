@@ -1,6 +1,6 @@
 import { optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
-import { oneRow } from '../src/dataset/declaration/sheet.ts';
+import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
@@ -8,7 +8,7 @@ import { jetton_burns } from '../src/tables/ton/jetton-burns.ts';
 import { transferMembers, transferPosition } from '../src/records/transfer.ts';
 import { digits } from '../src/records/members/scalar.ts';
 
-/** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
+/** One element of `jetton_burns` of GET /api/v3/jetton/burns, including those of aborted transactions. */
 export const jettonBurn = z.strictObject({
   ...transferMembers,
   owner: optionalAddress,
@@ -32,7 +32,7 @@ export default defineJob({
   position: transferPosition,
   tables: { jetton_burns },
   rows: oneRow(jetton_burns, jettonBurn),
-  // No checksum: an hour later a reading of another replica has to agree.
+  // There is no checksum: an hour later, a reading from another replica has to agree.
   maturitySeconds: 3600,
   checks: {
     'cross-checks': {

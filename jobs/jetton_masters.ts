@@ -25,7 +25,7 @@ const tables = { jetton_masters };
 export default defineCollection({
   title: 'Jettons (fungible tokens): supply, name, symbol, decimals and content of each master contract',
   limitations:
-    'what a jetton was before it was read; changes between two scans, but for those of its name and supply at the next',
+    'earlier states of a jetton; changes between two scans, except those of its name and supply that the next scan shows',
   tables,
   walks: [
     list({
@@ -34,7 +34,7 @@ export default defineCollection({
       shape: { member: 'jetton_masters' },
       record: jettonMaster,
       id: ['address'],
-      // Name, symbol and decimals are columns besides the content that they come from.
+      // Name, symbol and decimals are columns besides the content that contains them.
       rows: ({ jetton_content, ...columns }, extra): RowsOf<typeof tables> => ({
         jetton_masters: [
           {

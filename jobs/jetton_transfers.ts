@@ -1,6 +1,6 @@
 import { optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
-import { oneRow } from '../src/dataset/declaration/sheet.ts';
+import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
@@ -9,9 +9,9 @@ import { transferMembers, transferPosition } from '../src/records/transfer.ts';
 import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /**
- * One element of `jetton_transfers` of GET /api/v3/jetton/transfers: a transfer that left its sender's jetton wallet.
- * Servers leave out those of aborted transactions. Payloads are bags of cells in base64, `decoded_…` what the server's
- * decoder made of them.
+ * One element of `jetton_transfers` of GET /api/v3/jetton/transfers: a transfer that left its sender's jetton
+ * wallet. Servers omit those of aborted transactions. Payloads are bags of cells in base64; `decoded_…` is
+ * the output of the server's decoder.
  */
 export const jettonTransfer = z.strictObject({
   ...transferMembers,
@@ -41,7 +41,7 @@ export default defineJob({
   position: transferPosition,
   tables: { jetton_transfers },
   rows: oneRow(jetton_transfers, jettonTransfer),
-  // No checksum: an hour later a reading of another replica has to agree.
+  // There is no checksum: an hour later, a reading from another replica has to agree.
   maturitySeconds: 3600,
   checks: {
     'cross-checks': {

@@ -29,7 +29,7 @@ type JettonWallet = z.output<typeof jettonWallet>;
 
 const tables = { jetton_wallets };
 
-// Never with `sort`: by balance the list changes under the walk.
+// Never with `sort`: sorted by balance, the list changes during the walk.
 const wallets: WalkSpec<JettonWallet> = {
   path: '/api/v3/jetton/wallets',
   index: 'jetton_wallets (id)',
@@ -40,7 +40,8 @@ const wallets: WalkSpec<JettonWallet> = {
 };
 
 export default defineCollection({
-  title: 'Who holds how much of which jetton: every jetton wallet that the list reaches or that moved',
+  title:
+    'Who holds how much of which jetton: every jetton wallet in the readable part of the list, or with indexed transfers',
   limitations:
     'balances between two readings, and wallets beyond the reach of the list that no indexed transfer, burn or mint names',
   tables,

@@ -25,7 +25,7 @@ const tables = { masterchain_heads, blocks, block_parents };
 
 export default defineCollection({
   title: 'The newest masterchain block as the nodes and as the index have it, sampled',
-  limitations: 'heads between two samples; which of several servers answered',
+  limitations: 'heads between two samples; which one of several servers answered',
   tables,
   walks: [
     sample({

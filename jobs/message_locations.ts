@@ -11,9 +11,9 @@ import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transa
 const tables = { message_locations, account_transactions, account_messages };
 
 export default defineCollection({
-  title: 'Where messages were received whose receiving transaction is not stored, and that transaction',
+  title: 'The receiving transactions of messages whose own is not stored',
   limitations:
-    'messages from outside the chain, which have no sender to ask by, and messages that are still under way',
+    'messages from outside the chain, which cannot be looked up without a sender, and messages that have not arrived yet',
   onRequest: true,
   tables,
   walks: [

@@ -22,7 +22,7 @@ export default defineCollection({
     'orders of wallets that neither the watch list nor an indexed action names, and beyond the newest 1000 of a wallet',
   tables,
   walks: [
-    // The orders of a wallet, one wallet a request: nobody can tell how many they are.
+    // The orders of a wallet, one wallet for each request, because their number is unknown.
     lookup({
       ...orders,
       name: 'of_wallets',
@@ -50,7 +50,7 @@ export default defineCollection({
   ],
 });
 
-/** The row of an order, and one for each thing that it does. */
+/** The row of an order, and one for each of its actions. */
 function orderRows({ actions, ...order }: MultisigOrder, extra: Extra): RowsOf<typeof tables> {
   return {
     multisig_orders: [{ ...order, action_count: actions?.length ?? null, extra: orNull(extra) }],

@@ -50,7 +50,7 @@ export default defineCollection({
   ],
 });
 
-/** The row of a multisig wallet. Its orders, which come without what they do, are a dataset of their own. */
+/** The row of a multisig wallet. Its orders come without their actions, and are a dataset of their own. */
 function walletRows(record: z.output<typeof multisigWallet>, extra: Extra): RowsOf<typeof tables> {
   const { address, next_order_seqno, threshold, signers, proposers, ...rest } = record;
   const { last_transaction_lt, code_hash, data_hash } = rest;

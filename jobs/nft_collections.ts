@@ -4,7 +4,7 @@ import { nftCollection, nftCollectionRow } from '../src/records/nft-item.ts';
 
 export default defineCollection({
   title: 'Collections of NFT items: owner, number of items and content of each',
-  limitations: 'what a collection was before it was read, and changes between two scans',
+  limitations: 'earlier states of a collection, and changes between two scans',
   tables: { nft_collections },
   walks: [
     list({

@@ -3,7 +3,7 @@ import { nft_collections } from '../src/tables/ton/nft-collections.ts';
 import { nft_items } from '../src/tables/ton/nft-items.ts';
 import { nftItem, nftItemRows, type NftItem } from '../src/records/nft-item.ts';
 
-// Never with `sort_by_last_transaction_lt`: the list changes under the walk.
+// Never with `sort_by_last_transaction_lt`: the list would change during the walk.
 const items: WalkSpec<NftItem> = {
   path: '/api/v3/nft/items',
   index: 'nft_items (id)',
@@ -15,9 +15,9 @@ const items: WalkSpec<NftItem> = {
 
 export default defineCollection({
   title:
-    'NFT items: owner, sale or auction, content and collection of each that the list reaches or that moved',
+    'NFT items: owner, sale or auction, content and collection of each in the readable part of the list, or with transfers',
   limitations:
-    'owners between two readings, and items beyond the reach of the list that no indexed transfer names',
+    'owners between two readings, and items beyond the readable part of the list that no indexed transfer names',
   tables: { nft_items, nft_collections },
   walks: [
     list(items),

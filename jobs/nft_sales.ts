@@ -50,7 +50,7 @@ export default defineCollection({
   ],
 });
 
-/** No table takes the item that comes along: it is a bare one, which knows neither of its sale nor of its owner. */
+/** The item in the response is not stored: it is incomplete, without its sale and its owner. */
 function saleRow(sale: z.output<typeof nftSale>, extra: Extra): RowsOf<typeof tables> {
   return { nft_sales: [{ ...sale, created_at: momentOf(sale.created_at), extra: orNull(extra) }] };
 }

@@ -1,6 +1,6 @@
 import { optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
-import { oneRow } from '../src/dataset/declaration/sheet.ts';
+import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
@@ -8,7 +8,7 @@ import { nft_transfers } from '../src/tables/ton/nft-transfers.ts';
 import { transferMembers, transferPosition } from '../src/records/transfer.ts';
 import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
-/** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
+/** One element of `nft_transfers` of GET /api/v3/nft/transfers, including those of aborted transactions. */
 export const nftTransfer = z.strictObject({
   ...transferMembers,
   nft_address: optionalAddress,
@@ -35,7 +35,7 @@ export default defineJob({
   position: transferPosition,
   tables: { nft_transfers },
   rows: oneRow(nft_transfers, nftTransfer),
-  // No checksum: an hour later a reading of another replica has to agree.
+  // There is no checksum: an hour later, a reading from another replica has to agree.
   maturitySeconds: 3600,
   checks: {
     'cross-checks': {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { oneRow } from '../src/dataset/declaration/sheet.ts';
+import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { poolEvents } from '../src/records/staking.ts';
 import { account, hash } from '../src/records/members/form.ts';

@@ -30,7 +30,7 @@ const tables = { shard_block_proofs };
 
 export default defineCollection({
   title: 'Merkle proofs that link stored shard blocks of a range to the masterchain',
-  limitations: 'blocks that are not stored in the range that was asked for',
+  limitations: 'blocks of the requested range that are not stored',
   onRequest: true,
   tables,
   walks: [
@@ -57,7 +57,7 @@ export default defineCollection({
   ],
 });
 
-/** The row of a proof; `key` names the block that is proved: workchain, shard in hex, seqno. */
+/** The row of a proof. `key` names the proved block: workchain, shard in hex, seqno. */
 function proofRows(
   { from, mc_id, links, mc_proof }: z.output<typeof shardBlockProof>,
   extra: Extra,

@@ -18,7 +18,7 @@ const tables = { shard_states, blocks, block_parents };
 
 export default defineCollection({
   title: 'Which blocks were the tops of all shards as each masterchain block saw them',
-  limitations: 'masterchain blocks outside of the ranges that were asked for',
+  limitations: 'masterchain blocks outside of the requested ranges',
   tables,
   walks: [
     perBlock({
@@ -33,13 +33,13 @@ export default defineCollection({
   ],
 });
 
-/** True where the tops fill every workchain: a 200 that was cut short does not. */
+/** True if the tops fill every workchain. Those of a 200 that was cut short do not. */
 function isWhole([response]: readonly unknown[]): boolean {
   const read = tops.safeParse(response);
   return read.success && tiles(read.data.blocks);
 }
 
-/** Which blocks are tops, and the blocks themselves. The masterchain block that was asked about is among them. */
+/** The tops, and the rows of their blocks. The requested masterchain block is one of them. */
 function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Asked): Rows {
   const mc_seqno = Number(key);
   const master = record.blocks.find((top) => top.workchain === MASTERCHAIN && top.seqno === mc_seqno);

@@ -33,7 +33,7 @@ const tables = { token_metadata };
 export default defineCollection({
   title:
     'What the indexer found out about tokens, on chain and off: name, symbol, decimals, picture, warnings',
-  limitations: 'what it said before, and tokens that no indexed row names',
+  limitations: 'earlier metadata, and tokens that no indexed row names',
   piggybackedAs: 'metadata',
   tables,
   walks: [
@@ -61,7 +61,7 @@ export default defineCollection({
   ],
 });
 
-/** The row of a token's metadata: the first of its infos as columns besides all of them. */
+/** The row of a token's metadata: the first of its infos as columns, besides all of them. */
 function tokenRows(record: z.output<typeof metadataEntry>, extra: Extra): RowsOf<typeof tables> {
   const { address, is_indexed, token_info } = record;
   const [{ extra: more, ...first } = { extra: undefined }] = token_info ?? [];

@@ -13,20 +13,21 @@ export default defineJob({
   params: { include_actions: false, x_no_address_book: true, x_no_metadata: true },
   list: 'traces',
   index: { columns: 'traces (end_utime desc, trace_id desc)', of: 'utime' },
-  // A trace brings some ten transactions; more traces than this take a server longer than the 3 s that it gives itself.
+  // A trace contains about ten transactions. For more traces than this, a server takes longer than its own
+  // limit of 3 s.
   paginator: forward({ order: 'total', maxSize: 200 }),
   record: trace,
   position: { utime: 'end_utime', lt: 'end_lt', id: ['trace_id'] },
   tables: { traces, trace_nodes, transactions, messages, actions, action_accounts, action_transactions },
   rows: traceRows,
-  // Those that ended in the block.
+  // The traces that ended in the block.
   byBlock: { path: '/api/v3/traces', param: 'mc_seqno' },
   alsoHolds: { dataset: 'transactions', countedBy: 'blocks' },
   checks: { traces: true },
   grade: {
     grade: 'proved',
     proves:
-      'each complete trace has as many transactions as it says, all stored; no finished trace of stored transactions is missing',
+      'all transactions that a complete trace counts are stored; no finished trace of stored transactions is missing',
     limitations: 'changed values of a trace other than its number of transactions',
   },
 });

@@ -21,7 +21,7 @@ export default defineJob({
   grade: {
     grade: 'proved',
     proves:
-      'each block has as many transactions as it says, each with all its messages; accounts’ chains of states are unbroken; balances agree with values and fees',
+      'all transactions that a block counts are stored, with all their messages; accounts’ chains of states are unbroken; balances agree with values and fees',
     limitations:
       'changed values that no balance depends on: message bodies, opcodes, gas, phases of the description, trace_id',
   },

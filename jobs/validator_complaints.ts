@@ -2,7 +2,7 @@ import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records
 import * as z from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import type { Extra } from '../src/dataset/declaration/record.ts';
@@ -28,8 +28,8 @@ const vote = z.strictObject({
 });
 
 /**
- * One element of `complaints` of GET /api/v3/validators/complaints: one validator's claim that another one failed. Votes,
- * remaining weight and outcome change until the elector forgets it. `approved_percent` may be a fraction.
+ * One element of `complaints` of GET /api/v3/validators/complaints: one validator's claim that another one failed.
+ * Votes, remaining weight and outcome change until the elector deletes it. `approved_percent` may be a fraction.
  */
 export const validatorComplaint = z.strictObject({
   cycle_start: seconds,
@@ -52,15 +52,15 @@ export const validatorComplaint = z.strictObject({
   is_passed: flag,
 });
 
-const complaints = sheetOf(validator_complaints, validatorComplaint);
-const voteSheet = sheetOf(complaint_votes, vote);
+const complaints = rowLayoutOf(validator_complaints, validatorComplaint);
+const voteSheet = rowLayoutOf(complaint_votes, vote);
 
 export default defineJob({
   ...electorRecords,
   title: 'Complaints that validators did not do their work, with the votes on them',
   path: '/api/v3/validators/complaints',
   list: 'complaints',
-  // No logical times are taken there; the table is small.
+  // The endpoint accepts no logical times; the table is small.
   index: { columns: 'none on created_at: all of validator_complaints, a few a cycle', of: 'none' },
   paginator: window({ offsets: true }),
   record: validatorComplaint,

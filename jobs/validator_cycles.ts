@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
@@ -29,7 +29,10 @@ const validator = z.strictObject({
   complaints: elsewhere(freeForm),
 });
 
-/** One element of `cycles` of GET /api/v3/validators/cycles: a set of validators, the limits that it was chosen by, and its weights. */
+/**
+ * One element of `cycles` of GET /api/v3/validators/cycles: a set of validators with its weights, and the
+ * limits by which it was chosen.
+ */
 export const validatorCycle = z.strictObject({
   election_id: count,
   cycle_start: column('utime', requiredSeconds),
@@ -54,8 +57,8 @@ export const validatorCycle = z.strictObject({
   validators: elsewhere(z.array(validator).nullish()),
 });
 
-const cycles = sheetOf(validator_cycles, validatorCycle);
-const validators = sheetOf(cycle_validators, validator);
+const cycles = rowLayoutOf(validator_cycles, validatorCycle);
+const validators = rowLayoutOf(cycle_validators, validator);
 
 export default defineJob({
   ...electorRecords,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
@@ -18,7 +18,7 @@ const participant = z.strictObject({
   adnl_addr: optionalKey,
 });
 
-/** One element of `elections` of GET /api/v3/validators/elections: who asked the elector to become a validator, and with what. */
+/** One element of `elections` of GET /api/v3/validators/elections: the candidates for validators, with their stakes. */
 export const validatorElection = z.strictObject({
   election_id: column('utime', requiredSeconds),
   elect_close: seconds,
@@ -30,8 +30,8 @@ export const validatorElection = z.strictObject({
   participants: elsewhere(z.array(participant).nullish()),
 });
 
-const elections = sheetOf(validator_elections, validatorElection);
-const participants = sheetOf(election_participants, participant);
+const elections = rowLayoutOf(validator_elections, validatorElection);
+const participants = rowLayoutOf(election_participants, participant);
 
 export default defineJob({
   ...electorRecords,

@@ -1,6 +1,6 @@
 import { hash, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import * as z from 'zod';
-import { oneRow } from '../src/dataset/declaration/sheet.ts';
+import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { stakingEvents } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
@@ -8,8 +8,8 @@ import { validator_events } from '../src/tables/ton/validator-events.ts';
 import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**
- * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that an event's
- * type does not have are left out.
+ * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that
+ * do not apply to the event's type are omitted.
  */
 export const validatorEvent = z.strictObject({
   tx_hash: hash,
@@ -30,7 +30,7 @@ export default defineJob({
   title: 'What the elector did with the stakes of validators',
   core: true,
   path: '/api/v3/validators/events',
-  // No logical times are taken there; the table is small.
+  // The endpoint accepts no logical times; the table is small.
   index: { columns: 'none on tx_now alone: all of validator_events, one elector account’s', of: 'none' },
   paginator: window({ offsets: true }),
   record: validatorEvent,

@@ -47,7 +47,7 @@ export default defineCollection({
       answers: { key: 'address' },
       subjects: { watched: true, seenIn: [{ relation: 'etl.seen_vestings', key: 'address', time: 'utime' }] },
     }),
-    // Those of a watched wallet, as owner or sender.
+    // The contracts of a watched wallet, as owner or sender.
     lookup({
       ...contracts,
       name: 'of_wallets',

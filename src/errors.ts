@@ -1,23 +1,23 @@
-/** What the process says of its end to a shell, cron or systemd (`sysexits.h` for 75). */
+/** The exit codes for a shell, cron or systemd (`sysexits.h` for 75). */
 export const EXIT = { done: 0, failed: 1, usage: 2, incomplete: 3, tryAgain: 75 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** What an error carries besides its message. */
 interface ErrorFacts {
-  /** What the user can do next, as one sentence; a command where there is one. */
+  /** What the user can do next, as one sentence; a command if there is one. */
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
 /**
- * The base of every error that this program throws on purpose. How an error is treated: the caller decides on `retryable`
- * and `code`, never on the text.
+ * The base of every error that this program throws on purpose. Callers decide by `retryable` and `code`,
+ * never by the text.
  */
 export abstract class EtlError extends Error {
   abstract readonly code: string;
   readonly exitCode: ExitCode = EXIT.failed;
-  /** True where the same call may succeed later without anybody changing anything. */
+  /** True if the same call may succeed later although no person changes anything. */
   readonly retryable: boolean = false;
   readonly hint: string | undefined;
 
@@ -34,7 +34,7 @@ export class UsageError extends EtlError {
   override readonly exitCode = EXIT.usage;
 }
 
-/** The work ended before the range did: progress is kept, a later run goes on. */
+/** The work ended before the range did: progress is kept, and a later run continues. */
 export class IncompleteError extends EtlError {
   readonly code = 'incomplete';
   override readonly exitCode = EXIT.incomplete;
@@ -47,14 +47,14 @@ export class AuthError extends EtlError {
 }
 
 /**
- * The API is away: no connection, 408, 425, 502, 503, 504, or a gateway's page in place of a 5xx. A failure in the API's
- * own words (500, 542) is an `ApiFailedError`.
+ * The API is down: no connection, 408, 425, 502, 503, 504, or a gateway's page instead of a 5xx. A failure in
+ * the API's own words (500, 542) is an `ApiFailedError`.
  */
 export class ApiUnavailableError extends EtlError {
   readonly code: string = 'api_unavailable';
   override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
-  /** For how long the server asks to be left alone, where it says. */
+  /** The pause that the server asks for, if it does. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, facts: ErrorFacts & { readonly retryAfterMs?: number | undefined } = {}) {
@@ -63,15 +63,15 @@ export class ApiUnavailableError extends EtlError {
   }
 }
 
-/** A 200 whose body is not the endpoint's (HTML, cut JSON, another shape). */
+/** A 200 whose body does not belong to the endpoint (HTML, cut JSON, another shape). */
 export class BadResponseError extends ApiUnavailableError {
   override readonly code: string = 'bad_response';
 }
 
-/** A row does not follow from another that the source shows: smaller parts, read without what joins them, would hide that. */
+/** A row does not follow from another one that the source shows. Smaller requests would only hide that. */
 export class NotJoinedError extends BadResponseError {}
 
-/** A block is not there though others follow from it. */
+/** A block is missing although others follow from it. */
 export class MissingBlockError extends NotJoinedError {
   /** The second of the block that follows from it. */
   readonly namedAt: number;
@@ -83,39 +83,40 @@ export class MissingBlockError extends NotJoinedError {
 }
 
 /**
- * The API itself answered that it failed (500 or 542 with its own error text), or a gateway answered a 4xx in its place.
- * It may pass, but unlike an API that is away it may also be meant: a request is not repeated for ever on it.
+ * The API itself answered that it failed (500 or 542 with its own error text), or a gateway answered a 4xx in
+ * its place. It may be temporary. But unlike for an API that is down, the error may be meant, so the request
+ * is not retried forever.
  */
 export class ApiFailedError extends ApiUnavailableError {
   override readonly code = 'api_failed';
 }
 
-/** 429: the budget is spent. */
+/** 429: the rate limit is reached. */
 export class RateLimitedError extends ApiUnavailableError {
   override readonly code: string = 'rate_limited';
 }
 
-/** The server gave up on the query: a smaller page may pass. */
+/** The server timed out: a smaller page may pass. */
 export class ApiTimeoutError extends ApiUnavailableError {
   override readonly code: string = 'api_timeout';
 }
 
-/** The request itself was too long for a gateway: the same one never passes, one with less may. */
+/** The request was too long for a gateway. The same one never passes, but a smaller one may. */
 export class RequestTooLargeError extends ApiTimeoutError {
   override readonly code: string = 'request_too_large';
 }
 
-/** 404: not there, or not there yet; what it means is the caller's knowledge. */
+/** 404: missing, or not there yet. The caller knows which. */
 export class NotFoundError extends EtlError {
   readonly code = 'not_found';
 }
 
-/** What every TON Center API has is not there: the address is another one's. */
+/** An endpoint that every TON Center API has is missing: the address is of something else. */
 export class NoIndexError extends NotFoundError {
   override readonly exitCode = EXIT.usage;
 }
 
-/** The server has no such endpoint: nothing of the dataset can be had from it. */
+/** The server lacks the endpoint, so nothing of the dataset can be read from it. */
 export class NoEndpointError extends EtlError {
   readonly code = 'no_endpoint';
 }
@@ -125,19 +126,19 @@ export class RequestRefusedError extends EtlError {
   readonly code = 'request_refused';
 }
 
-/** The server does not serve a part of what a walk asks for, though it serves the rest: the part is asked for again later. */
+/** The server fails for a part of a walk, though it serves the rest: the part is retried later. */
 export class NotServedError extends EtlError {
   readonly code = 'not_served';
   override readonly exitCode = EXIT.incomplete;
 }
 
-/** A source refuses everything that a run needs, and has for so long that it will not pass: a person must look at it. */
+/** A source has refused every request of a run for so long that it will not pass: a person must look at it. */
 export class SourceRefusesError extends EtlError {
   readonly code = 'source_refuses';
   override readonly exitCode = EXIT.usage;
 }
 
-/** The page was larger than this server gives: `most` is the number that it names. */
+/** The page was larger than the server's limit, which is `most`. */
 export class LimitRefusedError extends RequestRefusedError {
   readonly most: number;
 
@@ -147,19 +148,19 @@ export class LimitRefusedError extends RequestRefusedError {
   }
 }
 
-/** The source answers what the watermark is known by in a form of which nothing can be made. */
+/** The source answers the watermark's requests in an unusable form. */
 export class UnfitSourceError extends EtlError {
   readonly code = 'unfit_source';
   override readonly exitCode = EXIT.usage;
   override readonly retryable = true;
 }
 
-/** The source shows less of the chain than it did: it may have been restored from an older copy. */
+/** The source shows less of the chain than before: it may have been restored from an older copy. */
 export class SourceWentBackError extends EtlError {
   readonly code = 'source_went_back';
   override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
-  /** The second above which nothing can be read until it has caught up. */
+  /** The second above which nothing can be read until the source has caught up. */
   readonly ceiling: number;
 
   constructor(message: string, { ceiling, hint }: { readonly ceiling: number; readonly hint: string }) {
@@ -168,97 +169,100 @@ export class SourceWentBackError extends EtlError {
   }
 }
 
-/** Postgres cannot be reached or is shutting down. */
+/** Postgres is unreachable or shutting down. */
 export class DatabaseUnavailableError extends EtlError {
   readonly code = 'database_unavailable';
   override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
 }
 
-/** Two transactions met (deadlock, serialization, lock timeout): the same work can be tried at once. */
+/** Two transactions were in conflict (deadlock, serialization, lock timeout): the same work can be retried at once. */
 export class DatabaseConflictError extends EtlError {
   readonly code = 'database_conflict';
   override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
 }
 
-/** Postgres answered, and the response is an error that trying again does not change. */
+/** Postgres answered with an error that a retry does not change. */
 export class DatabaseError extends EtlError {
   readonly code: string = 'database';
 }
 
-/** A row was stored already, or the table looks at each row: the page goes by way of staging tables. */
+/** A row was already stored, or the table has a policy or trigger: the page is rewritten through staging tables. */
 export class NotNewError extends DatabaseError {
   override readonly code = 'not_new';
 }
 
-/** The database does not let this program in, or not do its work: a person must change a setting or a right. */
+/** The database refuses this program or its work: a person must change a setting or a right. */
 export class DatabaseAccessError extends DatabaseError {
   override readonly code = 'database_access';
   override readonly exitCode = EXIT.usage;
 }
 
-/** Another server answers than the one that gave this run its leases: what the run remembers may not be there. */
+/** Another database server answers than the one that gave this run its leases: the run's state may be missing there. */
 export class ServerChangedError extends EtlError {
   readonly code = 'server_changed';
   override readonly exitCode = EXIT.tryAgain;
 }
 
-/** The database is not the one that these settings mean: other network, newer schema, too old a server. */
+/** The database does not belong to these settings: other network, newer schema, or too old a server. */
 export class WrongDatabaseError extends EtlError {
   readonly code: string = 'wrong_database';
   override readonly exitCode = EXIT.usage;
 }
 
-/** The API answers for another network than it did when the run began: a gateway may have led astray for a while. */
+/** The API answers for another network than when the run began, perhaps because of a gateway. */
 export class WrongNetworkError extends WrongDatabaseError {
   override readonly code = 'wrong_network';
 }
 
-/** A lake is not as this program left it, or not a lake at all. */
+/** A lake is damaged or changed by another program, or is not a lake. */
 export class LakeError extends EtlError {
   readonly code: string = 'lake';
 
-  /** An error that says what it is of. */
+  /** The same error with its subject in front of the message. */
   static of(what: string, cause: EtlError): LakeError {
     const { hint } = cause;
     return new LakeError(`${what}: ${cause.message}`, { cause, ...(hint === undefined ? {} : { hint }) });
   }
 }
 
-/** The place of a lake cannot be reached, whatever is asked of it. */
+/** The location of a lake is unreachable. */
 export class LakeAwayError extends LakeError {
   override readonly code = 'lake_away';
 }
 
-/** Two processes wrote to one table of a lake: the same work can be tried at once. */
+/** Two processes wrote to one table of a lake: the same work can be retried at once. */
 export class LakeBusyError extends LakeError {
   override readonly code = 'lake_busy';
   override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
 }
 
-/** Files of the moment find no place: a daemon keeps crawling without its lake, a command cannot work. */
+/** There is no room for temporary files: a daemon continues to crawl without its lake, a command cannot work. */
 export class NoScratchError extends LakeError {
   override readonly code = 'no_scratch';
   override readonly exitCode = EXIT.usage;
 }
 
-/** The lease of a range expired or was taken away: what was read for it must not be written. */
+/** The lease of a range expired or was taken away: rows that were read for it must not be written. */
 export class LeaseLostError extends EtlError {
   readonly code = 'lease_lost';
   override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
 }
 
-/** True for what meets all ranges alike: something is away, another server answers, or a person must change something. */
+/**
+ * True if an error affects all ranges alike: something is down, another server answers, or a person must
+ * change something.
+ */
 export function concernsRun({ retryable, exitCode }: EtlError): boolean {
   return retryable || exitCode === EXIT.usage || exitCode === EXIT.tryAgain;
 }
 
 /**
- * True for what the API may say of one request alone, while it answers others of the same endpoint: that a row cannot be
- * served, or a page not in time, or nothing that makes sense.
+ * True if the error may be about one request only, while the API answers others of the same endpoint: it
+ * cannot serve a row, or serve a page in time, or it answers nonsense.
  */
 export function mayConcernPage(error: unknown): error is EtlError {
   if (error instanceof RateLimitedError || error instanceof NotJoinedError) return false;
@@ -269,38 +273,38 @@ export function mayConcernPage(error: unknown): error is EtlError {
   );
 }
 
-/** The same without an API that is away: it was asked, and answered something that is no answer. */
+/** The same without an API that is down: the API must have answered. */
 export function isNotServed(error: unknown): error is EtlError {
   return mayConcernPage(error) && error.code !== AWAY;
 }
 
 const AWAY = new ApiUnavailableError('').code;
 
-/** True for any error thrown because a signal was aborted. */
+/** True for any error that an aborted signal caused. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
 }
 
-/** A value that is there in any case: that it is not would be a mistake of this program, which must not go on. */
+/** A value that must be present. If it is missing, this program has a bug and must not continue. */
 export function present<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new TypeError(`${what} is missing`);
   return value;
 }
 
-/** Whatever was thrown, as an Error. */
+/** Any thrown value, as an Error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** What to do where a process may not open as many files as it needs. */
+/** The hint if a process may not open enough files. */
 export const RAISE_FILE_LIMIT = 'Raise the limit: `ulimit -n 1024`, or LimitNOFILE= in a service of systemd.';
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return toError(thrown).message;
 }
 
-/** The code of a system error (`ENOENT`), of Postgres (SQLSTATE) or of this program; undefined of anything else. */
+/** The code of a system error (`ENOENT`), of Postgres (SQLSTATE) or of this program; undefined for anything else. */
 export function codeOf(thrown: unknown): string | undefined {
   const isCoded = typeof thrown === 'object' && thrown !== null && 'code' in thrown;
   return isCoded && typeof thrown.code === 'string' ? thrown.code : undefined;

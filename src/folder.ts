@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
 /**
- * The modules below a folder of the program: whatever lies there, so that there is no list to extend. The build puts
- * such a list in place of this module's work (tools/build.js): to look into folders would take half of a start.
+ * All modules below a folder of the program, so that there is no list to extend. The build replaces this
+ * module by such a list (tools/build.js), because reading folders would take half of a start.
  */
 export interface Folder {
-  /** Paths of the files without their ends, in alphabetical order. */
+  /** Paths of the files without their extensions, in alphabetical order. */
   names(): Promise<readonly string[]>;
-  /** Every module, by its name. */
+  /** All modules, by name. */
   load(): Promise<ReadonlyMap<string, object>>;
-  /** Tells one state of the files from another, without loading them. */
+  /** A hash of the files' contents, without loading the modules. */
   digest(): Promise<string>;
 }
 

@@ -15,7 +15,7 @@ interface LoggerOptions {
 
 const STDERR = 2;
 
-/** Where a key could stand in a logged object. Keys travel in a header only; this is the second lock. */
+/** Paths at which a logged object could contain a key. Keys are only sent in a header; this is a second safeguard. */
 const REDACTED = [
   'apiKey',
   '*.apiKey',
@@ -25,10 +25,10 @@ const REDACTED = [
   '*.password',
 ];
 
-/** Logs go to stderr, so that stdout carries results alone. */
+/** Logs go to stderr, because stdout is for results. */
 export function createLogger({ level, format, destination }: LoggerOptions): Logger {
   const onDropped = (lines: number) =>
-    logger.warn({ lines }, 'lines of the log were dropped, which nobody took; look at what reads it');
+    logger.warn({ lines }, 'log lines dropped: the reader of stderr is too slow');
   const written = destination ?? standardError(onDropped);
   const sink =
     format === 'pretty'
@@ -46,7 +46,7 @@ export function createLogger({ level, format, destination }: LoggerOptions): Log
   return logger;
 }
 
-/** A log that is written only if it is released, so that a run that succeeds says nothing. The newest lines are kept. */
+/** A log that is only written if it is released, so that a successful run prints nothing. The newest lines are kept. */
 export function createHeldLogger(options: Omit<LoggerOptions, 'destination'>): HeldLogger {
   const lines: string[] = [];
   let isReleased = false;
@@ -69,7 +69,7 @@ interface HeldLogger {
 
 const MOST_HELD = 1000;
 
-/** What a server said may hold what a terminal would obey. */
+/** Removes control characters from texts of a server, which a terminal would obey. */
 function printableFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -79,9 +79,12 @@ function printableFields(fields: Record<string, unknown>): Record<string, unknow
   );
 }
 
-/** On a terminal by its one writer, so that progress stands below. A log that cannot be written ends nobody. */
+/**
+ * Writes to stderr. On a terminal, its single writer keeps progress below the log. A log that cannot be
+ * written does not end the process.
+ */
 function standardError(onDropped: (lines: number) => void): DestinationStream {
-  // Whoever asks for `process.stderr` makes its pipe one that does not block.
+  // Reading `process.stderr` makes a pipe non-blocking, which `openLines` expects.
   const lines = process.stderr.isTTY ? terminal : openLines(STDERR, onDropped);
   return new Writable({
     decodeStrings: false,

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { codeOf, messageOf, UsageError } from './errors.ts';
 
 /**
- * Makes a directory and those above it that are not there, one after the other: Node's own way never ends below /proc.
- * @returns those that it made, the outermost first
+ * Creates a directory and its missing parents one by one. Node's own recursive mode never ends below /proc.
+ * @returns the created directories, the outermost first
  * @throws the system's error
  */
 export async function makeMissing(path: string, mode?: number): Promise<string[]> {
@@ -15,13 +15,13 @@ export async function makeMissing(path: string, mode?: number): Promise<string[]
     await mkdir(path, mode);
     return [...above, path];
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (codeOf(error) === 'EEXIST' && found === undefined) return above;
     throw error;
   }
 }
 
-/** @throws UsageError where it cannot be made, or something else has its name */
+/** @throws UsageError if it cannot be created, or if its name is taken */
 export async function makeFolder(path: string): Promise<void> {
   await makeMissing(path).catch((error: unknown) => {
     throw new UsageError(`the directory ${path} cannot be created: ${messageOf(error)}`, {

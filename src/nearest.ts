@@ -12,7 +12,7 @@ export function nearestName(word: string, names: readonly string[]): string | un
   return names.filter((name) => name.includes(word)).sort((a, b) => a.length - b.length)[0];
 }
 
-/** `: did you mean "transactions"?`, or nothing. */
+/** `: did you mean "transactions"?`, or the empty string. */
 export function didYouMean(word: string, names: readonly string[]): string {
   const near = nearestName(word, names);
   return near === undefined ? '' : `: did you mean "${near}"?`;

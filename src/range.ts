@@ -6,7 +6,7 @@ export interface Range {
   readonly to: number;
 }
 
-/** Every second that there can be. */
+/** All possible seconds. */
 export const ALWAYS: Range = { from: 0, to: 2 ** 40 };
 
 /** Lengths of time in seconds. */
@@ -15,7 +15,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
 
-/** The forms that `parseTime` takes, for people. */
+/** The forms that `parseTime` accepts, for people. */
 export const TIME_FORMS = [
   '2026-11-01',
   '2026-11',
@@ -27,7 +27,7 @@ export const TIME_FORMS = [
   'now',
 ];
 
-/** The largest unix time that chains write, and more seconds than anybody has a use for: 32 bits. */
+/** The largest unix time that chains write: 32 bits. */
 const LAST_SECOND = 2 ** 32 - 1;
 
 /** Seconds of a duration such as `90s`, `5m`, `2h`, `7d`, `1w`. */
@@ -84,7 +84,7 @@ function daysInMonth(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/** The range of `--from` and `--to`; `to` is exclusive. Throws a UsageError where it would be empty. */
+/** The range of `--from` and `--to`; `to` is exclusive. Throws a UsageError if it would be empty. */
 export function parseRange(from: string, to: string, now: number): Range {
   const range = { from: parseTime(from, now), to: parseTime(to, now) };
   if (range.from >= range.to) {
@@ -95,7 +95,7 @@ export function parseRange(from: string, to: string, now: number): Range {
   return range;
 }
 
-/** Unix seconds as a source may write them, a number or a string of digits; undefined for anything else. */
+/** Unix seconds of a source, a number or a string of digits; undefined for anything else. */
 export function readSeconds(value: unknown): number | undefined {
   const isDigits = typeof value === 'string' && /^\d{1,10}$/.test(value);
   const seconds = isDigits ? Number(value) : value;
@@ -103,11 +103,11 @@ export function readSeconds(value: unknown): number | undefined {
   return isInRange && seconds <= LAST_SECOND ? seconds : undefined;
 }
 
-/** The rows of a page share a few hundred seconds: each is printed once. */
+/** The rows of a page share a few hundred seconds, so each one is formatted once. */
 const printed = new Map<number, string>();
 const MOST_PRINTED = 10_000;
 
-/** ISO 8601 in UTC to the second, as the database takes it and people read it. */
+/** ISO 8601 in UTC to the second, for the database and for people. */
 export function formatTime(time: number): string {
   const known = printed.get(time);
   if (known !== undefined) return known;
@@ -140,7 +140,10 @@ export function formatDuration(seconds: number): string {
   return used.length === 0 ? '0s' : used.map(([count, unit]) => `${count}${unit}`).join(' ');
 }
 
-/** A range of which only parts count, from the start of the first one to the end of the last; without any, all of it. */
+/**
+ * A range of which only the parts count, from the start of the first part to the end of the last. Without
+ * parts, all of it counts.
+ */
 export interface Stretch extends Range {
   readonly parts?: readonly Range[];
 }
@@ -150,7 +153,7 @@ export function partsOf(stretch: Stretch): readonly Range[] {
   return stretch.parts ?? [stretch];
 }
 
-/** Joins ranges into stretches: those that lie at most `gap` seconds apart become parts of one. */
+/** Joins ranges into stretches: ranges that are at most `gap` seconds apart become parts of one stretch. */
 export function stretchesOf(ranges: readonly Range[], gap: number): Stretch[] {
   const stretches: Stretch[] = [];
   for (const range of union(ranges)) {
@@ -184,7 +187,7 @@ export function union(...lists: readonly (readonly Range[])[]): Range[] {
   return merged;
 }
 
-/** Seconds that lie in both. */
+/** Seconds that are in both. */
 export function common(a: readonly Range[], b: readonly Range[]): Range[] {
   const [left, right] = [union(a), union(b)];
   const shared: Range[] = [];
@@ -198,7 +201,7 @@ export function common(a: readonly Range[], b: readonly Range[]): Range[] {
   return shared;
 }
 
-/** Seconds of `a` that do not lie in `b`. */
+/** Seconds of `a` that are not in `b`. */
 export function without(a: readonly Range[], b: readonly Range[]): Range[] {
   return common(a, complement(union(b)));
 }
@@ -215,7 +218,7 @@ export function spanOfSecond(second: number): Range {
   return { from: second, to: second + 1 };
 }
 
-/** True of a second that lies in a range. */
+/** True if a second is in a range. */
 export function isInside(second: number, { from, to }: Range): boolean {
   return second >= from && second < to;
 }
@@ -236,7 +239,7 @@ export function toMultirangeText(ranges: readonly Range[]): string {
   return `{${ranges.map(toRangeText).join(',')}}`;
 }
 
-/** Reads `[1,5)` or `{[1,5),[7,9)}`, the canonical text of Postgres' int8 ranges; an unbounded end is ±Infinity. */
+/** Parses `[1,5)` or `{[1,5),[7,9)}`, the canonical text of Postgres' int8 ranges; an unbounded end is ±Infinity. */
 export function parseRangeText(text: string): Range[] {
   return [...text.matchAll(/\[(-?\d+),(\d*)\)|\(,(\d*)\)/g)].map(([, from, to, only]) => ({
     from: from === undefined ? -Infinity : Number(from),

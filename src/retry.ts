@@ -9,25 +9,25 @@ import {
 } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** An attempt that failed. */
+/** A failed attempt. */
 interface Failure {
   readonly error: unknown;
   /** Attempts made, at least 1. */
   readonly attempt: number;
 }
 
-/** Which errors are worth another attempt, and when it is made. */
+/** Which errors are worth another attempt, and when. */
 export interface RetryPolicy {
   readonly when: (error: unknown, attempt: number) => boolean;
   /** Milliseconds before the next attempt; `random` is from 0 to 1, for jitter. */
   readonly delay: (failure: Failure & { readonly random: number }) => number;
-  /** What the last error means, after all attempts before: it is thrown in its place. Default: itself. */
+  /** Replaces the last error after all attempts. Default: the error itself. */
   readonly meaning?: (error: unknown) => unknown;
 }
 
-/** What every retry needs of its surroundings. */
+/** What every retry needs. */
 export interface RetryContext {
-  /** Attempts in all, before the last error is thrown; Infinity: as long as it takes. */
+  /** Attempts before the last error is thrown; Infinity: no limit. */
   readonly attempts: number;
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
   /** From 0 to 1. */
@@ -35,19 +35,19 @@ export interface RetryContext {
 }
 
 export interface RetryOptions extends RetryContext, RetryPolicy {
-  /** Ends the pauses; work under way listens to its own signals. */
+  /** Ends the pauses. Running work listens to its own signals. */
   readonly signal?: AbortSignal | undefined;
   /** Called before each pause. */
   readonly onRetry?: (failure: Failure & { readonly pauseMs: number }) => void;
 }
 
-/** Work that lasted longer than this was not waiting for something that is away: its trouble is a new one. */
+/** Work that lasted longer than this was not waiting for an outage: its failure is a new one. */
 const GOOD_WHILE_MS = 15 * 60_000;
 
 /**
- * Does the work until it succeeds. After long work the attempts are counted anew.
- * @throws the first error that is not worth another attempt, the last one when all attempts are made (or what they mean),
- * or the reason of the signal
+ * Repeats the work until it succeeds. After long work the attempts are counted from 1 again.
+ * @throws the first error that is not worth another attempt, the last error when all attempts are made (or
+ * its meaning), or the reason of the signal
  */
 export async function retry<T>(options: RetryOptions, work: (attempt: number) => Promise<T>): Promise<T> {
   const { attempts, clock, random, when, delay, meaning, signal, onRetry } = options;
@@ -66,35 +66,35 @@ export async function retry<T>(options: RetryOptions, work: (attempt: number) =>
   }
 }
 
-/** True for errors that may pass without anybody changing anything. */
+/** True for errors that may pass although no person changes anything. */
 function isRetryable(error: unknown): boolean {
   return error instanceof EtlError && error.retryable;
 }
 
-/** For an API or a database that is away: pauses double, up to a minute. */
+/** For an API or a database that is down: pauses double, up to a minute. */
 export const OUTAGE: RetryPolicy = {
   when: isRetryable,
   delay: ({ attempt }) => Math.min(60_000, 1000 * 2 ** (attempt - 1)),
 };
 
-/** For transactions that met: pauses double too, but from a tenth of a second on and with full jitter. */
+/** For transactions in conflict: pauses double too, but start at a tenth of a second and have full jitter. */
 export const CONFLICT: RetryPolicy = {
   when: (error) => error instanceof DatabaseConflictError,
   delay: ({ attempt, random }) => random * Math.min(5000, 50 * 2 ** attempt),
 };
 
-/** Tells that something is away while work waits for it, and that it is back. */
+/** Logs that work waits for an outage, and that the outage is over. */
 export interface OutageLog {
-  /** An attempt at `what` failed. */
+  /** Notes a failed attempt at `what`. */
   waits(what: string, failure: { readonly error: unknown; readonly pauseMs: number }): void;
-  /** Work at `what` was done. */
+  /** Notes that work at `what` succeeded. */
   isBack(what: string): void;
 }
 
-/** An outage that lasts is logged again after so long, then each time that it has lasted twice as long. */
+/** A long outage is logged again after this time, then each time that it has lasted twice as long. */
 const REMINDER_MS = 10 * 60_000;
 
-/** One line where an outage begins, whatever waits for its end, and one when nothing waits any more. */
+/** Logs one line when an outage begins, whatever waits for it, and one when nothing waits any more. */
 export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): OutageLog {
   const waiting = new Set<string>();
   let [beganAt, reminder] = [0, 0];
@@ -106,36 +106,42 @@ export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>)
       waiting.add(what);
       const fields = { what, code, reason: message, pauseMs };
       if (clock.monotonic() - beganAt < reminder) {
-        logger.debug(fields, 'waiting before another attempt');
+        logger.debug(fields, 'not available, retrying');
         return;
       }
-      logger.warn(fields, 'waiting before another attempt');
+      logger.warn(fields, 'not available, retrying');
       reminder = Math.max(REMINDER_MS, 2 * reminder);
     },
     isBack(what) {
       if (!waiting.delete(what) || waiting.size > 0) return;
-      logger.info({ what, seconds: Math.round((clock.monotonic() - beganAt) / 1000) }, 'no longer waiting');
+      logger.info({ what, seconds: Math.round((clock.monotonic() - beganAt) / 1000) }, 'available again');
     },
   };
 }
 
-/** Of what the database says only a person's work is final; the rest may be over when somebody has looked after it. */
+/**
+ * Of a database's errors, only those that need a person are final. The others may pass when a person has
+ * fixed the cause.
+ */
 function mayPass(error: unknown): boolean {
   return isRetryable(error) || (error instanceof DatabaseError && error.exitCode !== EXIT.usage);
 }
 
-/** What a source says to everybody while it is deployed, checks for bots, or its keys are renewed. */
+/** What a source answers to every request while it is deployed, checks for bots, or its keys are renewed. */
 const REFUSALS: ReadonlySet<string> = new Set(['auth', 'request_refused', 'not_found', 'no_endpoint']);
-/** So long a source must refuse before a person has to change something. */
+/** A source must refuse for this long before the error is final. */
 const REFUSED_MS = 10 * 60_000;
-/** Between refusals that are farther apart nobody asked, or much was read: the process stood still, or the source answered. */
+/**
+ * If refusals are farther apart than this, they do not belong together: the process was suspended, or the
+ * source answered in between.
+ */
 const APART_MS = 5 * 60_000;
 
 /**
- * For an API or a database that is away or in trouble, and for a source that refuses. A refusal is believed when all
- * attempts of the last ten minutes were refused: one that came to anything else, even to another error, ends the count.
- * So is another network behind the address, by who waits as long as it takes. Who does not ends at once: what is behind it
- * is not what was asked for.
+ * For an API or a database that is down or failing, and for a source that refuses. A refusal is final if all
+ * attempts of the last ten minutes were refused. Any other outcome, even another error, restarts the count.
+ * The same holds for another network at the address, if the caller waits without limit. Otherwise another
+ * network ends the work at once, because its data was not requested.
  */
 export function createOutagePolicy({
   clock,
@@ -160,11 +166,11 @@ export function createOutagePolicy({
   };
 }
 
-/** One request that is refused is a failure; a source that refuses them all is for a person, as is a key that it refuses. */
+/** A refused request is a failure. A source that refuses every request needs a person, and so does a rejected key. */
 function believed(error: unknown): unknown {
   if (!(error instanceof EtlError) || error.exitCode === EXIT.usage) return error;
-  return new SourceRefusesError(`${error.message}; nothing else for ten minutes`, {
-    hint: 'Check TONCENTER_NETWORK: this host may be another one, or lack what this version asks for.',
+  return new SourceRefusesError(`${error.message}; no successful response for ten minutes`, {
+    hint: 'Check TONCENTER_NETWORK: this host may be the wrong one, or lack an endpoint that this version needs.',
     cause: error,
   });
 }
@@ -172,13 +178,13 @@ function believed(error: unknown): unknown {
 interface OutageOptions extends RetryContext {
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Shared by all that wait for the same API and database; default: one of its own. */
+  /** Shared by all work that waits for the same API and database; default: one of its own. */
   readonly outage?: OutageLog | undefined;
 }
 
 /**
- * Waits for an API or a database that is away or in trouble, and logs that it does; undefined where it was stopped
- * meanwhile. Work that lasts calls `isBack` when it advances: its end may be days away.
+ * Waits for an API or a database that is down or failing, and logs it; undefined if it was stopped meanwhile.
+ * Long work calls `isBack` when it makes progress, because its end may be days away.
  */
 export async function outlast<T>(
   options: OutageOptions,
@@ -200,7 +206,7 @@ export async function outlast<T>(
 }
 
 /**
- * Waits for a database that is away, and logs that it does; the API's own failures are the work's.
+ * Waits for a database that is down, and logs it. The work itself handles failures of the API.
  * @throws as `retry` does
  */
 export async function outlastDatabase<T>(options: OutageOptions, work: () => Promise<T>): Promise<T> {

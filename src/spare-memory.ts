@@ -1,16 +1,16 @@
-/** Less is not worth keeping. */
+/** Smaller buffers are not worth keeping. */
 const SMALLEST = 2 ** 16;
 
-/** Memory that is free to be used again, by its length. The garbage collector may take it. */
+/** Free memory that can be reused, by its length. The garbage collector may take it. */
 const spare = new Map<number, WeakRef<ArrayBuffer>[]>();
 /** Memory that was taken and not given back. */
 const lent = new WeakSet<ArrayBufferLike>();
 
 /**
- * At least so many bytes of memory of their own, not cleared. The caller may give them back, to be used again.
+ * At least this many bytes of memory, not cleared. The caller may give them back for reuse.
  *
- * V8 frees memory outside its heap only when it collects all garbage, and it does that for every 64 MB of it: every few
- * pages, each of which takes some ten. New memory also costs a page fault for every 4 kB.
+ * V8 frees memory outside its heap only when it collects all garbage, which it does for every 64 MB of such memory.
+ * That would be every few pages, because each takes about ten MB. New memory also costs a page fault for every 4 kB.
  */
 export function takeMemory(bytes: number): ArrayBuffer {
   if (bytes < SMALLEST) return new ArrayBuffer(bytes);
@@ -20,7 +20,7 @@ export function takeMemory(bytes: number): ArrayBuffer {
   return memory;
 }
 
-/** The caller holds nothing that shows it. Memory that was not taken here is left as it is. */
+/** Gives memory back. The caller must not use it any more. Memory that was not taken here is ignored. */
 export function giveMemory(memory: ArrayBufferLike): void {
   if (!(memory instanceof ArrayBuffer) || !lent.delete(memory)) return;
   const known = spare.get(memory.byteLength) ?? [];

@@ -1,4 +1,4 @@
-/** Postgres' codes, by the names that its documentation has for them. */
+/** Postgres' error codes, by the names in its documentation. */
 export const SQLSTATE = {
   featureNotSupported: '0A000',
   uniqueViolation: '23505',
@@ -33,27 +33,27 @@ export const SQLSTATE = {
   indexCorrupted: 'XX002',
 };
 
-/** What the codes of a whole class begin with. */
+/** The first characters of the codes of a class. */
 export const SQLSTATE_CLASS = {
   connectionException: '08',
   cardinalityViolation: '21',
   dataException: '22',
   integrityConstraintViolation: '23',
   insufficientResources: '53',
-  /** Without a statement that was canceled, which says nothing of the server. */
+  /** Without canceled statements, which say nothing about the server. */
   operatorIntervention: '57P',
-  /** Of one value or row, such as one that is too long for an index. */
+  /** About one value or row, such as one that is too long for an index. */
   programLimitExceeded: '54',
   systemError: '58',
   configurationFileError: 'F0',
-  /** What a function or trigger raises, perhaps one of the operator's own. */
+  /** Raised by a function or trigger, which may be the operator's own. */
   plpgsqlError: 'P0',
   internalError: 'XX',
 };
 
 const LENGTH = 5;
 
-/** True of one of these codes, or of any that begins so. */
+/** Matches these codes, and any code that begins with one of them. */
 export function sqlstates(...beginnings: readonly string[]): RegExp {
   return new RegExp(`^(?:${beginnings.map((text) => text.padEnd(LENGTH, '.')).join('|')})$`);
 }

@@ -1,15 +1,15 @@
 import type { Logger } from './logger.ts';
 import { stdoutGone } from './terminal/stdout.ts';
 
-/** How a process ends: `finishing` lets the page in hand be committed, `leaving` drops it. */
+/** How a process ends: `finishing` commits the current page, `leaving` drops it. */
 export interface Stop {
-  /** Aborted first: no new page is begun. */
+  /** Aborted first: no new page is started. */
   readonly finishing: AbortSignal;
-  /** Aborted on a second signal or when finishing takes too long: requests are cut, transactions rolled back. */
+  /** Aborted on a second signal, or if finishing takes too long: requests are aborted and transactions rolled back. */
   readonly leaving: AbortSignal;
 }
 
-/** Resolves as soon as the signal is aborted; at once where it was. */
+/** Resolves as soon as the signal is aborted; at once if it already is. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -17,14 +17,14 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A page that takes longer than this to finish is dropped; systemd and Docker kill soon after. */
+/** A page that takes longer than this to finish is dropped. systemd and Docker kill soon after. */
 export const FINISHING_MS = 10_000;
 
 const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
 
 /**
- * `Stop` from the process' signals: the first finishes the page, the second leaves at once. The end of the terminal that
- * the log goes to (SIGHUP) is such a signal, too. A stdout that nobody reads counts as the first.
+ * A `Stop` from the process' signals: the first signal finishes the page, the second one leaves at once. SIGHUP counts
+ * as one if the log goes to a terminal. If no process reads stdout any more, that counts as the first signal.
  */
 export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
   const finishing = new AbortController();
@@ -35,7 +35,7 @@ export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
       leaving.abort();
       return;
     }
-    logger.info({ signal }, 'finishing the page in hand; once more to leave at once');
+    logger.info({ signal }, 'shutting down after the current page; press Ctrl-C again to force');
     finishing.abort();
     timer = setTimeout(() => leaving.abort(), FINISHING_MS);
     timer.unref();
@@ -59,8 +59,8 @@ export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Aborts with the signal, or after so long, and calls `onTime` before. Timer and controller of our own: Node 20 may collect an
- * `AbortSignal.timeout` that only a combined signal holds.
+ * Aborts with the signal, or after `ms`, and calls `onTime` before. It has its own timer and controller,
+ * because Node 20 may collect an `AbortSignal.timeout` that only a combined signal refers to.
  */
 export function endedAfter(signal: AbortSignal, ms: number, onTime?: () => void): AbortSignal {
   const controller = new AbortController();
@@ -75,8 +75,8 @@ export function endedAfter(signal: AbortSignal, ms: number, onTime?: () => void)
 }
 
 /**
- * Takes signals that mean nothing here, each of which would end the process or, SIGUSR1, open Node's debugger to whoever
- * is on this machine. Without a terminal SIGHUP is one of them: there is no file to be opened again.
+ * Handles signals that have no meaning here. By default they would end the process or, for SIGUSR1, open Node's
+ * debugger to every local user. Without a terminal SIGHUP is one of them, because there is no log file to reopen.
  */
 export function ignoreOtherSignals(logger: Logger): void {
   const onSignal = (signal: NodeJS.Signals) => {

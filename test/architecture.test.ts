@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { createSettling } from '../src/crawl/watermark/settling.ts';
+import { createFinalityDelay } from '../src/crawl/watermark/finality-delay.ts';
 import { LOCKS } from '../src/locks.ts';
 import { packageRoot } from '../src/package.ts';
 import { roomsDiagram } from '../tools/structure/rooms-diagram.ts';
@@ -52,14 +52,14 @@ test('every error is a class of one file', () => {
 });
 
 test('the example of settling is what the code does', () => {
-  const settling = createSettling(30);
+  const settling = createFinalityDelay(30);
   expect([
-    settling.settle({ newest: 1002, utime: 990 }, 2),
-    settling.settle({ newest: 1032, utime: 990 }, 32),
-    settling.settle({ newest: 1062, utime: 1055 }, 62),
-    settling.settle({ newest: 1092, utime: 1085 }, 92),
-    settling.settle({ newest: 1392, utime: 1385 }, 392),
-    settling.settle({ newest: 1392, utime: 1385 }, 422),
+    settling.addPoll({ newest: 1002, utime: 990 }, 2),
+    settling.addPoll({ newest: 1032, utime: 990 }, 32),
+    settling.addPoll({ newest: 1062, utime: 1055 }, 62),
+    settling.addPoll({ newest: 1092, utime: 1085 }, 92),
+    settling.addPoll({ newest: 1392, utime: 1385 }, 392),
+    settling.addPoll({ newest: 1392, utime: 1385 }, 422),
   ]).toEqual([
     { utime: 732, everywhere: 702 },
     { utime: 990, everywhere: 990 },

@@ -179,10 +179,7 @@ test('an outage is logged once when it begins and once when it ends, also by wor
     return others < 3 ? Promise.reject(new ApiUnavailableError('away')) : Promise.resolve();
   });
   await expect.poll(() => records.length).toBe(2);
-  expect(messages()).toEqual([
-    'the backfill: waiting before another attempt',
-    'the backfill: no longer waiting',
-  ]);
+  expect(messages()).toEqual(['the backfill: not available, retrying', 'the backfill: available again']);
   expect(ended).toBe(false);
   end();
   await endless;

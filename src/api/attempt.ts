@@ -28,44 +28,44 @@ import type { ApiFacts } from './server-facts.ts';
 import type { CountingStats } from './stats.ts';
 import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
 
-/** A response that is not a success. */
+/** A response without success. */
 interface RefusedResponse {
   readonly status: number;
   readonly body: string;
   /** For the message: `GET /api/v3/blocks`. */
   readonly label: string;
   readonly path: string;
-  /** Whom the request was sent to, for the hints. */
+  /** The host of the request, for hints. */
   readonly host: string;
   readonly retryAfterMs: number | undefined;
-  /** The server's `X-API-Version`: pages of gateways have none. */
+  /** The server's `X-API-Version`. Pages of gateways lack it. */
   readonly apiVersion: string | undefined;
 }
 
-/** These wrap every failure of theirs as 422, also the database's timeout. */
+/** These endpoints wrap every failure as 422, even a timeout of the database. */
 const TIMEOUT_AS_422 = /\/(accountStates|walletStates|dns\/records)$/;
 const TIMEOUT = /time(d )?-?out|deadline/i;
-/** Build 1.2 answers 500 to parameters that it will never take. */
+/** Build 1.2 answers 500 to parameters that it never accepts. */
 const PERMANENT_500 = /limit is not allowed|wrong value for sort/i;
 const LIMIT_REFUSED = /limit is not allowed: \d+ > (\d+)/i;
-/** The web framework's 404, which the server wraps as 500: a method and a path, the latter of v3 without a slash. */
+/** The web framework's 404, which the server wraps as 500: a method and a path (without a slash for v3). */
 const NO_ROUTE = /\bCannot (?:GET|HEAD|POST|PUT) [^\s<"]+\s*(?:$|<)/;
-/** What web frameworks say of a path that they do not know, and of nothing else: a 404 of data names what is not there. */
+/** The 404 texts of web frameworks for an unknown path. A 404 for missing data names the data instead. */
 const BARE_NOT_FOUND =
   /^(?:internal server error: )?(?:404:? )?(?:page |route |path |method |endpoint )?(?:not found|does not exist)[.!]?$/i;
 const BARE_NO_METHOD =
   /^(?:internal server error: )?(?:405:? |501:? )?(?:method not allowed|not implemented)[.!]?$/i;
-/** Of a page so many characters are searched. */
+/** The characters of a page that are searched. */
 const LONGEST_PAGE = 10_000;
-/** The method is not allowed, or not implemented: this program only sends GET, which all of its endpoints take. */
+/** The method is not allowed or not implemented. This program only sends GET, which all of its endpoints accept. */
 const NO_METHOD = new Set([405, 501]);
-/** 413, 414 and 431 are a gateway's: the list of addresses was too long, and half of it may pass. */
+/** A gateway sends 413, 414 and 431 if the list of addresses was too long; half of it may pass. */
 const TOO_LARGE = new Set([413, 414, 431]);
 const COMES_BACK = new Set([408, 425]);
 
 /**
- * What a response that is not 200 means for the caller. Statuses lie (401 for a missing parameter, 422 or 500 for a
- * timeout, 500 for a bad parameter, 429 in several shapes), so this is the one place that reads them.
+ * The error that a response without status 200 stands for. Statuses are unreliable (401 for a missing parameter, 422 or
+ * 500 for a timeout, 500 for a bad parameter, 429 in several forms), so only this function interprets them.
  */
 export function errorOfStatus(refusal: RefusedResponse): EtlError {
   const { status } = refusal;
@@ -76,7 +76,7 @@ export function errorOfStatus(refusal: RefusedResponse): EtlError {
   if (status >= 500) return serverError(refusal, message, reason);
   if (status >= 400) return clientError(refusal, message, reason);
   return new BadResponseError(message, {
-    hint: `${refusal.host} does not answer by itself: check TONCENTER_NETWORK.`,
+    hint: `${refusal.host} redirects or does not answer as an API: check TONCENTER_NETWORK.`,
   });
 }
 
@@ -99,13 +99,13 @@ function clientError(refusal: RefusedResponse, message: string, reason: Reason):
   if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
     return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
   }
-  if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Ask for less at once.' });
+  if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Request less at once.' });
   if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
   if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
   return reason.own ? ownError(status, message, reason) : pageError(refusal, message);
 }
 
-/** True where the response says that the server has no such endpoint, in one of the forms that servers have for it. */
+/** True if the response says that the server lacks the endpoint, in any form that servers use. */
 function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }: Reason): boolean {
   if (NO_METHOD.has(status)) return own || apiVersion !== undefined;
   if (own && BARE_NO_METHOD.test(text)) return true;
@@ -118,7 +118,9 @@ function ownError(status: number, message: string, reason: Reason): EtlError {
   return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
 }
 
-/** What is no answer of the API: a page of the server itself, or one of a gateway, perhaps for a while. */
+/**
+ * The error for a response that is not the API's: a page of the server itself, or of a gateway, which may be temporary.
+ */
 function pageError({ apiVersion }: RefusedResponse, message: string): EtlError {
   return apiVersion === undefined
     ? new ApiFailedError(message, { hint: GATEWAY_HINT })
@@ -130,7 +132,7 @@ function requestRefused(message: string, { text }: Reason): RequestRefusedError 
   return most === undefined ? new RequestRefusedError(message) : new LimitRefusedError(message, Number(most));
 }
 
-/** What to do about the key; undefined where the key is not the matter. A 401 may speak of a missing parameter. */
+/** The hint about the key; undefined if the key is not the cause. A 401 may be about a missing parameter. */
 function authHint({ status, host }: RefusedResponse, reason: Reason): string | undefined {
   if (status === 401 && !(reason.own && / required/i.test(reason.text)))
     return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
@@ -139,12 +141,10 @@ function authHint({ status, host }: RefusedResponse, reason: Reason): string | u
   return undefined;
 }
 
-const RATE_HINT =
-  'Lower TONCENTER_RPS, or see who else uses the key: the limit counts all processes of a network.';
-const AWAY_HINT = 'The API is in trouble; what was read is kept. Try again later.';
-const GATEWAY_HINT = 'A gateway answers for the API, perhaps for a while: open the URL in a browser.';
-const TIMEOUT_HINT =
-  'The server gives each query three seconds, which did not suffice: it is busy; try again later.';
+const RATE_HINT = 'Lower TONCENTER_RPS, or check which other processes use the key: they share its limit.';
+const AWAY_HINT = 'The API is down or failing; stored data is kept. Try again later.';
+const GATEWAY_HINT = 'A gateway answers instead of the API, perhaps temporarily: open the URL in a browser.';
+const TIMEOUT_HINT = 'The server stops each query after three seconds; it is busy: try again later.';
 const NO_ROUTE_HINT =
   "This server may not have the endpoint: builds differ (see the response's X-API-Version).";
 
@@ -157,57 +157,59 @@ export interface AttemptContext {
   readonly logger: Logger;
   readonly count: CountingStats['add'];
   readonly host: string;
-  /** Takes the key out of a text, however it is spelled there. */
+  /** Removes the key from a text, in any spelling. */
   readonly withoutKey: (text: string) => string;
-  /** The same of data, which must not change by chance. */
+  /** The same for data, which must not change by chance. */
   readonly key: KeyGuard;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
-  /** What the server has said of its endpoints. */
+  /** What the server has revealed about its endpoints. */
   readonly facts: Pick<ApiFacts, 'answered' | 'mayAnswer'>;
-  /** Where responses are kept, if they are. */
+  /** Records the responses, if that was requested. */
   readonly recorder: Pick<Recorder, 'record'> | undefined;
 }
 
 /** A prepared request and how its response is read. */
 export type Call<T> = CallFacts & BodyReading<T>;
 
-/** How a body becomes a value. What it throws makes the response a bad one, which is tried again. */
+/** How a body becomes a value. If it throws, the response counts as bad and the request is retried. */
 export type BodyReading<T> =
   | {
-      /** Reads the parsed body (of v2: the result), and learns the limit that was sent, which may be less than was wanted. */
+      /**
+       * Reads the parsed body (for v2, the result). `limit`: the limit that was sent, which may be less than requested.
+       */
       readonly parse: (body: unknown, limit: number | undefined) => T;
       readonly readBytes?: never;
     }
   | { readonly readBytes: ReadBytes<T>; readonly parse?: never };
 
-/** Reads a body as it came, some milliseconds at a time. */
+/** Reads the raw body, some milliseconds at a time. */
 export type ReadBytes<T> = (body: Buffer, how: BytesReading) => Promise<T>;
 
 export interface BytesReading {
   readonly limit: number | undefined;
-  /** Waits until it may take its time in this thread: see `Flight.turn`. */
+  /** Waits for a turn on this thread: see `Flight.turn`. */
   readonly turn: () => Promise<void>;
 }
 
 interface CallFacts extends Prepared {
   readonly priority: Priority;
-  /** The caller's own, who ends it. */
+  /** The caller's own flight, which the caller ends. */
   readonly flight?: Flight | undefined;
-  /** The rows that it asks for, where it says. */
+  /** The number of rows that it requests, if given. */
   readonly limit: number | undefined;
-  /** Attempts at what may never be answered well; left out: as many as usual. */
+  /** Attempts if the request may never succeed. If omitted, as many as usual. */
   readonly attemptsInDoubt?: number | undefined;
-  /** True where the body is v2's envelope and `parse` reads its result. */
+  /** True if the body is v2's envelope and `parse` reads its result. */
   readonly envelope: boolean;
 }
 
 interface AttemptSignals {
   readonly signal: AbortSignal;
-  /** Ends the wait for a slot: nothing is in hand in it. */
+  /** Ends the wait for a slot, in which no request is in flight. */
   readonly waiting: AbortSignal;
 }
 
-/** One attempt: a slot, a send, the status, the body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
+/** One attempt: slot, send, status, body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
 export async function attempt<T>(
   chain: AttemptContext,
   call: Call<T>,
@@ -226,7 +228,7 @@ export async function attempt<T>(
   }
 }
 
-/** True where the source is overloaded or away. */
+/** True if the source is overloaded or down. */
 function isTrouble(error: unknown): boolean {
   if (error instanceof BadResponseError || error instanceof RequestTooLargeError) return false;
   return error instanceof ApiUnavailableError;
@@ -256,7 +258,7 @@ async function send<T>(
   return { value, request: { path, query, limit }, status, bytes, ms, attempts: number, apiVersion };
 }
 
-/** Nothing of a body goes further with the key in it, in whichever form a server repeats it. */
+/** Removes the key from a body before it is used, in any spelling in which a server may repeat it. */
 async function readResponse<T>(
   chain: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
@@ -283,7 +285,7 @@ async function readResponse<T>(
   }
 }
 
-/** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
+/** Reports to the budget as soon as the status is known, so that a 429 stops other requests before its body is read. */
 async function report<T>(
   chain: AttemptContext,
   call: Call<T>,
@@ -334,7 +336,7 @@ function refusalOf<T>(
     retryAfterMs,
     apiVersion,
   });
-  // One of several servers may be of an older build, or being deployed.
+  // If several servers answer, one of them may be of an older build, or is being deployed.
   return error instanceof NoEndpointError && chain.facts.mayAnswer(call.route)
     ? new ApiFailedError(error.message, error.hint === undefined ? {} : { hint: error.hint })
     : error;
@@ -355,32 +357,33 @@ async function parse<T>(
   return call.parse(opened.result, call.limit);
 }
 
-/** Reading or writing deeply nested JSON exhausts the stack. */
+/** True if deeply nested JSON has exhausted the stack. */
 function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && /call stack/i.test(error.message);
 }
 
-/** What no response causes: the page is refused as a bad one, so that it does not end a daemon, and the log says why. */
+/**
+ * True for a bug of this program, which no response should cause. The page is refused as a bad one, so that a
+ * daemon does not end, and the log has the reason.
+ */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof ReferenceError;
 }
 
 function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): never {
   if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
-  const reason = isTooDeep(error)
-    ? 'values are nested too deep to be read'
-    : chain.withoutKey(summary(error));
-  // No cause: a ZodError prints every issue of a page.
+  const reason = isTooDeep(error) ? 'values are nested too deep to read' : chain.withoutKey(summary(error));
+  // Without a cause: a ZodError would print every issue of a page.
   throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
     hint: isBug(error)
       ? 'This is a bug of toncenter-etl: please report it with this message.'
-      : 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
+      : 'A proxy may answer instead of the API, or the API has changed: look at the response with curl.',
   });
 }
 
 /**
- * The envelope of both v2 servers. One of them answers JSON-RPC with the plain envelope and no `id`, the other adds
- * `jsonrpc` and `id`: a response is known by its request, never by its id, so neither is looked at.
+ * The envelope of both v2 servers. One server answers JSON-RPC with the plain envelope, the other one adds
+ * `jsonrpc` and `id`. A response belongs to its request, so these members are ignored.
  */
 const success = z
   .looseObject({ ok: z.literal(true).optional(), result: z.unknown() })
@@ -391,11 +394,11 @@ const failure = z.looseObject({
   error: z.union([z.string(), z.looseObject({ code: z.number().optional() })]).nullish(),
 });
 
-/** What an envelope holds: the result, or the HTTP status that its error stands for. */
+/** The content of an envelope: the result, or the HTTP status of its error. */
 type OpenedEnvelope =
   { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly status: number };
 
-/** Opens the body of a v2 response that came with status 200. Throws a ZodError for what is no envelope. */
+/** Opens the body of a v2 response with status 200. Throws a ZodError if it is not an envelope. */
 export function openEnvelope(body: unknown): OpenedEnvelope {
   const refusal = failure.safeParse(body);
   if (refusal.success) {
@@ -407,7 +410,10 @@ export function openEnvelope(body: unknown): OpenedEnvelope {
   return { ok: true, result: success.parse(body).result };
 }
 
-/** The server's own mapping of an envelope's code to a status: -3 is the liteserver's 542, what is no status is 500. */
+/**
+ * Maps an envelope's code to a status as the server does: -3 is the liteserver's 542, and anything that is no
+ * status is 500.
+ */
 function statusOf(code: number | undefined): number {
   if (code === -3) return 542;
   return code !== undefined && code >= 400 && code < 600 ? code : 500;

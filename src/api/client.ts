@@ -28,77 +28,87 @@ import { createStats, type Stats } from './stats.ts';
 import { createTransport } from './transport.ts';
 
 export interface ApiClientOptions {
-  /** Scheme, host and perhaps a path before `/api`: `https://toncenter.com`. */
+  /** Scheme, host and optionally a path before `/api`: `https://toncenter.com`. */
   readonly baseUrl: string;
-  /** Sent as header `X-API-Key`, and found nowhere else. */
+  /** Sent as the header `X-API-Key` and nowhere else. */
   readonly apiKey?: string | undefined;
   readonly budget: Budget;
   readonly logger: Logger;
   readonly clock: Clock;
   /** From 0 to 1, for the jitter between attempts. */
   readonly random: () => number;
-  /** For a whole request, from send to the last byte. Default 30 s. */
+  /** For a whole request, from send to the last byte. Default: 30 s. */
   readonly timeoutMs?: number;
-  /** Attempts while the API is away, before its error is thrown. */
+  /** Attempts while the API is down, before the error is thrown. */
   readonly attempts: number;
-  /** How many requests should be under way at once; the budget decides how often one begins. */
+  /** How many requests should be in flight. The budget decides how often one begins. */
   readonly inFlight: InFlight;
   /** Ends every request. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the waits for slots and between attempts: nothing is in hand in them. An attempt under way goes on. */
+  /** Ends the waits for slots and between attempts, in which no request is in flight. Running attempts continue. */
   readonly finishing?: AbortSignal | undefined;
   readonly userAgent?: string;
   /** Requests go through this proxy; undefined: directly to the host. */
   readonly proxy?: URL | undefined;
-  /** Keeps each response, of any status, as it came. */
+  /** Records each raw response, of any status. */
   readonly recorder?: Pick<Recorder, 'record'> | undefined;
-  /** Called for each attempt that was answered. Must not throw. */
+  /** Called for each answered attempt. Must not throw. */
   readonly onExchange?: (attempt: Attempt) => void;
 }
 
 interface RequestOptions {
   readonly params?: Params;
   readonly priority: Priority;
-  /** Left out: the request ends with its response. Else the caller ends it, when its rows are written. */
+  /** If omitted, the flight ends with the response. Otherwise the caller ends it when the rows are written. */
   readonly flight?: Flight | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Attempts at what may never be answered well. Default: as many as make sense. */
+  /** Attempts if the request may never succeed. Default: as many as make sense. */
   readonly attemptsInDoubt?: number | undefined;
 }
 
 /** `path`: below the host, such as `/api/v3/blocks`. */
 export type GetRequest<T> = RequestOptions & BodyReading<T> & { readonly path: string };
 
-/** `method`: of v2, such as `getTransactions`. */
+/** `method`: a method of v2, such as `getTransactions`. */
 export type CallRequest<T> = RequestOptions & BodyReading<T> & { readonly method: string };
 
-/** The one way to the API. Its methods throw the API errors of `errors.ts`, or the reason of an aborted signal. */
+/**
+ * All requests to the API go through this client. Its methods throw the API errors of `errors.ts`, or the
+ * reason of an aborted signal.
+ */
 export interface ApiClient {
   get<T>(request: GetRequest<T>): Promise<Exchange<T>>;
-  /** Calls a v2 method, by its own route or over JSON-RPC where the server has none, and parses the `result` of its envelope. */
+  /**
+   * Calls a v2 method and parses the `result` of its envelope. If the server lacks the method's own route,
+   * JSON-RPC is used.
+   */
   call<T>(request: CallRequest<T>): Promise<Exchange<T>>;
   readonly stats: Stats;
-  /** True where the server lacks an endpoint, as far as it is known: nothing of it is worth planning. */
+  /** True if the server is known to lack an endpoint: then requests to it are not worth planning. */
   lacks(path: string): boolean;
-  /** The endpoint is asked for again, however lately the server said that it lacks it. */
+  /** Makes the client try an endpoint again, even if the server has just said that it lacks it. */
   recheck(path: string): void;
   readonly inFlight: InFlight;
-  /** Unix milliseconds at which a pause ends that the API has asked for; undefined while there is none of more than a minute. */
+  /**
+   * Unix milliseconds at which a pause ends that the API has requested; undefined if there is none of more
+   * than a minute.
+   */
   pausedUntil(): number | undefined;
-  /** Ends what is under way, which then rejects with an AbortError, and closes the connections. */
+  /** Aborts running requests, which reject with an AbortError, and closes the connections. */
   close(): Promise<void>;
 }
 
 /**
- * The chain that a request goes through, in this order:
+ * The steps of a request, in this order:
  *
- * 1. queue: a lane by priority, tail > repair > backfill > refresh (queue.ts)
- * 2. retry: as long as it makes sense (retry-policy.ts); outside the budget, so that every attempt pays
- * 3. budget: a slot, the more urgent first (budget/budget.ts)
- * 4. send: at once, with one deadline for the whole (transport.ts)
- * 5. status: what is not 200 becomes an error (status.ts); a 429 slows everybody
- * 6. parse: JSON without loss (parse-json.ts), v2's envelope (v2.ts), the caller's `parse`; or the caller's `readBytes`
+ * 1. queue: a lane by priority, tail > repair > backfill > refresh
+ * 2. retry: as long as it makes sense; outside the budget, so that every attempt takes a slot
+ * 3. budget: a slot, the most urgent request first (budget/request-budget.ts)
+ * 4. send: at once, with one deadline for the whole response (transport.ts)
+ * 5. status: anything but 200 becomes an error; a 429 slows all requests down (attempt.ts)
+ * 6. parse: JSON without loss (parse-json.ts), v2's envelope, the caller's `parse`; or the caller's
+ * `readBytes`
  *
  * The key is in no URL, log record, error or exchange.
  */
@@ -162,13 +172,16 @@ interface AskParts {
   readonly run: <T>(call: Call<T>, signal: AbortSignal | undefined) => Promise<Exchange<T>>;
 }
 
-/** Asks for no more than the server has, and once more where it says what would pass, or may have a method elsewhere. */
+/**
+ * Sends a request with a limit that the server accepts. Retries once if the server names an acceptable limit,
+ * or if it may have a method on another route.
+ */
 function createAsk({ prepare, facts, run }: AskParts) {
   return async function ask<T>(request: GetRequest<T> | CallRequest<T>): Promise<Exchange<T>> {
     const limit = facts.withinLimit(request.params?.['limit']);
     const params = limit === undefined ? request.params : { ...request.params, limit };
     const envelope = 'method' in request;
-    // A server may have v2's methods only over their common route.
+    // A server may have v2's methods on their common route only.
     const byRpc = envelope && facts.lacks(`/api/v2/${request.method}`);
     const prepared = prepare({ ...request, params, byRpc });
     const { route } = prepared;
@@ -189,7 +202,7 @@ interface Persistence extends Pick<ApiClientOptions, 'attempts' | 'random' | 'fi
   readonly logRetry: ReturnType<typeof createRetryLog>;
 }
 
-/** Makes attempts until one succeeds or another makes no sense. */
+/** Retries until an attempt succeeds or another one makes no sense. */
 async function persist<T>(
   chain: AttemptContext,
   { attempts, random, finishing, logRetry }: Persistence,
@@ -200,7 +213,7 @@ async function persist<T>(
   const { path, priority } = call;
   const ended = linkSignals(signal, finishing);
   const onRetry: RetryOptions['onRetry'] = ({ error, attempt: number, pauseMs }) => {
-    // What a Retry-After asks for the next attempt waits for in the budget.
+    // The next attempt waits for the `Retry-After` in the budget.
     const asked = error instanceof ApiUnavailableError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.round(Math.max(pauseMs, asked));
     logRetry({ path, priority, attempt: number, reason: summary(error), pauseMs: waitMs });
@@ -222,7 +235,9 @@ async function persist<T>(
   }
 }
 
-/** A server in trouble fails hundreds of requests: one of them a minute is worth a warning, in milliseconds. */
+/**
+ * Milliseconds between two warnings. A failing server fails hundreds of requests, and one warning a minute is enough.
+ */
 const EVERY_MS = 60_000;
 
 interface FailedAttempt extends Pick<Attempt, 'path' | 'priority' | 'attempt'> {
@@ -230,17 +245,20 @@ interface FailedAttempt extends Pick<Attempt, 'path' | 'priority' | 'attempt'> {
   readonly pauseMs: number;
 }
 
-/** Logs attempts that failed: the first of a minute as a warning, with how many were none since the last; all others at debug. */
+/**
+ * Logs failed attempts: the first of each minute as a warning, with the number of unlogged ones; the others
+ * at debug level.
+ */
 function createRetryLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): (failed: FailedAttempt) => void {
   let warnedAt = -Infinity;
   let retries = 0;
   return (failed) => {
     if (clock.monotonic() - warnedAt < EVERY_MS) {
       retries += 1;
-      logger.debug({ ...failed }, 'request failed, trying again');
+      logger.debug({ ...failed }, 'request failed, retrying');
       return;
     }
-    logger.warn({ ...failed, retries }, 'request failed, trying again');
+    logger.warn({ ...failed, retries }, 'request failed, retrying');
     warnedAt = clock.monotonic();
     retries = 0;
   };
@@ -249,15 +267,17 @@ function createRetryLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): (faile
 const BASE_MS = 1000;
 const CAP_MS = 30_000;
 
-/** Attempts at what answers, but wrongly: it may never change, however long an API that is away is waited for. */
+/**
+ * Attempts at a request that is answered badly. The answer may never change, so it is not retried as long as
+ * an API that is down.
+ */
 const MAX_WRONG_RESPONSES = 6;
 
 /**
- * How one request is tried again: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
- * 2015). What a `Retry-After` asks for the budget keeps: every attempt waits there. A timeout is tried once more and then
- * thrown, because only a smaller page helps; what is no fault of the API's availability is thrown at once.
- * `attemptsInDoubt`: so often at most is a request tried that may never be answered well, as long as it is not the rate that
- * the API minds.
+ * How one request is retried: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
+ * 2015). The budget handles `Retry-After`: every attempt waits there. A timeout is retried once and then thrown,
+ * because only a smaller page helps. Errors that do not come from the API's availability are thrown at once.
+ * `attemptsInDoubt`: the most attempts at a request that may never succeed, not counting rate limits.
  */
 export function createRetryPolicy(attemptsInDoubt?: number): RetryPolicy {
   let timeouts = 0;
@@ -278,26 +298,27 @@ function isWrongResponse(error: ApiUnavailableError): boolean {
   return error instanceof ApiFailedError || error instanceof BadResponseError;
 }
 
-/** How many requests are under way at once, and which is next. */
+/** Limits the concurrent requests and orders the waiting ones. */
 interface RequestQueue {
   /**
-   * Runs the task when a lane is free, the most urgent first. Rejects with the signal's reason as soon as it is
-   * aborted, waiting or running.
+   * Runs the task when a lane is free, the most urgent first. Rejects with the signal's reason as soon as it
+   * is aborted, waiting or running.
    */
   run<T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>): Promise<T>;
   /** Requests that wait for a lane. */
   readonly waiting: number;
 }
 
-/** Lanes that only the tail may use: each of its datasets has one, and the poll, whatever the others wait for. */
+/** Lanes for the tail only: one for each of its datasets and for the poll. They never wait for other requests. */
 const TAIL_LANES = 16;
 
-/** Lanes beyond the requests under way: for those that wait for a slot, or between two attempts. */
+/** Additional lanes for requests that wait for a slot or between two attempts. */
 const MORE_LANES = 16;
 
 /**
- * As many lanes as requests should be under way and some more, and a few for the tail alone: a request keeps its lane
- * between its attempts, so a backfill that waits out an outage would otherwise keep the head of the chain from even asking.
+ * Has a few more lanes than requests should be in flight, and some lanes for the tail only. A request keeps
+ * its lane between its attempts. Without lanes of its own, the tail could not send requests while a backfill
+ * waits out an outage.
  */
 function createRequestQueue(
   inFlight: Pick<InFlight, 'target'>,

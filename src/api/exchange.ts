@@ -1,32 +1,32 @@
 import type { Priority } from '../budget/priority.ts';
 
-/** A request that was answered, and the response. */
+/** An answered request and its response. */
 export interface Exchange<T> {
   readonly value: T;
-  /** As it was sent; the key travels in a header and is never part of it. */
+  /** The request as it was sent. The key is in a header and never part of it. */
   readonly request: {
     readonly path: string;
     readonly query: string;
-    /** The rows that it asked for, where it said: no more than the server gives. */
+    /** The number of rows that it requested, if given: at most the server's limit. */
     readonly limit: number | undefined;
   };
   readonly status: number;
-  /** Bytes of the body as it came over the wire, mostly compressed. */
+  /** Bytes of the body on the wire, mostly compressed. */
   readonly bytes: number;
-  /** From the send of the last attempt to the end of its body, decoded, without its waits for a place in memory. */
+  /** From the send of the last attempt to the end of its decoded body, without the waits for a memory slot. */
   readonly ms: number;
   /** Attempts made, at least 1. */
   readonly attempts: number;
-  /** The server's `X-API-Version`: 1.2.x and 1.3.x differ in what they answer. */
+  /** The server's `X-API-Version`: the answers of 1.2.x and 1.3.x differ. */
   readonly apiVersion: string | undefined;
 }
 
-/** What of an exchange the log of pages keeps. */
+/** The facts of an exchange that the log of pages stores. */
 export function loggedOf({ request, bytes, ms, apiVersion }: Exchange<unknown>) {
   return { request: `${request.path}?${request.query}`, bytes, ms, apiVersion };
 }
 
-/** One attempt that brought a response, of any status: for logs and metrics. */
+/** One attempt that got a response, of any status: for logs and metrics. */
 export interface Attempt {
   readonly path: string;
   readonly priority: Priority;

@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events';
 
-/** A signal that follows others, until it is released. */
+/** A signal that follows other signals until it is released. */
 export interface LinkedSignal {
   readonly signal: AbortSignal;
-  /** Takes the listeners off again; a source that outlives the link keeps nothing of it. */
+  /** Removes the listeners, so that a source that outlives the link keeps nothing of it. */
   release(): void;
 }
 
 /**
- * A signal that is aborted as soon as one of its sources is, for the same reason. `AbortSignal.any` does that too, but
- * on Node 20 each combination leaves some hundred bytes with a source until the source itself is gone, and the
- * source here is the signal that ends the process.
+ * A signal that is aborted as soon as one of its sources is, for the same reason. `AbortSignal.any` does the
+ * same, but on Node 20 each combination leaves some hundred bytes in a source until the source itself is
+ * freed. One of the sources here is the signal that ends the process.
  */
 export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();
@@ -21,7 +21,7 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
     const follow = () => {
       controller.abort(source.reason);
     };
-    // Many requests listen to one signal: that is meant, and no leak to warn of.
+    // Many requests listen to one signal. This is intended and not a leak.
     setMaxListeners(0, source);
     source.addEventListener('abort', follow, { once: true });
     undo.push(() => {

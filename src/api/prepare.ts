@@ -2,33 +2,33 @@ import { UsageError } from '../errors.ts';
 import type { Param, Params } from '../dataset/paginators/paginator.ts';
 import { ACCEPT_ENCODING, type Outgoing } from './transport.ts';
 
-/** A request of which everything is computed that can be before its slot. */
+/** A request with everything that can be computed before its slot. */
 export interface Prepared {
   readonly path: string;
-  /** What the server has or lacks: the path, or a method over the common route. */
+  /** What the server has or lacks: the path, or a method on the common route. */
   readonly route: string;
   readonly query: string;
   readonly outgoing: Outgoing;
 }
 
 /**
- * A v3 path below the host, or a v2 method, with its parameters. `byRpc`: the method is called over the one route that v2
- * has for all of them.
+ * A v3 path below the host, or a v2 method, with its parameters. `byRpc`: the method is called on the common
+ * route of v2.
  */
 type PreparableCall = ({ readonly path: string } | { readonly method: string; readonly byRpc?: boolean }) & {
   readonly params?: Params | undefined;
   readonly timeoutMs?: number | undefined;
 };
 
-/** Makes a request of a call: a v2 method is its path, however it is called. */
+/** Prepares a request. The path of a v2 method is the same on either route. */
 export type Preparer = (call: PreparableCall) => Prepared;
 
-/** The one route by which every v2 method can be called. */
+/** The route on which every v2 method can be called. */
 const RPC = '/api/v2/jsonRPC';
-/** Parameters that are numbers in a body, where others are text; in a query all are text. */
+/** Parameters that are numbers in a JSON-RPC body. In a query all parameters are text. */
 const NUMBERS = new Set(['limit', 'workchain', 'seqno', 'from_seqno']);
 
-/** Whole things of a known size. What answers there with more is not the API, and may be asked again. */
+/** Single objects of a known size. If more bytes come, the API did not send them, and the request may be retried. */
 const LARGEST_THINGS: Readonly<Record<string, number>> = {
   '/api/v3/masterchainInfo': 2 ** 16,
   '/api/v2/getMasterchainInfo': 2 ** 16,
@@ -37,11 +37,11 @@ const LARGEST_THINGS: Readonly<Record<string, number>> = {
   '/api/v2/getExtendedAddressInformation': 2 ** 24,
   '/api/v2/getShardBlockProof': 2 ** 24,
 };
-/** Of a list of few rows one may still be large, as a trace of thousands of transactions is. */
+/** A list of few rows may still be large, such as a trace of thousands of transactions. */
 const LARGEST_ROW = 2 ** 25;
-/** Far more than a row of many takes. */
+/** Far more than one of many rows takes. */
 const LARGE_ROW = 2 ** 17;
-/** More than this is no page of the API, and several of them at once would fill the memory. */
+/** The API sends no larger page, and several of them at once would fill the memory. */
 const LARGEST_LIST = 2 ** 27;
 
 /** The most bytes that a response may have. */
@@ -53,7 +53,7 @@ function mostBytesOf(path: string, { limit }: Params): Outgoing['most'] {
 }
 
 interface PreparerOptions {
-  /** Path before `/api`, without a slash at its end. */
+  /** Path before `/api`, without a trailing slash. */
   readonly prefix: string;
   readonly apiKey?: string | undefined;
   readonly userAgent?: string;
@@ -103,9 +103,9 @@ function rpcBody(method: string, params: Params): string {
 }
 
 function checkedKey(key: string): string {
-  // Anything else would be refused by the HTTP layer, whose message might repeat it.
+  // The HTTP layer would refuse any other key, and its message might repeat the key.
   if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new UsageError('The API key holds characters that no key has', { hint: 'Check TONCENTER_API_KEY.' });
+  throw new UsageError('The API key contains invalid characters', { hint: 'Check TONCENTER_API_KEY.' });
 }
 
 interface BaseUrl {
@@ -114,14 +114,14 @@ interface BaseUrl {
   readonly prefix: string;
 }
 
-/** Takes the base URL of the API apart. Its messages do not repeat it: it may hold what belongs nowhere. */
+/** Parses the base URL of the API. The error messages do not repeat it, because it may contain secrets. */
 export function readBaseUrl(text: string): BaseUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UsageError('The base URL of the API is not an http(s) URL', { hint: BASE_URL_HINT });
   }
   if (url.username !== '' || url.password !== '' || url.search !== '') {
-    throw new UsageError('The base URL of the API may hold neither a query nor a password', {
+    throw new UsageError('The base URL of the API must not contain a query or a password', {
       hint: BASE_URL_HINT,
     });
   }
@@ -132,18 +132,18 @@ const BASE_URL_HINT =
   'Set TONCENTER_NETWORK to mainnet, testnet, demo or a URL like https://toncenter.com; a key goes to TONCENTER_API_KEY.';
 
 /**
- * The query string of a request, without `?`. Arrays become repeated keys, the one form that the API reads for every
- * parameter; undefined is left out.
+ * The query string of a request, without `?`. Arrays become repeated keys, the only form that the API accepts for every
+ * parameter; undefined is omitted.
  *
- * The API ignores what it does not understand and then answers for everything, so what would silently drop a filter
- * (an empty list, an empty text, a number that is none) is a UsageError, and so is a key in the URL.
+ * The API ignores values that it does not understand and then answers for everything. So values that would silently
+ * drop a filter (an empty list, an empty text, a number that is none) throw a UsageError, and so does a key in the URL.
  */
 export function toQuery(params: Params): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
     if (value === undefined) continue;
     if (/^(api_key|x-api-key)$/i.test(name)) {
-      throw new UsageError('An API key may not travel in a URL', { hint: 'Set TONCENTER_API_KEY instead.' });
+      throw new UsageError('An API key must not be in a URL', { hint: 'Set TONCENTER_API_KEY instead.' });
     }
     const values = typeof value === 'object' ? value : [value];
     if (values.length === 0) throw new UsageError(`The parameter ${name} is an empty list`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { UsageError } from '../errors.ts';
 
-/** A response of the API, of any status, as it is recorded. No key is in it. */
+/** A recorded response of the API, of any status, without the key. */
 export interface RecordedResponse {
   readonly path: string;
   readonly query: string;
@@ -20,10 +20,9 @@ export interface Recorder {
 }
 
 /**
- * Writes responses into a directory that is there, one JSON line each, a file for each process. `simulate --corpus`
- * serves them back. A line is on its way to the disk before its page is committed, so a process that is killed loses none
- * that counts.
- * @throws UsageError where the directory cannot be written to
+ * Writes responses into an existing directory, one JSON line each, one file for each process. `simulate --corpus`
+ * serves them. A line is written before its page is committed, so a killed process loses no line of a committed page.
+ * @throws UsageError if the directory is not writable
  */
 export function openRecorder(directory: string, clock: Clock): Recorder {
   const file = openFile(directory, `responses-${process.pid}-${randomBytes(4).toString('hex')}.jsonl`);
@@ -41,13 +40,13 @@ function openFile(directory: string, name: string): number {
   try {
     return openSync(join(directory, name), 'a', 0o600);
   } catch (error) {
-    throw new UsageError(`nothing can be recorded in ${directory}: ${String(error)}`, {
-      hint: 'Give --record a directory that can be written to.',
+    throw new UsageError(`cannot record responses in ${directory}: ${String(error)}`, {
+      hint: 'Give --record a writable directory.',
     });
   }
 }
 
-/** The body stands in its line as it came, so that no digit is lost; what is no JSON stands there as a string. */
+/** The body is written as it came, so that no digit is lost. If it is not JSON, it is written as a string. */
 function lineOf({ text, ...facts }: RecordedResponse, receivedAt: string): string {
   const body = isJson(text) ? text.replaceAll(/[\r\n]+/g, ' ') : JSON.stringify(text);
   return `${JSON.stringify({ ...facts, receivedAt }).slice(0, -1)},"body":${body}}`;

@@ -3,37 +3,43 @@ import type { Params } from '../dataset/paginators/paginator.ts';
 import { LimitRefusedError, NoEndpointError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
-/** An endpoint that never answered is asked for again after a minute, then twice as late each time, at most an hour. */
+/** An endpoint that never answered is retried after a minute, then after twice as long each time, at most an hour. */
 const FIRST_PAUSE_MS = 60_000;
 const LONGEST_PAUSE_MS = 60 * FIRST_PAUSE_MS;
-/** One that has answered is believed to be gone when nothing else was said of it for so long: one of several servers may lack it. */
+/**
+ * An endpoint that has answered counts as gone if it is reported missing for this long: one of several
+ * servers may lack it.
+ */
 const GONE_MS = 10 * 60_000;
 
-/** What the server has said of itself: which endpoints it lacks, and how many rows a page of it may have. */
+/** What the server has revealed about itself: the endpoints that it lacks, and the largest limit. */
 export interface ApiFacts {
-  /** True where the server lacks the endpoint, as far as it is known, and it is not asked for again yet. */
+  /** True if the server is known to lack the endpoint, and the pause before the next request is not over. */
   lacks(path: string): boolean;
-  /** @throws NoEndpointError where `lacks` is true */
+  /** @throws NoEndpointError if `lacks` is true */
   requireEndpoint(path: string): void;
-  /** Forgets when an endpoint is to be asked for again. */
+  /** Ends the pause of an endpoint. */
   recheck(path: string): void;
-  /** The endpoint has answered. */
+  /** Notes that the endpoint has answered. */
   answered(path: string): void;
-  /** True where the endpoint has answered and may do so again: that it is not there is a failure as any other. */
+  /**
+   * True if the endpoint has answered and may do so again. Then a report that it is missing counts as an
+   * ordinary failure.
+   */
   mayAnswer(path: string): boolean;
-  /** The largest limit that the server takes where `limit` is wanted. */
+  /** The largest limit that the server accepts, up to `limit`. */
   withinLimit(limit: Params[string]): Params[string];
-  /** True where the error says what would pass. */
+  /** True if the error names a limit that the server accepts. */
   learn(path: string, error: unknown): boolean;
 }
 
-/** What is known of one endpoint. */
+/** The state of one endpoint. */
 interface Endpoint {
   hasAnswered: boolean;
-  /** When the server first said that it lacks the endpoint, since the endpoint last answered. */
+  /** When the server first reported the endpoint missing since it last answered. */
   lackingSince: number | undefined;
   error: NoEndpointError | undefined;
-  /** Until then it is not asked for. */
+  /** No request is sent before this time. */
   until: number;
   pauseMs: number;
 }
@@ -75,23 +81,20 @@ export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logge
     learn(path, error) {
       if (error instanceof NoEndpointError) {
         const endpoint = known(path);
-        // Said once, until it has answered again.
+        // Warns once until the endpoint answers again.
         const level = endpoint.error === undefined ? 'warn' : 'debug';
         endpoint.error = error;
         endpoint.until = clock.monotonic() + endpoint.pauseMs;
         logger[level](
           { path, reason: error.message, pauseMs: endpoint.pauseMs },
-          'the server has no such endpoint: it is asked for again after a pause',
+          'endpoint not found; retrying after a pause',
         );
         endpoint.pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * endpoint.pauseMs);
         return false;
       }
       if (!(error instanceof LimitRefusedError) || error.most < 1 || error.most >= most) return false;
       most = error.most;
-      logger.warn(
-        { path, rows: most },
-        'the server gives fewer rows a page than are asked for: less is asked for',
-      );
+      logger.warn({ path, rows: most }, 'server limits rows per page; requesting fewer');
       return true;
     },
   };

@@ -1,18 +1,18 @@
 import { PRIORITIES, type Priority } from '../budget/priority.ts';
 
-/** What was sent and received since the client was made. */
+/** What was sent and received since the client was created. */
 export interface Counters {
-  /** Attempts that were sent, each of which the server counts. */
+  /** Attempts that were sent; the server counts each of them. */
   readonly requests: number;
-  /** Of these: refused for the rate (429). */
+  /** Attempts that were refused because of the rate (429). */
   readonly refused: number;
-  /** Attempts that were made because an earlier one of the same request failed. */
+  /** Attempts that followed a failed attempt of the same request. */
   readonly retries: number;
-  /** Bytes of bodies as they came over the wire, mostly compressed. */
+  /** Bytes of bodies on the wire, mostly compressed. */
   readonly bytes: number;
 }
 
-/** The counters in all and by priority; live, not a copy. */
+/** The counters in total and by priority; live, not a copy. */
 export interface Stats extends Counters {
   readonly byPriority: Readonly<Record<Priority, Counters>>;
 }

@@ -15,17 +15,17 @@ import type { KeyGuard } from './response/key-guard.ts';
 import { HOUR } from '../range.ts';
 import { giveMemory, takeMemory } from '../spare-memory.ts';
 
-/** A request, ready to go out: nothing is left to be computed between the slot and the send. */
+/** A request that is ready to send: nothing is computed between the slot and the send. */
 export interface Outgoing {
   /** Path and query as they are sent. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Posted as JSON; left out: the request is a GET. */
+  /** Posted as JSON. If omitted, the request is a GET. */
   readonly body?: string;
   /** For messages: `GET /api/v3/blocks`. */
   readonly label: string;
   readonly timeoutMs: number;
-  /** What the decoded body of a 200 may have; of a list less can be asked for where it has more. */
+  /** The most bytes of the decoded body of a 200. If `isList` is true, a smaller list can be requested. */
   readonly most: { readonly bytes: number; readonly isList: boolean };
 }
 
@@ -38,11 +38,11 @@ export interface ResponseHead {
 
 export interface ApiResponse extends ResponseHead {
   /**
-   * The decoded body, UTF-8 where the status is 200; of another response, empty where it was cut off. Its memory is its
-   * own, and may be given back.
+   * The decoded body. It is UTF-8 if the status is 200. For another status, it is empty if it was cut off. It
+   * owns its memory, which may be given back.
    */
   readonly body: Buffer;
-  /** Bytes of the body as it came over the wire. */
+  /** Bytes of the body on the wire. */
   readonly bytes: number;
 }
 
@@ -50,25 +50,25 @@ interface TransportOptions {
   readonly origin: string;
   readonly connections: number;
   readonly clock: Clock;
-  /** Headers go into the database and the log, too: the key stands in none of them. */
+  /** Removes the key from headers, because they go into the database and the log. */
   readonly key: KeyGuard;
-  /** Requests go through it; undefined: directly to the origin. */
+  /** Requests go through this proxy; undefined: directly to the origin. */
   readonly proxy?: URL | undefined;
 }
 
 interface BetweenHeadAndBody {
-  /** Called as soon as the status is known and awaited together with the body. */
+  /** Called as soon as the status is known, and awaited together with the body. */
   readonly onHead: (head: ResponseHead) => Promise<void>;
-  /** Awaited before the body of a 200 is read; the timeout stands still meanwhile. */
+  /** Awaited before the body of a 200 is read. The timeout does not run meanwhile. */
   readonly beforeBody: (signal: AbortSignal) => Promise<void>;
 }
 
-/** HTTP and nothing else: one attempt, one response. */
+/** HTTP only: one attempt, one response. */
 export interface Transport {
   /**
-   * Sends at once. Throws the signal's reason when aborted, ApiUnavailableError without a connection, ApiTimeoutError
-   * when the whole takes longer than its timeout, RequestTooLargeError for a 200 whose list is too long to be held, and
-   * BadResponseError for one whose body is cut off or cannot be decoded.
+   * Sends at once. Throws the signal's reason if aborted, ApiUnavailableError without a connection, and
+   * ApiTimeoutError if the response takes longer than its timeout. Throws RequestTooLargeError for a 200
+   * whose list is too long, and BadResponseError if the body is cut off or cannot be decoded.
    */
   send(outgoing: Outgoing, signal: AbortSignal, between: BetweenHeadAndBody): Promise<ApiResponse>;
   close(): Promise<void>;
@@ -83,7 +83,7 @@ export function createTransport({ origin, connections, clock, key, proxy }: Tran
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connect: { timeout: CONNECT_TIMEOUT_MS },
-    // One deadline for the whole request instead: see startDeadline.
+    // One deadline for the whole request replaces these: see startDeadline.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -129,7 +129,7 @@ async function send(
     const [body] = await Promise.all([take(), onHead(head)]);
     return { ...head, ...body };
   } catch (error) {
-    // Where what comes between failed, nobody waits for the rest of the body, and nothing would end it.
+    // If a step between head and body failed, nothing else would end the download.
     failed.abort();
     response?.body.destroy();
     signal.throwIfAborted();
@@ -156,13 +156,13 @@ async function request(
       `${label}: no response from ${origin}${through ?? ''} (${wireReason(error)})`,
       {
         cause: error,
-        hint: `Check the network connection${through === '' ? '' : ', HTTP_PROXY, HTTPS_PROXY, NO_PROXY'} and TONCENTER_NETWORK; what was read is kept.`,
+        hint: `Check the network connection${through === '' ? '' : ', HTTP_PROXY, HTTPS_PROXY, NO_PROXY'} and TONCENTER_NETWORK; stored data is kept.`,
       },
     );
   }
 }
 
-/** Reads and decodes the body. What a body says matters less where the status has said it, so then none is lost. */
+/** Reads and decodes the body. Without status 200 the body matters less, so errors in it are ignored. */
 async function receive(
   { label, most: { bytes: most, isList } }: Outgoing,
   response: Dispatcher.ResponseData,
@@ -176,40 +176,41 @@ async function receive(
       oneOf(response.headers['content-encoding']),
       isWanted ? most : LONGEST_REASON,
     );
-    // Decoding would put U+FFFD in their place, and the page would be stored with them.
+    // Decoding would replace these bytes by U+FFFD, and the page would be stored with it.
     if (isWanted && !isUtf8(decoded)) throw new Error('bytes that are not UTF-8');
     return { body: decoded, bytes: raw.byteLength };
   } catch (error) {
     if (!isWanted) return { body: Buffer.alloc(0), bytes: 0 };
     if (error instanceof RangeError) {
       const message = `${label}: the response is longer than ${most / 2 ** 20} MiB`;
-      const hint = 'None of the API is: a proxy may answer for it. Look at the response with curl.';
+      const hint =
+        'The API sends no such response: a proxy may answer instead. Look at the response with curl.';
       throw new (isList ? RequestTooLargeError : BadResponseError)(message, { cause: error, hint });
     }
     throw new BadResponseError(`${label}: the response was cut off or broken (${wireReason(error)})`, {
       cause: error,
-      hint: 'A proxy or the connection breaks off responses; repeating the request did not help.',
+      hint: 'A proxy or the connection cuts responses off; retrying did not help.',
     });
   }
 }
 
-/** The content codings that are asked for, and none else. */
+/** The content codings that are accepted. */
 export const ACCEPT_ENCODING = 'gzip, br, deflate';
 
-/** Of what is no success only a few words are used. */
+/** Only a few words of an error body are used. */
 const LONGEST_REASON = 2 ** 20;
 
-/** Room for a body whose length is not known, or cannot be. */
+/** The first allocation if the length of a body is unknown or implausible. */
 const FIRST_ROOM = 2 ** 16;
 
 interface Gathering {
-  /** Of bytes; where more come, however fast, it is too much: a body may have no end. */
+  /** The most bytes. If more come, it is an error: a body may be endless. */
   readonly most: number;
-  /** How many are to come, NaN where it is not known. */
+  /** The expected bytes; NaN if unknown. */
   readonly length: number;
 }
 
-/** Puts the parts together as they come. Throws a RangeError if there is no end. */
+/** Concatenates the parts as they come. Throws a RangeError if there are too many. */
 async function gather(parts: AsyncIterable<unknown>, { most, length }: Gathering): Promise<Buffer> {
   let memory = memoryOf(length <= most ? length : FIRST_ROOM);
   let bytes = 0;
@@ -235,10 +236,10 @@ function memoryOf(bytes: number): Buffer {
   return Buffer.from(takeMemory(bytes));
 }
 
-/** What is decoded at once. */
+/** The size of the decoder's chunks. */
 const DECODED = { chunkSize: 2 ** 17 };
 
-/** Decodes on zlib's threads, so that a page costs the event loop nothing but its parsing. */
+/** Decodes on zlib's threads, so that only parsing blocks the event loop. */
 async function decode(raw: Buffer, encoding: string | undefined, most: number): Promise<Buffer> {
   const decoder = decoderOf(encoding?.toLowerCase() ?? '');
   if (decoder === undefined) return raw;
@@ -248,7 +249,7 @@ async function decode(raw: Buffer, encoding: string | undefined, most: number): 
   return decoded;
 }
 
-/** None where nothing is encoded. */
+/** Undefined if the body is not encoded. */
 function decoderOf(encoding: string): Transform | undefined {
   switch (encoding) {
     case '':
@@ -262,12 +263,12 @@ function decoderOf(encoding: string): Transform | undefined {
     case 'deflate':
       return createInflate(DECODED);
     default:
-      // Not which: a server may repeat a key even there.
+      // Without its name: a server may repeat a key even there.
       throw new Error('a content-encoding that was not asked for');
   }
 }
 
-/** Of a version no more is kept, in characters: each page is stored with it. */
+/** The most characters of a version, which is stored with each page. */
 const LONGEST_VERSION = 100;
 
 function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock, key: KeyGuard): ResponseHead {
@@ -275,7 +276,7 @@ function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock, 
   return {
     status: statusCode,
     retryAfterMs: retryAfterMs(oneOf(headers['retry-after']), oneOf(headers['date']), clock.now()),
-    // The key goes first: of one that is cut, a part would stay.
+    // The key is removed first: if it were cut, a part would stay.
     apiVersion: version && key.without(version).slice(0, LONGEST_VERSION),
   };
 }
@@ -286,12 +287,12 @@ function oneOf(header: string | string[] | undefined): string | undefined {
 
 interface Deadline {
   readonly signal: AbortSignal;
-  /** Time that `work` takes does not count. */
+  /** Stops the clock while `work` runs. */
   without(work: () => Promise<void>): Promise<void>;
   stop(): void;
 }
 
-/** A signal that is aborted when `ms` have passed, unless it is stopped before. */
+/** A signal that is aborted after `ms`, unless it is stopped before. */
 function startDeadline(clock: Clock, ms: number): Deadline {
   const expired = new AbortController();
   let stopped = new AbortController();
@@ -321,28 +322,28 @@ function startDeadline(clock: Clock, ms: number): Deadline {
   };
 }
 
-/** The server waits for a database connection without any limit of its own, so this happens under load. */
+/** The server waits for a database connection without a limit of its own, so this happens under load. */
 function tookTooLong({ label, timeoutMs }: Outgoing, cause: unknown): ApiTimeoutError {
-  return new ApiTimeoutError(`${label}: no whole response within ${timeoutMs} ms`, {
+  return new ApiTimeoutError(`${label}: timeout, no complete response within ${timeoutMs} ms`, {
     cause,
     hint: 'The API is overloaded, or does not answer at all: look at its own status, and try again later.',
   });
 }
 
-/** Some errors of the wire have only a code (an AggregateError of several addresses), others only a message. */
+/** Some network errors have only a code (an AggregateError of several addresses), others only a message. */
 function wireReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return [codeOf(error) ?? '', error.message].filter((part) => part !== '').join(': ');
 }
 
-/** A server that asks for more than this is not waited for in silence: the next attempt finds out. */
+/** The longest pause. If a server asks for more, the next attempt finds out. */
 const MAX_MS = 1000 * HOUR;
 const DECIMAL = /^\d+(\.\d+)?$/;
 
 /**
- * Milliseconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), at most an hour; undefined where
- * there is none or it says neither. A date is by the sender's clock, which its `Date` header tells; `now` is our wall
- * time in milliseconds, where it sends none.
+ * Milliseconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), limited to the
+ * longest pause; undefined if there is none or it is invalid. A date is relative to the sender's clock in its
+ * `Date` header. If there is no such header, it is relative to `now`, the local wall time in milliseconds.
  */
 export function retryAfterMs(
   header: string | undefined,

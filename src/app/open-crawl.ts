@@ -33,7 +33,7 @@ import { demoNetwork, liveDemoNetwork } from '../simulator/network/demo-network.
 import type { Stop } from '../stop.ts';
 import type { Store } from './open-store.ts';
 
-/** Everything that a crawl works with. */
+/** Everything that a crawl needs. */
 export interface Crawl {
   /** Name of this process in leases, pages and `status`. */
   readonly owner: string;
@@ -50,19 +50,19 @@ interface ClientParts {
   readonly logger: Logger;
   readonly stop: Stop;
   readonly baseUrl: string;
-  /** Holds the budget of requests that all processes share. */
+  /** Stores the request budget that all processes share. */
   readonly store: Store;
   /** Name of this process in leases, pages and `status`. */
   readonly owner?: string;
   /** Wraps the budget, for a run with a cap on its requests. */
   readonly budget?: (budget: Budget) => Budget;
-  /** The directory where every response is recorded. */
+  /** The directory in which every response is recorded. */
   readonly record?: string | undefined;
-  /** From 0 to 1, for the pauses between attempts at a request: none where it is always 0. */
+  /** From 0 to 1, for the pauses between attempts: 0 means no pauses. */
   readonly random?: () => number;
 }
 
-/** A client of the API at `baseUrl`, under the plan that the settings name. */
+/** A client of the API at `baseUrl`, within the rate of the settings. */
 export function openApi(options: ClientParts): ApiClient {
   const { config, logger, stop, baseUrl, budget, record, random = Math.random } = options;
   const recorder = record === undefined ? undefined : openRecorder(record, systemClock);
@@ -95,11 +95,11 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
   const { database } = store;
   const { host } = new URL(baseUrl);
   const onPause = (seconds: number) => {
-    if (seconds === 0) logger.warn({ host }, 'no longer paused: the API answers again');
+    if (seconds === 0) logger.warn({ host }, 'pause over: the API answers again');
     else
       logger.warn(
         { host, until: formatTime(systemClock.now() / 1000 + seconds) },
-        'paused, because the API asked for it (Retry-After); one request asks now and then whether it is over',
+        'pausing: the API sent Retry-After; single requests probe whether it is over',
       );
   };
   const budget = createSharedBudget({ database, host, rps: config.rps, clock: systemClock, onPause });
@@ -108,7 +108,7 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
   return { ...budget, close: () => heartbeat.stop() };
 }
 
-/** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
+/** Connects a store to an API: the budget, the client, and the check that both are of the same network. */
 export async function openCrawl(options: ClientParts): Promise<Crawl> {
   const { store, stop, owner = nameOfProcess(), record } = options;
   if (record !== undefined) await makeFolder(record);
@@ -117,7 +117,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
     const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
     const first = await claimBlock(store, api, chain, stop.finishing);
-    // What has this name is of an earlier run of this process, which ended because another server answered.
+    // Claims under this name are of an earlier run of this process, which ended because another server answered.
     const isGone = (name: string) => name === owner || hasEnded(name);
     await releaseHeldBy(store.database, isGone);
     const guarded = createNetworkGuard({
@@ -134,7 +134,9 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
   }
 }
 
-/** Makes sure that the chain is the one that the database holds; the block that tells, where the API names its hash. */
+/**
+ * Requires that the chain is the one in the database. Returns the block that identifies it, if the API sends its hash.
+ */
 async function claimBlock(
   { database }: Store,
   api: ApiClient,
@@ -184,10 +186,10 @@ function assemble(
   };
 }
 
-/** Reasons that are remembered: what is wrong with each record of its own would fill the log. */
+/** The most reasons that are remembered. If each record had its own, they would fill the log. */
 const MOST_REASONS = 100;
 
-/** Says once of each reason that records go to quarantine for it. */
+/** Logs each reason for quarantine once. */
 function warnOfUnfit(logger: Logger): (event: PageEvent) => void {
   const warned = new Set<string>();
   return ({ dataset, records, unfit = [] }) => {
@@ -211,7 +213,7 @@ function rememberTuning(logger: Logger): (dataset: Dataset) => Tuning {
       size: createPageSize(job.paginator.maxSize),
       density: createDensity(job.paginator.maxSize),
       limits: createLimitTrust((limit) => {
-        logger.warn({ dataset: name, limit }, 'the source cuts pages at a limit of its own');
+        logger.warn({ dataset: name, limit }, 'the API caps the records of a page below the requested limit');
       }),
     };
     known.set(name, tuning);
@@ -219,28 +221,28 @@ function rememberTuning(logger: Logger): (dataset: Dataset) => Tuning {
   };
 }
 
-/** A live demo network begins with this much history, so that there is something to backfill. */
+/** A live demo network starts with this much history, so that there is something to backfill. */
 const HISTORY = HOUR;
-/** It is made anew in memory at each start: for longer than this it takes too much of it. */
+/** The live network is regenerated in memory at each start. A longer one would take too much memory. */
 const LONGEST_LIFE = 12 * HOUR;
 
 /** The host to ask. */
 interface Source {
   readonly baseUrl: string;
-  /** Stops the simulator, where it was one. */
+  /** Stops the simulator, if it is one. */
   close(): Promise<void>;
 }
 
 /**
- * The host that TONCENTER_NETWORK means; for `demo` a simulator in this process. `still` serves the fixed network of
- * `demo`, `live` one whose head moves with the wall clock; a database that has followed the live one stays with it.
- * @throws UsageError where the database's live demo network has grown too old, or it holds the fixed one
+ * The host of TONCENTER_NETWORK; for `demo`, a simulator in this process. `still` serves the fixed network of `demo`,
+ * `live` one whose head moves with the wall clock. A database that has followed the live one stays with it.
+ * @throws UsageError if the database's live demo network is too old, or if it holds the fixed one
  */
 export async function openSource(config: Config, store: Store, demo: 'still' | 'live'): Promise<Source> {
   if (config.baseUrl !== undefined) return { baseUrl: config.baseUrl, close: () => Promise.resolve() };
   const network = await demoOptions(store, demo);
   const rateLimit = { kind: 'sliding-window', rps: config.rps, graceMs: 100 } as const;
-  // Only here: nobody else needs it.
+  // Imported here because only the demo network needs it.
   const { startSimulator } = await import('../simulator/http/server.ts');
   const simulator = await startSimulator({ ...network, rateLimit });
   return { baseUrl: simulator.url, close: () => simulator.close() };
@@ -263,7 +265,7 @@ async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'
   if (now - genesis > LONGEST_LIFE) {
     throw new UsageError(
       `the demo network of this database began at ${formatTime(genesis)} and is over: it lasts ${LONGEST_LIFE / HOUR} hours`,
-      { hint: `What was read stays, and status and sql show it. To begin anew ${another}.` },
+      { hint: `Stored data stays; status and sql show it. To start over ${another}.` },
     );
   }
   return liveDemoNetwork(genesis);

@@ -9,27 +9,27 @@ import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
 import { type Config, requireDataDir } from '../settings/config.ts';
 
 interface Opening {
-  /** True: the schema is brought up to date. False: the database must have it, and nothing is changed. */
+  /** If true, the schema is updated. If false, the database must have it, and nothing is changed. */
   readonly migrates: boolean;
-  /** Called when the server has begun with what is pending of the schema. */
+  /** Called when the server has started, while migrations are pending. */
   readonly meanwhile?: (() => void) | undefined;
 }
 
-/** The database that the settings mean, with this program's schema. */
+/** The database of the settings, with this program's schema. */
 export interface Store {
   readonly database: Database;
-  /** Of the database, with its password. */
+  /** The URL of the database, with its password. */
   readonly url: string;
-  /** The embedded server, for people and other programs to connect to; undefined where `DATABASE_URL` is set. */
+  /** The embedded server, for people and other programs to connect to; undefined if `DATABASE_URL` is set. */
   readonly embedded: { readonly url: string; readonly dataDir: string } | undefined;
   close(): Promise<void>;
-  /** Stops the embedded server, if nobody else uses it, without waiting for what is under way here. */
+  /** Stops the embedded server if no other process uses it, without waiting for running statements. */
   abandon(): Promise<void>;
 }
 
 /**
- * Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date, or makes sure
- * that it is.
+ * Connects to `DATABASE_URL`, or starts (or joins) the embedded server. Then it updates the schema, or
+ * requires that it is up to date.
  */
 export async function openStore(
   config: Config,
@@ -58,7 +58,7 @@ export async function openStore(
   }
 }
 
-/** Loaded only here: it is not needed with a server of one's own. Who only reads makes none. */
+/** Imported here because it is not needed with another server. Read-only commands create no database. */
 async function openOwn(dataDir: string, logger: Logger, { migrates }: Opening): Promise<EmbeddedServer> {
   const { hasData, openEmbedded } = await import('../embedded/embedded.ts');
   if (!migrates && !(await hasData(dataDir))) {
@@ -69,7 +69,7 @@ async function openOwn(dataDir: string, logger: Logger, { migrates }: Opening): 
   return openEmbedded({ dataDir, logger });
 }
 
-/** A server that is starting, failing over or read-only for a while is waited for, as it is later on. */
+/** Waits for a server that is starting, failing over, or read-only for a while. */
 function connect(
   where: Parameters<typeof openDatabase>[0],
   attempts: number,
@@ -92,7 +92,7 @@ function connect(
   });
 }
 
-/** What counts or proves rows would take those that its role does not see for missing. */
+/** Warns if row-level security hides rows from the role: counts and checks would report them missing. */
 export async function warnOfHiddenRows(database: Database, logger: Logger): Promise<void> {
   const [first, ...others] = await rowsHiddenFrom(database);
   if (first !== undefined)

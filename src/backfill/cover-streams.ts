@@ -1,58 +1,58 @@
-import { lookAgain, lookBeforeReading } from '../crawl/gaps.ts';
+import { recheckGaps, searchGaps } from '../crawl/gaps.ts';
 import { lacksEndpoint } from '../crawl/failure-policy.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
-import type { HeldBack } from '../crawl/streams/reach.ts';
+import type { HeldBack } from '../crawl/streams/readable-part.ts';
 import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
-import { broughtAmong, type Dataset } from '../dataset/dataset.ts';
+import { alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import { readAllRefused, type RefusedSpan } from '../ledger/refused.ts';
-import { settleEstimates, type Settled } from '../read/row-estimates.ts';
+import { closeEstimates, type EstimateOutcome } from '../read/row-estimates.ts';
 import { EtlError, IncompleteError, WrongDatabaseError } from '../errors.ts';
 import { common, union, without, type Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import { createBlockSource } from '../verify/checks/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
-interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'reach'> {
+interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'readable'> {
   readonly chain: ChainInfo;
   /** Name of this process in leases. */
   readonly owner: string;
-  /** Every stream that is known, chosen or not. */
+  /** Every known stream, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly range: Range;
-  /** Names of datasets that were asked for one by one: that the server lacks them does not make a run whole. */
+  /** Datasets that were chosen by name: if the server lacks one of them, the run is incomplete. */
   readonly named?: ReadonlySet<string>;
   readonly watermark: number;
-  /** Where the end of the range is not to be read yet: it is read last. */
+  /** Set if the end of the range is not safe to read yet: it is read last. */
   readonly held: HeldBack | undefined;
-  /** Called with what is left of a dataset, where more than pages has covered it. */
+  /** Called with the missing ranges of a dataset after ranges of it were derived. */
   readonly onDerived: (dataset: string, missing: readonly Range[]) => void;
 }
 
 export interface Covered {
-  /** Ranges that are still to be read, by dataset. */
+  /** Ranges that are still missing, by dataset. */
   readonly missing: ReadonlyMap<string, readonly Range[]>;
   /** Endpoints that the server does not have, by dataset. */
   readonly absent: ReadonlyMap<string, string>;
-  /** What of it the API refused, why, and when it is asked for again. */
+  /** Ranges that the API refused, with the reason and the time of the next attempt. */
   readonly refused: readonly RefusedSpan[];
-  /** What of the range datasets cannot be asked for yet: their source lags behind the chain's. */
+  /** Ranges that cannot be read yet, by dataset: their endpoint lags behind the chain. */
   readonly delayed: ReadonlyMap<string, Range>;
-  /** Why it ended before it was done, such as a cap on requests. */
+  /** Why it ended early, such as a cap on requests. */
   readonly stoppedBy: IncompleteError | undefined;
-  /** What of the range is in quarantine. */
+  /** Records of the range that are in quarantine. */
   readonly unfit: readonly Unfit[];
-  /** What `plan` expected of this range, and what came. */
-  readonly settled: readonly Settled[];
+  /** The estimates of `plan` for this range, and the outcome. */
+  readonly outcomes: readonly EstimateOutcome[];
 }
 
 /**
- * Covers a range once. What trace pages have brought of transactions is derived, not asked for again. The end of the range
- * is waited for where not all servers may have it; what lies before it is read meanwhile.
+ * Covers a range once. Transactions that trace pages contain are derived without requests. If not all
+ * replicas may have the end of the range yet, it is read after the delay, and the rest meanwhile.
  */
 export async function coverStreams(options: CoverOptions): Promise<Covered> {
   const { context, datasets, range } = options;
@@ -64,7 +64,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     if (options.held !== undefined) watermark = await coverBefore(options, options.held);
     missing = await backfill({
       ...options,
-      reach: { range, watermark },
+      readable: { range, watermark },
       ...derivationOf(options, watermark),
     });
   } catch (error) {
@@ -82,13 +82,13 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     refused: (await readAllRefused(context.database)).filter(
       (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,
     ),
-    settled: await settleEstimates(context.database, range, [...missing.keys()]),
+    settled: await closeEstimates(context.database, range, [...missing.keys()]),
     unfit: await readUnfit(context.database, datasets, range),
   }));
-  return { missing, absent, refused, delayed, stoppedBy, settled, unfit };
+  return { missing, absent, refused, delayed, stoppedBy, outcomes: settled, unfit };
 }
 
-/** Of datasets that nobody has asked for by name and of which nothing was ever read. */
+/** The endpoints that the server lacks, of datasets that were not chosen by name and were never read. */
 async function absentOf(
   { context, datasets, named, stop }: CoverOptions,
   missing: Covered['missing'],
@@ -103,46 +103,53 @@ async function absentOf(
   return absent;
 }
 
-/** Looks again at the gaps that are known, and for others where no blocks are read that would show them. */
+/** Rechecks the known gaps. If no blocks are crawled that would show gaps, it also looks for new ones. */
 async function lookForGaps(
   { context, datasets, jobs, range, stop }: CoverOptions,
   watermark: number,
 ): Promise<void> {
   const signal = stop.leaving;
   try {
-    await lookAgain(context, range, { dueOnly: false, signal });
+    await recheckGaps(context, range, { dueOnly: false, signal });
     const blocks = jobs.find(({ name }) => name === 'blocks');
     if (blocks === undefined || datasets.includes(blocks)) return;
     const missing = await missingOf(context, datasets, range, watermark);
     const known = await readCoverage(context.database, streamOf(blocks));
-    await lookBeforeReading(context, without(union(...missing.values()), known), signal);
+    await searchGaps(context, without(union(...missing.values()), known), signal);
   } catch (error) {
     if (stop.finishing.aborted) return;
     const isOfOthers = error instanceof EtlError && !(error instanceof IncompleteError);
     if (!isOfOthers || error instanceof WrongDatabaseError) throw error;
-    // What is read next says by itself what is wrong with the source.
+    // The next request of the crawl reports what is wrong with the source.
     context.logger.warn(
       { code: error.code, reason: error.message },
-      'gaps of the source were not looked for',
+      'could not search for gaps in the source',
     );
   }
 }
 
-/** What lies before what is held back, while that is waited for; resolves to the watermark then. */
-async function coverBefore(options: CoverOptions, { before, settle }: HeldBack): Promise<number> {
+/** Reads what lies before the held-back end, then waits for it. Resolves to the watermark of that time. */
+async function coverBefore(
+  options: CoverOptions,
+  { before, waitUntilSafe: settle }: HeldBack,
+): Promise<number> {
   const { watermark, stop } = options;
   if (before !== undefined)
-    await backfill({ ...options, reach: { range: before, watermark }, ...derivationOf(options, watermark) });
+    await backfill({
+      ...options,
+      readable: { range: before, watermark },
+      ...derivationOf(options, watermark),
+    });
   return stop.finishing.aborted ? watermark : settle();
 }
 
-/** What is covered without a request, because the pages of another dataset bring it. */
+/** Covers ranges without requests, if the pages of another dataset contain their rows. */
 function derivationOf(options: CoverOptions, watermark: number): Pick<CrawlOptions, 'derived'> {
   const { context, chain, owner, jobs, datasets, stop, onDerived } = options;
   const { api, clock, database } = context;
-  const [brought] = broughtAmong(jobs);
-  if (brought === undefined) return {};
-  const { name } = brought.dataset;
+  const [alsoHeld] = alsoHeldAmong(jobs);
+  if (alsoHeld === undefined) return {};
+  const { name } = alsoHeld.dataset;
   const source = createBlockSource(api, chain, stop.leaving);
   const chosen = datasets.filter((dataset) => dataset.name === name);
   const derive = async (range: Range) => {

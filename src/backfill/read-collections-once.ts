@@ -7,17 +7,17 @@ import type { Range } from '../range.ts';
 import { outlast } from '../retry.ts';
 
 export interface CollectionsRead {
-  /** Names of those that the API refused. */
+  /** Names of the collections that the API refused. */
   readonly refused: readonly string[];
   /** Endpoints that the server does not have, by dataset. */
   readonly absent: ReadonlyMap<string, string>;
-  /** Why it ended before it was done, such as a cap on requests. */
+  /** Why it ended early, such as a cap on requests. */
   readonly stoppedBy: IncompleteError | undefined;
-  /** True where every collection was read to its end. */
+  /** True if every collection was read to its end. */
   readonly isWhole: boolean;
 }
 
-/** Reads each collection once, with the budget that a backfill has and whatever pace it allows. */
+/** Reads each collection once, as fast as the budget of a backfill allows. */
 export async function readCollectionsOnce(
   options: Omit<RunContext, 'priority' | 'turns' | 'range'> & {
     readonly range: Range | undefined;

@@ -2,7 +2,7 @@ import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import type { RunContext } from '../crawl/collections/walk-context.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
-import { reachOf, type Reach, type Reached } from '../crawl/streams/reach.ts';
+import { findReadablePart, type ReadablePart, type ReadableResult } from '../crawl/streams/readable-part.ts';
 import { requireHead } from '../crawl/watermark/went-back.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
@@ -22,52 +22,52 @@ interface BackfillRun {
   /** Name of this process in leases. */
   readonly owner: string;
   readonly stop: Stop;
-  /** Every stream that is known, chosen or not. */
+  /** Every known stream, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
-  /** Collections whose records come with the responses of others. */
+  /** Collections whose records come with the responses of other collections. */
   readonly piggybacked: readonly Collection[];
-  /** Names of datasets that were asked for one by one. */
+  /** Datasets that were chosen by name. */
   readonly named?: ReadonlySet<string>;
-  /** Undefined where only collections are read that are of no time. */
+  /** Undefined if only collections without a time are read. */
   readonly wanted: Range | undefined;
-  /** How far a replica may lag behind the others. */
+  /** How far one replica may lag behind another. */
   readonly delaySeconds: number;
   readonly choices: RunContext['choices'];
   readonly attempts: number;
-  /** True: what has matured since its first reading is read a second time. */
+  /** If true, ranges that have matured since their first reading are read a second time. */
   readonly again: boolean;
-  /** True: only says what would be read. */
+  /** If true, it only reports what would be read. */
   readonly dryRun: boolean;
 }
 
-/** Learns how far a backfill is. */
+/** Receives the progress of a backfill. */
 export interface BackfillReport {
-  /** Before anything is read. */
-  onReach(reach: Reach): Promise<void>;
-  /** Before streams are read; what it returns learns how they go on. */
+  /** Called before anything is read. */
+  onReadable(readable: ReadablePart): Promise<void>;
+  /** Called before streams are read. The returned object receives their progress. */
   onStreams(range: Range, watermark: number): Promise<StreamsReport>;
   onCovered(covered: Covered, range: Range, isWhole: boolean): void;
   onCollections(read: CollectionsRead & { readonly unfit: readonly Unfit[] }): void;
 }
 
 interface StreamsReport {
-  /** Replaces what is left of a dataset, where more than pages has covered it. */
+  /** Replaces the missing ranges of a dataset after ranges of it were derived. */
   replaceLeft(dataset: string, missing: readonly Range[]): void;
   end(): void;
 }
 
-/** Covers a range of streams, then reads collections. True where all that was asked for is read. */
+/** Covers a range of streams, then reads collections. True if everything requested was read. */
 export async function runBackfill(run: BackfillRun, report: BackfillReport): Promise<boolean> {
   const { wanted, stop, dryRun } = run;
   if (wanted === undefined) return dryRun || (await readBehind(run, report, undefined));
-  const reach = await reachOf({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
-  await outlastDatabase(waitingOf(run), () => report.onReach(reach));
+  const readable = await findReadablePart({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
+  await outlastDatabase(waitingOf(run), () => report.onReadable(readable));
   if (dryRun) return true;
-  const { range } = reach;
+  const { range } = readable;
   if (range === undefined) return false;
-  const isCovered = run.datasets.length === 0 || (await cover(run, report, { ...reach, range }));
+  const isCovered = run.datasets.length === 0 || (await cover(run, report, { ...readable, range }));
   const isRead = await readBehind(run, report, range);
   return isCovered && isRead;
 }
@@ -79,13 +79,13 @@ function waitingOf({ context, attempts, stop }: BackfillRun) {
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  { range, watermark, held, heldByGap }: Reached & { readonly range: Range },
+  { range, watermark, held, heldByGap }: ReadableResult & { readonly range: Range },
 ): Promise<boolean> {
   const { context, chain, delaySeconds, stop } = run;
   const sinceMs = context.clock.monotonic();
   const names = run.datasets.map(({ name }) => name);
   const progress = await outlastDatabase(waitingOf(run), async () => {
-    // Whoever starts a run has looked after what was in the way, and does not mean to wait for a pause to end.
+    // If a person starts a run, the cause of earlier failures is assumed to be fixed, so pauses end.
     await endPauses(run.context.database, names, range);
     return report.onStreams(range, watermark);
   });
@@ -107,7 +107,7 @@ async function cover(
         sinceMs,
         signal: stop.finishing,
       }).catch((error: unknown) => {
-        // A cap or a stop leaves no request for it.
+        // After a cap or a stop there is no request left for it.
         if (!stop.finishing.aborted && !(error instanceof IncompleteError)) throw error;
       });
     report.onCovered(covered, range, isWhole);
@@ -118,10 +118,16 @@ async function cover(
   }
 }
 
-/** By so much an end may be older than its dataset's delay: a chain that nobody polled is read so far behind its head. */
+/**
+ * The age in seconds that an end may have beyond its dataset's delay: if no process polled a chain, it is
+ * read this far behind its head.
+ */
 const OLD_SECONDS = 300;
 
-/** True if what is not safe to read yet is older than it should be. A younger end is no hole: the source may lack it. */
+/**
+ * True if the part that is not safe to read yet is older than it should be. A younger end is no hole, because
+ * the source may still lack it.
+ */
 function lacksOldEnd(
   { datasets, wanted, delaySeconds, chain }: BackfillRun,
   range: Range,
@@ -133,7 +139,7 @@ function lacksOldEnd(
   return datasets.some((dataset) => isCut(dataset) && isOld(dataset));
 }
 
-/** Reads the collections behind the streams; where stopped before, how these ended says enough. */
+/** Reads the collections after the streams. If the run was stopped, the result of the streams counts. */
 async function readBehind(
   run: BackfillRun,
   report: BackfillReport,

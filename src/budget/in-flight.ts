@@ -3,98 +3,104 @@ import PQueue from 'p-queue';
 import type { Clock } from '../clock.ts';
 import { urgencyOf, type Priority } from './priority.ts';
 
-/** More than this is not under way at once, however slow the source: 25 requests a second at three seconds each. */
+/** The most requests in flight, however slow the source is: 25 requests a second at three seconds each. */
 export const MOST_IN_FLIGHT = 120;
-/** One request on its way while the rows of another are written. */
+/** One request in flight while the rows of another one are written. */
 const LEAST = 2;
-/** Before anything was answered: no more than this, and as many as answers in half a second need. */
+/** The target before the first answer: at most this, and as many as answers in half a second need. */
 const START = 8;
 const FIRST_MS = 500;
-/** For the time between two leases, and for some that wait for the next slot. */
+/** For the time between two leases, and for some requests that wait for the next slot. */
 const HEADROOM = 1.5;
-/** The latest answers, of which the mean latency is taken. */
+/** The number of latest answers whose mean latency counts. */
 const REMEMBERED = 48;
-/** If more than this part of the latest attempts failed, the target becomes smaller, to this part of it. */
+/** If more than this share of the latest attempts failed, the target shrinks by the factor `CUT`. */
 const MOST_FAILED = 1 / 8;
 const CUT = 0.7;
-/** How much of a cut comes back after as many attempts of which fewer failed. */
+/** The factor by which the target grows again after attempts with fewer failures. */
 const RECOVERY = 1.25;
-/** Attempts after which failures are judged, at least. */
+/** The least number of attempts before failures are judged. */
 const FEWEST_JUDGED = 8;
-/** A process that sends more than this part of the allowed rate waits for it. */
+/** Above this share of the allowed rate, a process waits for slots. */
 const NEARLY_ALL = 0.8;
-/** Bodies at once in memory that are let go as soon as they are read. */
+/** Memory slots for bodies that are released as soon as they are read. */
 const BRIEF = 4;
-/** Bodies at once in memory, from the first byte to the commit of their rows: some megabytes each. TCP holds back the others. */
+/**
+ * Memory slots for bodies, from the first byte to the commit of their rows: some megabytes each. TCP
+ * backpressure holds the others.
+ */
 const BODIES = 8;
 
 /**
- * How many requests should be under way at once: the allowed rate times the time that one takes (Little's law), with some
+ * How many requests should be in flight: the allowed rate times the latency (Little's law), with some
  * headroom, and fewer while the source fails.
  */
 export interface InFlight extends Shares {
-  /** Of all processes. From the send of a request to the commit of its rows, without the wait for a slot of the budget. */
+  /**
+   * The target of all processes. A request counts from its send to the commit of its rows, without the wait
+   * for a budget slot.
+   */
   readonly target: number;
-  /** How many are. */
+  /** The number of requests in flight. */
   readonly underWay: number;
-  /** How many of them are answered, and are being received, read or written. */
+  /** The number of answered requests that are being received, read or written. */
   readonly workedOn: number;
-  /** True if so many requests, sent in so many milliseconds, leave next to nothing of the allowed rate. */
+  /** True if this many requests in this many milliseconds use nearly all of the allowed rate. */
   readonly isRateBound: (requests: number, ms: number) => boolean;
   /**
-   * A request that is about to be sent. `isBrief`: its answer is let go as soon as it is read. Such answers have places of
-   * their own: the code that holds a page until its commit may have to ask for more meanwhile, and pages that hold all
-   * places would wait for each other forever. Default: false.
+   * Opens a request that is about to be sent. `isBrief`: its answer is released as soon as it is read. Such
+   * answers have memory slots of their own. Code that holds a page until its commit may have to send more
+   * requests meanwhile. If pages held all slots, they would wait for each other forever. Default: false.
    */
   open(priority: Priority, isBrief?: boolean): Flight;
 }
 
 /**
- * One request from its send to the commit of its rows; after a failure it may be sent again. The code that opens it ends it,
- * whatever came of it.
+ * One request from its send to the commit of its rows. After a failure it may be sent again. The code that
+ * opens it ends it, whatever the outcome.
  */
 export interface Flight {
   sent(): void;
   /**
-   * The status is here: waits for a place in memory, the most urgent first. Rejects with the signal's reason when that is
-   * aborted.
+   * Called when the status is known: waits for a memory slot, the most urgent first. Rejects with the
+   * signal's reason if aborted.
    */
   arrived(signal: AbortSignal): Promise<void>;
   /**
-   * Before work that takes milliseconds of CPU: waits until no other work has this turn of the event loop. Between two
-   * turns timers are on time, so no slot of the budget passes unused while pages are read.
+   * Called before work that takes milliseconds of CPU: waits until no other work has this turn of the event
+   * loop. Between two turns timers fire on time, so no slot of the budget is missed while pages are read.
    */
   turn(): Promise<void>;
-  /** The attempt was in vain. `isTrouble`: because the source is overloaded or away. */
+  /** Notes a failed attempt. `isTrouble`: the source is overloaded or down. */
   failed(isTrouble: boolean): void;
-  /** Its rows are written, or are not wanted. */
+  /** Its rows are written, or not wanted. */
   end(): void;
-  /** Milliseconds for which the last attempt waited for a place in memory. */
+  /** Milliseconds for which the last attempt waited for a memory slot. */
   readonly waitedMs: number;
 }
 
-/** What other processes have under way. */
+/** The requests that other processes have in flight. */
 export interface OtherReaders {
   readonly requests: number;
   readonly processes: number;
 }
 
-/** The part of the target that is this process's own. */
+/** This process's share of the target. */
 interface Shares {
-  /** What others leave of it, and an even part at least. */
+  /** What other processes leave of the target, at least an even share. */
   share(): number;
-  /** An even part, for each process that reads. */
+  /** An even share for each process that reads. */
   evenShare(): number;
-  /** Who else sends requests just now. */
-  beside(others: OtherReaders): void;
-  /** What was last said of them; `isIdle`: they read all that is left, and nothing is to be done here. */
+  /** Notes the current requests of other processes. */
+  noteOthers(others: OtherReaders): void;
+  /** The last such note. `isIdle`: other processes read all that is left, and this one has nothing to do. */
   others(): OtherReaders & { readonly isIdle: boolean };
-  /** Tells whether all that is left is in other processes' hands. */
-  rest(isIdle: boolean): void;
+  /** Notes whether other processes have leased all that is left. */
+  noteIdle(isIdle: boolean): void;
 }
 
 interface InFlightOptions {
-  /** Requests a second that the plan allows. */
+  /** Allowed requests a second. */
   readonly rps: number;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
@@ -103,13 +109,13 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
   const bodies = new PQueue({ concurrency: BODIES });
   const brief = new PQueue({ concurrency: BRIEF });
   const latency = createLatency();
-  const care = createCare();
+  const backoff = createBackoff();
   const turn = createTurns();
   let underWay = 0;
   const target = () => {
     const meanMs = latency.meanMs();
     const first = Math.min(START, wantedFor(rps, FIRST_MS));
-    return care.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
+    return backoff.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
   };
   const open = (priority: Priority, isBrief = false): Flight => {
     let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
@@ -120,7 +126,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
       if (sentAt === undefined) return;
       underWay -= 1;
       if (isAnswer) latency.add(clock.monotonic() - sentAt - waitedMs);
-      if (isAnswer || isTrouble) care.tell(isTrouble, target());
+      if (isAnswer || isTrouble) backoff.note(isTrouble, target());
       sentAt = undefined;
     };
     return {
@@ -162,7 +168,9 @@ function wantedFor(rps: number, latencyMs: number): number {
   return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
 }
 
-/** The mean, and not the median: small requests are many, and as many large ones have to be under way as they take time. */
+/**
+ * The mean and not the median: most requests are small, but the large ones must be in flight for as long as they take.
+ */
 function createLatency() {
   const latest: number[] = [];
   let sum = 0;
@@ -175,12 +183,12 @@ function createLatency() {
   };
 }
 
-/** Makes a target smaller while the source fails, as a lost packet does in TCP. */
-function createCare() {
+/** Shrinks the target while the source fails, as TCP does after a lost packet. */
+function createBackoff() {
   let [factor, attempts, failures] = [1, 0, 0];
   return {
     of: (target: number) => Math.max(LEAST, Math.floor(target * factor)),
-    tell: (isTrouble: boolean, target: number) => {
+    note: (isTrouble: boolean, target: number) => {
       attempts += 1;
       failures += Number(isTrouble);
       if (attempts < Math.max(FEWEST_JUDGED, target)) return;
@@ -191,7 +199,7 @@ function createCare() {
   };
 }
 
-/** Resolves when there is room in a queue, which stays taken until the returned function is called. */
+/** Resolves when a queue has room. The slot is taken until the returned function is called. */
 function enter(queue: PQueue, priority: number, signal: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const hold = () => new Promise<void>((leave) => resolve(leave));
@@ -214,20 +222,20 @@ function createShares(target: () => number): Shares {
   return {
     evenShare,
     share: () => Math.max(target() - others.requests, evenShare()),
-    beside: (readers) => {
+    noteOthers: (readers) => {
       others = readers;
     },
     others: () => ({ ...others, isIdle }),
-    rest: (value) => {
+    noteIdle: (value) => {
       isIdle = value;
     },
   };
 }
 
 /**
- * Works on all items, on as many at once as requests should be in flight. Results are in the order of the items. After a
- * failure none is begun, and those under way are waited for.
- * @throws the first error of any
+ * Works on all items, on as many at once as requests should be in flight. Results keep the order of the
+ * items. After a failure no work is started, and running work is awaited.
+ * @throws the first error of any item
  */
 export async function allInFlight<T, R>(
   inFlight: Pick<InFlight, 'target'>,

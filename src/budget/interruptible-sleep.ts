@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
 
-/** A sleep that can be ended early, by whoever learns that there is something to do. */
+/** A sleep that can be ended early when there is something to do. */
 export interface InterruptibleSleep {
   /** Resolves after `ms`, or as soon as it is ended. */
   sleep(ms: number): Promise<void>;
-  /** Ends the sleep under way, if there is one. */
+  /** Ends the current sleep, if there is one. */
   end(): void;
 }
 
@@ -14,7 +14,7 @@ export function createInterruptibleSleep(clock: Clock): InterruptibleSleep {
     sleep: async (ms) => {
       current = new AbortController();
       const { signal } = current;
-      // Whole milliseconds, rounded up: a timer that fires early would be one too many in its window.
+      // Rounded up to whole milliseconds: a timer that fires early would be one request too many in its window.
       await clock.sleep(Math.ceil(ms), signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });

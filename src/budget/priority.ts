@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
 
 /**
- * What a request is for, the most urgent first: the head of the chain, ranges found missing, history, and
- * what is only read again because it may have changed.
+ * The purpose of a request, the most urgent first: the head of the chain, ranges found missing, history, and
+ * second readings of rows that may have changed.
  */
 export const PRIORITIES = ['tail', 'repair', 'backfill', 'refresh'] as const;
 
@@ -13,18 +13,18 @@ export function rankOf(priority: Priority): number {
   return PRIORITIES.indexOf(priority);
 }
 
-/** So much longer than the next more urgent priority each one waits in a queue, and then as long as any other. */
+/** The head start of each priority over the next one in a queue, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
 /**
- * The place of a request in a queue that is served by the greatest number first: the more urgent goes first, unless the
- * other one came ten seconds earlier for each rank between them, so none waits without end.
+ * The priority of a request in a queue that serves the greatest number first. The more urgent request goes first,
+ * unless the other one came ten seconds earlier for each rank between them. So no request waits without end.
  */
 export function urgencyOf(priority: Priority, { monotonic }: Pick<Clock, 'monotonic'>): number {
   return -(monotonic() + PATIENCE_MS * rankOf(priority));
 }
 
-/** How many of each priority; none where one is missing. */
+/** Counts by priority; a missing priority means 0. */
 export type Counts = Partial<Readonly<Record<Priority, number>>>;
 
 export function addCounts(a: Counts, b: Counts): Counts {

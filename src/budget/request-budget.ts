@@ -1,23 +1,24 @@
 import type { Priority } from './priority.ts';
 
 /**
- * The right to send requests. The API counts them over all keys and processes of a network, so whoever sends asks
- * here first, and tells what became of it: the budget learns from that how fast it may go.
+ * The right to send requests. The API counts the requests of all keys and processes of a network. So every
+ * sender asks here first and reports the outcome. From that, the budget learns the possible rate.
  */
 export interface Budget {
   /**
-   * Resolves when one request may go out: the caller sends it at once, with nothing slow in between.
-   * The more urgent goes first. Rejects with the signal's reason as soon as it is aborted.
+   * Resolves when one request may be sent. The caller sends it at once, without slow work in between. The
+   * more urgent request goes first. Rejects with the signal's reason as soon as it is aborted.
    */
   take(priority: Priority, signal: AbortSignal): Promise<void>;
   /**
-   * The server refused a request for its rate (429), or asked for a pause (`Retry-After`, in milliseconds from now):
-   * nobody sends until that is over, and slower afterwards. `elapsedMs` is how long ago `take` resolved for it.
+   * Reports that the server refused a request because of the rate (429), or asked for a pause (`Retry-After`,
+   * in milliseconds from now). No request is sent until the pause is over, and later ones are slower.
+   * `elapsedMs`: the time since `take` resolved for this request.
    */
   refused(retryAfterMs: number | undefined, elapsedMs?: number): void | Promise<void>;
   /**
-   * The server let a request through, whatever else it answered. `elapsedMs` is how long ago `take` resolved for it:
-   * by now the request has certainly been counted.
+   * Reports that the server let a request through, whatever else it answered. `elapsedMs`: the time since
+   * `take` resolved for it. By now the server has certainly counted the request.
    */
   succeeded(elapsedMs: number): void | Promise<void>;
   /** Unix milliseconds at which a pause of more than a minute ends, if the server has asked for one. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 
 interface TurnsOptions {
-  /** Turns a second, of all together. */
+  /** Turns a second, for all names together. */
   readonly perSecond: number;
-  /** Turns that may be under way at once. */
+  /** The most concurrent turns. */
   readonly most: () => number;
   readonly clock: Clock;
   /** Ends the waits. */
@@ -12,13 +12,13 @@ interface TurnsOptions {
 
 /** Lets several kinds of work take turns, so that none waits for the end of another. */
 export interface Turns {
-  /** Works when it is this name's turn: each name that waits gets one before any gets a second. */
+  /** Runs the work at this name's turn. Each waiting name gets one turn before any gets a second one. */
   take<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** For work that must never take more than its share of the budget, whoever else has nothing to do. */
+/** For work that must never take more than its share of the budget, even if the rest is unused. */
 export function createTurns({ perSecond, most, clock, signal }: TurnsOptions): Turns {
-  /** What waits, by name; the name that has waited longest for a turn first. */
+  /** Waiting work by name, the longest waiting name first. */
   const waiting = new Map<string, (() => void)[]>();
   let [next, underWay, isServing] = [0, 0, false];
   const serve = async () => {

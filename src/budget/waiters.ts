@@ -2,26 +2,29 @@ import { toError } from '../errors.ts';
 import type { Clock } from '../clock.ts';
 import { rankOf, type Priority } from './priority.ts';
 
-/** A request that is served in its turn. */
+/** A request with its turn. */
 interface Turn {
   readonly priority: Priority;
-  /** True where its priority was passed over so often that it goes before the more urgent ones, once. */
+  /** True if its priority was passed over so often that it goes before more urgent ones, once. */
   readonly isOverdue: boolean;
 }
 
 /**
- * The requests of this process that wait for a slot: the more urgent first, then in order of arrival. No priority starves:
- * one that nothing was granted to for as long as `PASSED_OVER` slots take goes first, with one request.
+ * The requests of this process that wait for a slot: the more urgent first, then in order of arrival. No priority
+ * starves. If a priority got nothing for as long as `PASSED_OVER` slots take, it goes first with one request.
  */
 export interface Waiters {
   readonly size: number;
-  /** Resolves when granted; rejects with the signal's reason as soon as it is aborted, and with what `fail` is given. */
+  /**
+   * Resolves when granted. Rejects with the signal's reason as soon as it is aborted, and with the error
+   * given to `fail`.
+   */
   join(priority: Priority, signal: AbortSignal): Promise<void>;
-  /** All that wait, the next first. */
+  /** All waiting requests, the next one first. */
   inOrder(): Turn[];
-  /** Lets the first one go and returns its priority; undefined where nobody waits. */
+  /** Grants the first request and returns its priority; undefined if none waits. */
   grant(): Priority | undefined;
-  /** Rejects everybody who waits. */
+  /** Rejects all waiting requests. */
   fail(error: unknown): void;
 }
 
@@ -30,7 +33,7 @@ interface Waiter {
   settle(error?: unknown): void;
 }
 
-/** Each priority that waits gets one slot in so many, whatever the others want. */
+/** Each waiting priority gets at least one slot in this many. */
 export const PASSED_OVER = 10;
 
 interface WaitersOptions {

@@ -4,10 +4,10 @@ import type { CollectionsRead } from '../backfill/read-collections-once.ts';
 import { type BackfillReport, runBackfill } from '../backfill/run-backfill.ts';
 import { createCappedBudget } from '../budget/capped-budget.ts';
 import { systemClock } from '../clock.ts';
-import { bringerOf } from '../crawl/plan/brought.ts';
+import { holderOf } from '../crawl/plan/also-held.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
-import type { Settled } from '../read/row-estimates.ts';
+import type { EstimateOutcome } from '../read/row-estimates.ts';
 import type { Unfit } from '../read/quarantined.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatRange, type Range } from '../range.ts';
@@ -106,7 +106,7 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
   const { crawl, baseUrl, datasets, collections, wanted, style, say = console.log } = options;
   const { context, chain } = crawl;
   return {
-    async onReach(reach) {
+    async onReadable(reach) {
       const range = reach.range ?? wanted;
       if (range === undefined) return;
       const note = noteOnReach(reach, wanted ?? range, chain);
@@ -146,7 +146,7 @@ interface Verdict {
 
 function printCovered(
   say: (line: string) => void,
-  { missing, absent, refused, delayed, stoppedBy, settled, unfit }: Covered,
+  { missing, absent, refused, delayed, stoppedBy, outcomes: settled, unfit }: Covered,
   { verdict, now, datasets }: Verdict,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
@@ -156,12 +156,12 @@ function printCovered(
   for (const [dataset, range] of delayed)
     say(`cut       ${dataset}: ${formatRange(range)} is not safe to read yet: its source may lag`);
   printVerdict(say, verdict, unfit);
-  for (const each of settled) say(settledLine(each, bringerOf(each.dataset, datasets)));
+  for (const each of settled) say(outcomeLine(each, holderOf(each.dataset, datasets)));
 }
 
 /** Compares the plan's estimate with the real numbers. */
-function settledLine(
-  { dataset, rows, low, high, realRows, requests, realRequests }: Settled,
+function outcomeLine(
+  { dataset, rows, low, high, realRows, requests, realRequests }: EstimateOutcome,
   bringer: string | undefined,
 ): string {
   const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;

@@ -3,7 +3,7 @@ import { openCrawl } from '../app/open-crawl.ts';
 import { LEAST_SLACK_SECONDS } from '../budget/slack.ts';
 import type { MachineSpeed } from '../crawl/plan/machine-speed.ts';
 import { planDatasets, type Planned } from '../crawl/plan/plan-datasets.ts';
-import { reachOf } from '../crawl/streams/reach.ts';
+import { findReadablePart } from '../crawl/streams/readable-part.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { endpointOf } from '../ledger/failures.ts';
@@ -52,7 +52,7 @@ async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode>
       const { context, chain } = crawl;
       const delaySeconds = config.watermarkDelay;
       const looking = { delaySeconds, isEstimate: true, signal: stop.finishing };
-      const { range, watermark } = await reachOf({ ...crawl, wanted, ...looking });
+      const { range, watermark } = await findReadablePart({ ...crawl, wanted, ...looking });
       const about = { database: store.database, globalId: chain.globalId, baseUrl, datasets };
       const note = noteOnReach({ range }, wanted, chain);
       if (flags.json !== true) await printSummary({ ...about, wanted: range ?? wanted, note });

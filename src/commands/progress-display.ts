@@ -1,6 +1,6 @@
 import type { Crawl } from '../app/open-crawl.ts';
 import { systemClock } from '../clock.ts';
-import { bringerOf, neededShareOf } from '../crawl/plan/brought.ts';
+import { holderOf, neededShareOf } from '../crawl/plan/also-held.ts';
 import { readWork } from '../crawl/streams/missing.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readDensity } from '../read/activity.ts';
@@ -81,7 +81,7 @@ async function readTasks({ crawl, datasets, range }: Shown): Promise<Task[]> {
       before: await readDensity(database, name, range),
       pageSize: job.paginator.maxSize,
       share: neededShareOf(name, datasets).likely,
-      bringer: bringerOf(name, datasets),
+      bringer: holderOf(name, datasets),
     });
   return tasks;
 }

@@ -1,4 +1,4 @@
-import type { Reached } from '../crawl/streams/reach.ts';
+import type { ReadableResult } from '../crawl/streams/readable-part.ts';
 import { streamOf, streamsOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -43,7 +43,7 @@ export async function printSummary(facts: SummaryFacts): Promise<void> {
 
 /** A note, if less of a range can be read than was asked for. */
 export function noteOnReach(
-  { range, heldByGap }: Pick<Reached, 'range' | 'heldByGap'>,
+  { range, heldByGap }: Pick<ReadableResult, 'range' | 'heldByGap'>,
   wanted: Range,
   chain: ChainInfo,
 ): string | undefined {

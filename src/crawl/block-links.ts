@@ -6,7 +6,7 @@ import { MASTERCHAIN, overlaps } from '../ton/shard.ts';
 
 export const BlockId = z.object({ workchain: requiredInt, shard, seqno: requiredInt });
 
-/** What of a block tells where it stands in the chain; the rest is the business of the dataset. */
+/** The members of a block that place it in the chain; the dataset itself reads the rest. */
 export const LinkedBlock = BlockId.extend({
   gen_utime: z.coerce.number(),
   prev_blocks: z.array(BlockId).nullish(),
@@ -16,17 +16,17 @@ export const LinkedBlock = BlockId.extend({
 export type LinkedBlock = z.infer<typeof LinkedBlock>;
 export type BlockId = z.infer<typeof BlockId>;
 
-/** A block that another one names as its parent, and that is not there. */
+/** A parent that a block names and that is missing. */
 export interface BrokenLink {
   readonly missing: BlockId;
   readonly child: LinkedBlock;
-  /** The newest known block below the missing one in its chain; undefined if nothing of the chain is known there. */
+  /** The newest known block below the missing one in its chain; undefined if none is known. */
   readonly lower: LinkedBlock | undefined;
 }
 
 /**
- * The highest seqno up to which masterchain blocks follow each other from `start` without a break. Blocks between `start`
- * and a parent in `lost` are passed over: the source does not have them.
+ * The highest seqno up to which masterchain blocks follow each other from `start` without a break. Blocks
+ * between `start` and a parent in `lost` are skipped: the source does not have them.
  */
 export function contiguousFrom(
   start: number,
@@ -49,7 +49,7 @@ export function masterchainId(seqno: number): BlockId {
   return { workchain: MASTERCHAIN, shard: '8000000000000000', seqno };
 }
 
-/** Every parent that a known block names and that is not known. */
+/** Every parent that a known block names, but that is not known itself. */
 export function brokenLinks(known: ReadonlyMap<string, LinkedBlock>): BrokenLink[] {
   return [...known.values()].flatMap((child) =>
     (child.prev_blocks ?? [])
@@ -59,24 +59,25 @@ export function brokenLinks(known: ReadonlyMap<string, LinkedBlock>): BrokenLink
 }
 
 /**
- * The first block, walking down from `tops` by prev_blocks, that is not known; undefined where everything down to the
- * `settled` blocks is there. Blocks in `lost` are given up. Where nothing is settled yet, a chain may end with the oldest block that is known of it.
+ * The first unknown block on the way down from `tops` by prev_blocks; undefined if everything down to the
+ * `settled` blocks is known. Blocks in `lost` are skipped. If nothing is settled yet, a chain may end with
+ * its oldest known block.
  */
 export function firstMissing(
   tops: readonly LinkedBlock[],
   known: ReadonlyMap<string, LinkedBlock>,
-  settled: ReadonlySet<string>,
+  complete: ReadonlySet<string>,
   lost: ReadonlySet<string> = new Set(),
 ): string | undefined {
   const seen = new Set<string>();
   const stack: BlockId[] = [...tops];
   for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
     const key = blockKey(id);
-    if (seen.has(key) || settled.has(key) || lost.has(key) || id.seqno === 0) continue;
+    if (seen.has(key) || complete.has(key) || lost.has(key) || id.seqno === 0) continue;
     seen.add(key);
     const block = known.get(key);
     if (block !== undefined) stack.push(...(block.prev_blocks ?? []));
-    else if (settled.size > 0 || newestBelow(id, known) !== undefined) return key;
+    else if (complete.size > 0 || newestBelow(id, known) !== undefined) return key;
   }
   return undefined;
 }

@@ -17,13 +17,13 @@ const MasterchainInfo = z.object({ last: End, first: End });
 /** What the API's index holds. */
 export interface ChainInfo {
   readonly globalId: number;
-  /** The first masterchain block that the index knows; nothing before it can be had. */
+  /** The first masterchain block that the index knows. Nothing before it can be read. */
   readonly first: { readonly seqno: number; readonly utime: number; readonly rootHash?: string | undefined };
-  /** The newest one that is visible: blocks before it may still be missing. */
+  /** The newest visible masterchain block. Blocks before it may still be missing. */
   readonly last: { readonly seqno: number; readonly utime: number };
 }
 
-/** @throws NoIndexError where the server has no such thing */
+/** @throws NoIndexError if the server has no such endpoint */
 export async function readChainInfo(
   api: ApiClient,
   signal: AbortSignal,
@@ -47,6 +47,6 @@ function refuseOther(error: unknown): never {
   if (!(error instanceof NotFoundError || error instanceof NoEndpointError)) throw error;
   throw new NoIndexError(error.message, {
     cause: error,
-    hint: 'Check TONCENTER_NETWORK: what answers there is no TON Center API. A base URL ends before /api/v3.',
+    hint: 'Check TONCENTER_NETWORK: the server there is no TON Center API. A base URL ends before /api/v3.',
   });
 }

@@ -4,9 +4,9 @@ import type { CrawlContext } from './crawl-context.ts';
 import type { NetworkWatch } from './network-guard.ts';
 
 /**
- * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and a frozen
- * process may hold rows that it was copying.
- * @throws WrongNetworkError where another network has answered since the reading began
+ * Retries a commit on conflicts with other transactions. Partitions may have been dropped meanwhile, and a
+ * frozen process may hold rows that it was copying.
+ * @throws WrongNetworkError if another network has answered since the reading began
  */
 export function commitWithRetry<T>(
   context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,

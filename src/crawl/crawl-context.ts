@@ -13,31 +13,31 @@ import type { LimitTrust } from './limit-trust.ts';
 import type { LtBounds } from './lt-bounds.ts';
 import type { PageSize } from './page-size.ts';
 
-/** What was learned of a dataset's pages, shared by all that read it in this process. */
+/** What was learned about a dataset's pages, shared by all readers of this process. */
 export interface Tuning {
   readonly size: PageSize;
   readonly density: Density;
   readonly limits: LimitTrust;
 }
 
-/** A page that was committed. */
+/** A committed page. */
 export interface PageEvent {
   readonly dataset: string;
-  /** The pool or account that it was read for; empty where a dataset is read as a whole. */
+  /** The pool or account that the page was read for; empty if the dataset is read as a whole. */
   readonly scope: string;
   readonly records: number;
-  /** Those of them that do not fit their schema, each with the path and the reason. */
+  /** The records that do not fit their schema, each with the path and the reason. */
   readonly unfit?: readonly Pick<Rejected, 'path' | 'reason'>[];
-  /** What the page completed; undefined where it completed nothing yet. */
+  /** The seconds that the page completed; undefined if it completed none yet. */
   readonly completed: Range | undefined;
   readonly bytes: number;
-  /** From sending the request to the end of its body, decoded, without its waits for a place in memory. */
+  /** From sending the request to the end of its decoded body, without the waits for a memory slot. */
   readonly ms: number;
-  /** From when the page was parsed to its commit. */
+  /** From the parsed page to its commit. */
   readonly writingMs: number;
 }
 
-/** The context with one more listener to its pages. */
+/** The context with another page listener. */
 export function alsoOnPage(context: CrawlContext, listener: (event: PageEvent) => void): CrawlContext {
   const onPage = (event: PageEvent) => {
     listener(event);
@@ -46,7 +46,7 @@ export function alsoOnPage(context: CrawlContext, listener: (event: PageEvent) =
   return { ...context, onPage };
 }
 
-/** What every reading of the API into the database works with. */
+/** What every reader of the API needs to write into the database. */
 export interface CrawlContext {
   readonly api: ApiClient;
   readonly network: NetworkGuard;
@@ -56,7 +56,7 @@ export interface CrawlContext {
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** Attempts at a commit, or at the API or the database where they are away, before the error is thrown. */
+  /** Attempts at a commit, or at the API or the database while they are down, before the error is thrown. */
   readonly attempts: number;
   readonly logger: Logger;
   readonly disk: DiskGuard;

@@ -1,9 +1,9 @@
 import type { Range } from '../range.ts';
 
-/** How much of what was learned before a page still counts after it. */
+/** The weight of earlier pages after each new page. */
 const MEMORY = 0.8;
 
-/** How many seconds of a dataset a page holds, learned from the pages that came. */
+/** How many seconds of a dataset a page holds, learned from the pages so far. */
 export interface Density {
   /** Undefined until a page has come. */
   pageSeconds(): number | undefined;
@@ -11,7 +11,10 @@ export interface Density {
   learn(rows: number, span: Range): void;
 }
 
-/** Sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one reader would do all the work. */
+/**
+ * Keeps sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one reader would do
+ * all the work.
+ */
 export function createDensity(pageSize: number): Density {
   const seen = { rows: 0, seconds: 0 };
   return {

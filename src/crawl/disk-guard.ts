@@ -2,27 +2,29 @@ import { statfs } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 
-/** How often the file system is asked, in milliseconds. */
+/** Milliseconds between two checks of the file system. */
 const EVERY = 5000;
 
 /** Lets a page be read only while the disk has room for it. */
 export interface DiskGuard {
-  /** Resolves at once while there is room; otherwise says so, and resolves when there is. Rejects when aborted. */
+  /**
+   * Resolves at once if there is room. Otherwise it logs a warning and resolves when there is. Rejects when aborted.
+   */
   wait(signal: AbortSignal): Promise<void>;
-  /** True while something waits for room. */
+  /** True while a reader waits for room. */
   readonly isFull: boolean;
-  /** Bytes that are free, and how many must be; undefined of somebody else's disk. */
+  /** Free bytes, and how many must be free; undefined if the disk belongs to another server. */
   room(): Promise<{ readonly free: number; readonly minFree: number } | undefined>;
 }
 
-/** For a database on somebody else's disk. */
+/** Used if the database is on another server's disk. */
 export const noDiskGuard: DiskGuard = {
   wait: () => Promise.resolve(),
   isFull: false,
   room: () => Promise.resolve(undefined),
 };
 
-/** Guards the file system of `directory`: below `minFree` bytes nothing more is read. */
+/** Guards the file system of `directory`: nothing is read while fewer than `minFree` bytes are free. */
 export function createDiskGuard(directory: string, minFree: number, clock: Clock, logger: Logger): DiskGuard {
   let checked = -Infinity;
   const free = async () => {
@@ -42,13 +44,13 @@ export function createDiskGuard(directory: string, minFree: number, clock: Clock
         if (!isLogged)
           logger.warn(
             { directory, free: left, minFree },
-            'paused: the disk is nearly full; free some space or lower ETL_MIN_FREE',
+            'disk nearly full, crawl paused; free some space or lower ETL_MIN_FREE',
           );
         isLogged = true;
         waiting += 1;
         await clock.sleep(EVERY, signal).finally(() => (waiting -= 1));
       }
-      if (isLogged) logger.info({ directory }, 'the disk has room again');
+      if (isLogged) logger.info({ directory }, 'disk has room again, crawl resumed');
       checked = clock.monotonic();
     },
   };

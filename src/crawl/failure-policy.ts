@@ -15,7 +15,7 @@ import type { Stop } from '../stop.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import { readChainInfo } from './chain-info.ts';
 
-/** The API is there, but does not answer this as it should: another range or dataset may fare better. */
+/** The API is up, but does not answer this request as it should. Another range or dataset may fare better. */
 const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
   'api_failed',
   'api_timeout',
@@ -23,24 +23,24 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
   'bad_response',
 ]);
 
-/** Attempts at a request of which it is known that it may never be answered well. */
+/** Attempts at a request that may never succeed. */
 export const ATTEMPTS_IN_DOUBT = 2;
 
 interface FailurePolicy {
   readonly context: Pick<CrawlContext, 'api' | 'database'>;
-  /** Whose failure it is, for `status`. */
+  /** The stream whose failure `status` shows. */
   readonly stream: Stream;
   readonly stop: Stop;
 }
 
 /**
- * Reads one range or walk, and decides what an error of it means for the others. What the API refuses for good concerns
- * this one alone, and so does what it refuses or does not answer here while it answers what every run begins with. An API
- * or a database that is away, any other fault of the database, the run's own cap and a mistake of the operator concern all:
- * what was read is there at the source.
- * @returns the error for which this one is to be refused; undefined where it was read, was lost to another worker, or
- * was stopped
- * @throws every error that concerns the others too
+ * Reads one range or walk, and decides whether its error also stops the others.
+ *
+ * An error stops only this one if the API refuses it for good, or if the API fails here but still answers the request
+ * with which every run begins. An error stops all if the API is down, the database fails, the run's own cap is reached,
+ * or a setting is wrong. In these cases the data is still at the source.
+ * @returns the error that refuses this range or walk; undefined if it was read, lost to another worker, or stopped
+ * @throws every error that stops the others too
  */
 export async function readUnlessRefused(
   { context, stream, stop }: FailurePolicy,
@@ -59,22 +59,22 @@ export async function readUnlessRefused(
   }
 }
 
-/** True for what the API says, or fails to say, of one request: another range or dataset may fare better. */
+/** True if the error is about one request only: another range or dataset may fare better. */
 export function isOfOneAlone(error: EtlError): boolean {
   return (!concernsRun(error) && !isFaultOfDatabase(error)) || isAnsweredWrongly(error);
 }
 
-/** True for what the API answers though it is there: it may be the trouble of what was asked for. */
+/** True if the API is up but answers badly: the cause may be the requested data. */
 export function isAnsweredWrongly({ code }: EtlError): boolean {
   return ANSWERED_WRONGLY.has(code);
 }
 
-/** What a source says for all it has, or a gateway for what lies behind one endpoint. */
+/** True if a source sends the error for everything, or a gateway for one endpoint. */
 function isOfSource(error: EtlError): boolean {
   return error instanceof AuthError || error instanceof ApiUnavailableError;
 }
 
-/** True where the source answers, though not what was asked for. */
+/** True if the source answers another request. */
 async function answersElse({ api }: FailurePolicy['context'], stop: Stop): Promise<boolean> {
   return readChainInfo(api, stop.leaving).then(
     () => true,
@@ -82,7 +82,7 @@ async function answersElse({ api }: FailurePolicy['context'], stop: Stop): Promi
   );
 }
 
-/** True where the server still says that it has no such endpoint: asked once, whatever it said before. */
+/** True if the server still answers that it has no such endpoint. Sends one request, whatever was known before. */
 export async function lacksEndpoint(api: ApiClient, path: string, signal: AbortSignal): Promise<boolean> {
   api.recheck(path);
   try {
@@ -100,7 +100,7 @@ export async function lacksEndpoint(api: ApiClient, path: string, signal: AbortS
   }
 }
 
-/** How loud a refusal is in the log: the client has said once that there is no such endpoint. */
+/** The log level of a refusal. The client has already logged a missing endpoint once. */
 export function levelOf(failure: EtlError): 'debug' | 'error' {
   return failure instanceof NoEndpointError ? 'debug' : 'error';
 }

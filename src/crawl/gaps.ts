@@ -9,22 +9,24 @@ import type { CrawlContext } from './crawl-context.ts';
 import { brokenLinks, newestBelow, type BrokenLink, type LinkedBlock } from './block-links.ts';
 import { namedBlock, newestBefore, visibleBlocks, type Asking } from './visible-blocks.ts';
 
-/** Seconds behind a range in which a block names a missing one of the range, where blocks come as usual. */
+/**
+ * Seconds after a range within which blocks name their missing parents of the range, if blocks come at the usual rate.
+ */
 const AHEAD = 120;
-/** Blocks that are looked up by name, before what pages lack counts as missing. */
+/** The most missing blocks that are looked up by name before they count as missing. */
 const MOST_NAMED = 64;
-/** Looks for a parent that no page shows: the server asked may lag behind the others. */
+/** Attempts to find a parent that no page shows: the server that answered may lag behind the others. */
 const LOOKS = 3;
 const PAUSE_MS = 1000;
 
 const OF_MASTERCHAIN = { workchain: MASTERCHAIN };
 
 function missingBlock({ namedAt, ...parent }: Predecessor): MissingBlockError {
-  const follows = `from which one of ${formatTime(namedAt)} follows`;
-  return new MissingBlockError(`block ${blockKey(parent)}, ${follows}, is not there`, namedAt);
+  const child = `the parent of a block of ${formatTime(namedAt)}`;
+  return new MissingBlockError(`block ${blockKey(parent)}, ${child}, is missing`, namedAt);
 }
 
-/** The visible blocks of a range, and those around it that show what is missing at its ends. */
+/** The visible blocks of a range, and the neighbors that show what is missing at its ends. */
 async function blocksAround(asking: Asking, range: Range): Promise<Map<string, LinkedBlock>> {
   const known = new Map<string, LinkedBlock>();
   const add = (blocks: readonly LinkedBlock[]) =>
@@ -40,9 +42,9 @@ async function blocksAround(asking: Asking, range: Range): Promise<Map<string, L
 }
 
 /**
- * Gaps that touch a range. Every block but the first ones of the index follows from others, and time never falls along a
- * chain: so a missing block lies between the newest visible one below it and the one that names it, in seconds that both
- * of them may share with it.
+ * Finds the gaps that touch a range. Every block but the first ones of the index follows from others, and
+ * time never falls along a chain. So a missing block lies between the newest visible block below it and the
+ * block that names it. It may share a second with either.
  */
 export async function findGaps(asking: Asking, range: Range): Promise<Gap[]> {
   const known = await blocksAround(asking, range);
@@ -51,7 +53,7 @@ export async function findGaps(asking: Asking, range: Range): Promise<Gap[]> {
   const gaps: Gap[] = [];
   const sought = new Set<string>();
   for (const link of brokenLinks(known).toSorted((a, b) => a.child.gen_utime - b.child.gen_utime)) {
-    // Of a chain that is not known below, the index may have nothing.
+    // If nothing of a chain is known below, the index may have nothing there.
     if (link.lower === undefined && (await isStart())) continue;
     const gap = gapOf(link, start);
     const key = blockKey(link.missing);
@@ -62,12 +64,12 @@ export async function findGaps(asking: Asking, range: Range): Promise<Gap[]> {
   return joined(gaps);
 }
 
-/** The gaps that broken links show. `start`: from when on all visible blocks are known. */
+/** The gaps that broken links show. `start`: the second from which all visible blocks are known. */
 export function gapsOf(links: readonly BrokenLink[], start: number): Gap[] {
   return joined(links.map((link) => gapOf(link, start)));
 }
 
-/** Whether the index begins at a second; asked once. */
+/** Whether the index begins at a second. The request is sent once. */
 function beginningOf(asking: Asking, second: number): () => Promise<boolean> {
   let answer: Promise<boolean> | undefined;
   return () => (answer ??= newestBefore(asking, second).then(({ length }) => length === 0));
@@ -86,7 +88,10 @@ function gapOf({ missing, child, lower }: BrokenLink, start: number): Gap {
   return { span: { from: lower?.gen_utime ?? start, to: child.gen_utime + 1 }, detail };
 }
 
-/** Gaps whose seconds overlap as one; a missing masterchain block says more than those of shards, which it registers. */
+/**
+ * Merges gaps whose seconds overlap. A missing masterchain block is the better explanation, because it
+ * registers the blocks of shards.
+ */
 function joined(gaps: readonly Gap[]): Gap[] {
   return union(gaps.map(({ span }) => span)).map((span) => {
     const own = gaps.filter((gap) => common([gap.span], [span]).length > 0).map(({ detail }) => detail);
@@ -95,7 +100,7 @@ function joined(gaps: readonly Gap[]): Gap[] {
   });
 }
 
-/** Seconds between masterchain blocks of a range that do not follow each other, and how far was looked. */
+/** Seconds between masterchain blocks of a range that do not follow each other, and how far the search came. */
 export async function missingMasterchain(
   asking: Asking,
   range: Range,
@@ -135,15 +140,15 @@ async function findMasterchainGaps(
   return { gaps: joinedOnce(gaps), pages, until };
 }
 
-/** Two looks at neighbouring seconds may find one gap. */
+/** Searches of neighboring seconds may find the same gap. */
 function joinedOnce(gaps: readonly Gap[]): Gap[] {
   return gaps.filter(({ span }, index) => gaps.findIndex((gap) => gap.span.from === span.from) === index);
 }
 
 /**
- * Makes sure that what a page of blocks follows from is there: stored, or shown by the source. A lease may begin inside a
- * gap, and nothing in its own pages would tell.
- * @throws MissingBlockError where a block is not there
+ * Requires that the parents of a page of blocks are stored or visible at the source. A lease may begin inside
+ * a gap, and nothing in its own pages would show it.
+ * @throws MissingBlockError if a parent is missing
  */
 export async function requirePredecessors(
   { database, clock }: Pick<CrawlContext, 'database' | 'clock'>,
@@ -168,7 +173,10 @@ export async function requirePredecessors(
   }
 }
 
-/** Undefined where the server fails for what it is asked: what it cannot serve is not missing, and is refused by itself. */
+/**
+ * Undefined if the server fails for this request: a block that it cannot serve is not missing, and is refused
+ * by itself.
+ */
 async function unlessUnserved<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -178,7 +186,7 @@ async function unlessUnserved<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Looks for the gap that a reading of blocks has come upon, and keeps it; false where there is none. */
+/** Finds and stores the gap that explains a failed reading of blocks; false if there is none. */
 export async function explainByGap(
   { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
   rest: Range,
@@ -191,30 +199,30 @@ export async function explainByGap(
   const gaps = await findGaps({ api, priority: 'repair', signal }, span).catch(nothingFound);
   const known = (await readGaps(database, [span])).map((gap) => gap.span);
   const news = gaps.filter((gap) => without([gap.span], known).length > 0);
-  for (const gap of news) await sayAndKeep({ database, logger }, gap);
+  for (const gap of news) await logAndKeepGap({ database, logger }, gap);
   return news.length > 0;
 }
 
-/** What failed says enough. */
+/** The failure that is being explained says enough. */
 function nothingFound(error: unknown): Gap[] {
   if (error instanceof EtlError) return [];
   throw error;
 }
 
-/** Logs a gap, and keeps it. */
-export async function sayAndKeep(
+/** Logs a gap and stores it. */
+export async function logAndKeepGap(
   { database, logger }: Pick<CrawlContext, 'database' | 'logger'>,
   gap: Gap,
 ): Promise<void> {
   logger.warn(
     { range: formatRange(gap.span), reason: gap.detail },
-    'gap of the source: no dataset is read there',
+    'gap in the source: no dataset is read there',
   );
   await keepGap(database, gap);
 }
 
-/** Looks again at the gaps that are kept of a range: blocks that came meanwhile can be read, what is left waits longer. */
-export async function lookAgain(
+/** Rechecks the stored gaps of a range. Blocks that have appeared can be read; the pause of remaining gaps grows. */
+export async function recheckGaps(
   { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
   range: Range,
   { dueOnly, signal }: { readonly dueOnly: boolean; readonly signal: AbortSignal },
@@ -224,18 +232,18 @@ export async function lookAgain(
     const left = await findGaps({ api, priority: 'repair', signal }, span);
     await renewGap(database, span, left);
     const level = left.length === 0 ? 'info' : 'debug';
-    logger[level]({ range: formatRange(span), left: left.length }, 'looked again at a gap of the source');
+    logger[level]({ range: formatRange(span), left: left.length }, 'rechecked a gap in the source');
   }
 }
 
-/** Requests for masterchain blocks before a range is read of which nobody reads all blocks: an hour or more each. */
+/** The most requests for masterchain blocks before a range is read without its blocks. Each covers an hour or more. */
 const MOST_PAGES = 100;
 
 /**
- * Looks for gaps in ranges whose blocks are not read: the list of masterchain blocks is short. Of a range of many days
- * only the beginning is looked through.
+ * Looks for gaps in ranges whose blocks are not crawled: the list of masterchain blocks is short. If a range
+ * spans many days, only its beginning is searched.
  */
-export async function lookBeforeReading(
+export async function searchGaps(
   { api, database, logger }: Pick<CrawlContext, 'api' | 'database' | 'logger'>,
   ranges: readonly Range[],
   signal: AbortSignal,
@@ -243,12 +251,12 @@ export async function lookBeforeReading(
   let left = MOST_PAGES;
   for (const range of ranges) {
     const looked = await findMasterchainGaps({ api, priority: 'backfill', signal }, range, left);
-    for (const gap of looked.gaps) await sayAndKeep({ database, logger }, gap);
+    for (const gap of looked.gaps) await logAndKeepGap({ database, logger }, gap);
     left -= looked.pages;
     if (looked.until >= range.to && left > 0) continue;
     logger.info(
       { since: formatTime(looked.until) },
-      'gaps of the source are not looked for behind this time: choose blocks too, or a shorter range',
+      'search for gaps in the source stopped at this time: choose blocks too, or a shorter range',
     );
     return;
   }

@@ -4,14 +4,14 @@ import type { CrawlContext } from './crawl-context.ts';
 interface Held {
   /** What is held, for the log. */
   readonly what: string;
-  /** Seconds after which it expires unless it is prolonged. */
+  /** Seconds after which it expires if it is not renewed. */
   readonly heldSeconds: number;
   readonly prolong: () => Promise<unknown>;
 }
 
 /**
- * Prolongs a lease, a claim or a duty until the returned function is called: work that takes long must not cost it. What
- * a frozen process holds does expire.
+ * Renews a lease, a claim or a duty until the returned function is called, so that long work does not lose
+ * it. A frozen process renews nothing, so what it holds expires.
  */
 export function keepAlive(
   { clock, logger }: Pick<CrawlContext, 'clock' | 'logger'>,
@@ -19,10 +19,10 @@ export function keepAlive(
 ): () => void {
   const ended = new AbortController();
   const rhythm = { pauseMs: (heldSeconds * 1000) / 3, signal: ended.signal, isLater: true };
-  // If the database is away, the work itself says so.
+  // If the database is down, the work itself reports it.
   const tryToProlong = () =>
     prolong().catch((error: unknown) => {
-      logger.debug({ what, reason: String(error) }, 'not prolonged');
+      logger.debug({ what, reason: String(error) }, 'could not renew lease');
     });
   void every(clock, rhythm, tryToProlong);
   return () => ended.abort();

@@ -2,25 +2,27 @@ import type { Position } from '../dataset/paginators/paginator.ts';
 import { readLt } from '../dataset/paginators/position.ts';
 import type { Range } from '../range.ts';
 
-/** Short pages of fewer rows are believed at once: no server caps so low, and quiet windows often hold as many. */
+/** Shorter pages are believed at once: no server caps so low, and quiet windows often hold as few rows. */
 const FEWEST = 10;
-/** After so many whole pages of a length the one that was cut counts as a server's that lagged behind. */
+/** After this many whole pages of a length, the page that was cut counts as an answer of a lagging replica. */
 const WHOLE_PAGES = 3;
 
 /**
- * Whether a short page may be the end of its window. A server that caps `limit` without a word cuts every page at the
- * same length. So a page is doubted where it is longer than every page before it, or of a length that people choose for
- * a limit. A doubted page counts as full: the paginator asks once more from its end. New rows of the same window say that
- * it was cut; the second time at the same length they prove the cap, and from then on no more is asked for. Once may be
- * a server that lagged behind. No new rows prove that pages of this length come whole.
+ * Decides whether a short page may be the end of its window. A server that silently caps `limit` cuts every
+ * page at the same length. So a page is doubted if it is longer than every page before it, or if its length
+ * is a typical limit. A doubted page counts as full: the paginator asks once more from its end.
  *
- * Each length is doubted at most once a run. On dense history nearly every page is full, so that the rule costs a few
- * requests a run.
+ * If new rows of the same window come, the page was cut. One such page may be an answer of a lagging replica;
+ * the second one of the same length proves the cap. From then on, requests ask for no more. If no new rows
+ * come, pages of this length are whole.
+ *
+ * Each length is doubted at most once a run. In dense history nearly every page is full, so the rule costs a
+ * few requests a run.
  */
 export interface LimitTrust {
-  /** What to ask for where `wanted` rows are wanted: no more than the server is known to give. */
+  /** The limit to send if `wanted` rows are wanted: at most the known cap of the server. */
   limit(wanted: number): number;
-  /** Begins to judge the pages of one span, in the order in which they come. */
+  /** Begins to judge the pages of one span, in their order. */
   openSpan(span: Range): SpanTrust;
 }
 
@@ -39,41 +41,44 @@ interface JudgedPage {
   readonly positions: readonly Position[];
 }
 
-/** What a page was asked for, from its beginning on. */
+/** The window of a request, from its beginning. */
 interface AskedWindow {
   /** End, exclusive, unix seconds. */
   readonly until: number;
-  /** Bounds of logical time, both included, where a second is taken apart by it. */
+  /** Bounds of logical time, both inclusive, if a second is split by it. */
   readonly startLt?: bigint | undefined;
   readonly endLt?: bigint | undefined;
-  /** Rows at its beginning that were left out. */
+  /** Rows at the beginning of the window that were skipped. */
   readonly offset: number;
 }
 
 interface PageVerdict {
-  /** The size by which a page is full or short: what was asked, or the page's own length where it may have been cut. */
+  /**
+   * The size that decides whether a page is full: the requested limit, or the page's own length if it may
+   * have been cut.
+   */
   readonly size: number;
-  /** The page is a response to its request: what it shows counts from now on. */
+  /** Called if the page answers its request: from then on it counts. */
   readonly accept: () => void;
 }
 
 interface Known {
-  /** The longest page that certainly came whole. */
+  /** The longest page that was certainly whole. */
   whole: number;
-  /** The longest page of all: a server that cuts cuts no page shorter. */
+  /** The longest page so far: a capping server never cuts a page shorter. */
   longest: number;
-  /** Shorter lengths that came whole although they looked like a limit. */
+  /** Shorter lengths that were whole although they looked like a limit. */
   readonly innocent: Set<number>;
-  /** Lengths at which a page was cut once, and how many pages of the length have come whole since. */
+  /** Lengths at which a page was cut once, with the number of whole pages of this length since. */
   readonly suspected: Map<number, number>;
-  /** The length at which the server cuts pages; Infinity where none was proved. */
+  /** The length at which the server cuts pages; Infinity if none is proved. */
   cap: number;
 }
 
 /** A short page that may have been cut. */
 interface DoubtfulPage {
   readonly ids: ReadonlySet<string>;
-  /** New rows outside were not asked for with it. */
+  /** New rows outside this window do not count. */
   readonly window: AskedWindow;
 }
 
@@ -125,12 +130,12 @@ function isNew({ utime, lt, id }: Position, doubt: DoubtfulPage | undefined): bo
   return (startLt === undefined || time >= startLt) && (endLt === undefined || time <= endLt);
 }
 
-/** Offsets within one logical time go in no fixed order: a row that comes later may have been left out before. */
+/** Offsets within one logical time have no fixed order: a later row may have been skipped before. */
 function showsItsEnd({ offset, startLt, endLt }: AskedWindow): boolean {
   return offset === 0 || (startLt === undefined && endLt === undefined);
 }
 
-/** One whole page is no proof after one that was cut: a window may hold just as many rows as the server gives. */
+/** After a cut page, one whole page is no proof: a window may hold exactly as many rows as the server's limit. */
 function learnWhole(known: Known, rows: number): void {
   known.innocent.add(rows);
   known.whole = Math.max(known.whole, rows);
@@ -154,7 +159,7 @@ function isDoubtful({ whole, longest, innocent, suspected, cap }: Known, rows: n
   return (rows > whole && rows >= longest) || (looksLikeLimit(rows) && !innocent.has(rows));
 }
 
-/** 10, 20, 50, 100, 256, 500, 1000 and their like. */
+/** 10, 20, 50, 100, 256, 500, 1000 and the like. */
 function looksLikeLimit(rows: number): boolean {
   return rows % 50 === 0 || (rows <= 100 && rows % 10 === 0) || Number.isInteger(Math.log2(rows));
 }

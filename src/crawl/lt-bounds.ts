@@ -10,12 +10,15 @@ import { mayConcernPage, NoEndpointError } from '../errors.ts';
 import { type Range, isInside } from '../range.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 
-/** A shard's block names a masterchain block that is hardly older, and is registered by one that is hardly younger. */
+/**
+ * A shard block refers to a masterchain block that is slightly older, and is registered by one that is
+ * slightly younger.
+ */
 const MARGIN_SECONDS = 60;
-/** So many masterchain blocks more, in case the masterchain stood still: each of them is believed as little as the others. */
+/** Additional masterchain blocks, in case the masterchain stood still. No single block is trusted. */
 const MARGIN_BLOCKS = 16;
-/** Blocks farther away than this bound the same seconds, but make the server look through more. */
-const REACH_SECONDS = 300;
+/** Blocks farther away bound the same seconds, but make the server scan more. */
+const BOUND_WINDOW_SECONDS = 300;
 
 interface BoundsOptions {
   readonly api: ApiClient;
@@ -27,30 +30,31 @@ interface BoundsRequest {
   readonly signal: AbortSignal;
 }
 
-/** Logical times between which everything of some seconds ends; undefined is unbounded. */
+/** Logical times between which all rows of some seconds lie; undefined is unbounded. */
 export interface LtRange {
   readonly start: bigint | undefined;
   readonly end: bigint | undefined;
 }
 
 /**
- * Finds the logical times that belong to seconds, for endpoints whose index is by logical time.
+ * Finds the logical times of some seconds, for endpoints that are indexed by logical time.
  *
- * A block's logical times are later than those of the masterchain block that it refers to, and earlier than those of the
- * masterchain block that registers it. The masterchain's own only grow, with its seconds. So what lies in the seconds
- * `[from, to)` is later than the last masterchain block that every block of `from` can refer to, and earlier than the
- * first one by which every block before `to` is registered, in whatever shard it lies. A trace ends with its greatest
- * logical time and its latest second, perhaps of two transactions. The first is no less than that of the second's
- * transaction and belongs to one before `to`, so it keeps within the same bounds.
+ * The logical times of a block are later than those of the masterchain block that it refers to. They are earlier than
+ * those of the masterchain block that registers it. The masterchain's own logical times only grow. So all rows of the
+ * seconds `[from, to)` are later than the last masterchain block to which every block of `from` can refer. They are
+ * earlier than the first masterchain block that registers every block before `to`, in any shard. The end of a trace has
+ * its greatest logical time and its latest second, possibly of two transactions. That logical time is no less than that
+ * of the latest transaction, and belongs to a transaction before `to`. So traces keep within the same bounds.
  *
- * The bounds are taken a minute and 16 masterchain blocks beyond the seconds, on either side. Too wide costs the server
- * time; too narrow would lose rows. Any true block far enough away is a bound, whether or not blocks are missing around it.
+ * The bounds are one minute and 16 masterchain blocks wider than the seconds, on either side. Bounds that are too wide
+ * cost the server time; bounds that are too narrow would lose rows. Any existing block that is far enough away is a
+ * bound, even if blocks are missing around it.
  */
 export interface LtBounds {
   of(seconds: Range, asking: BoundsRequest): Promise<LtRange>;
 }
 
-/** Where some masterchain blocks lie and what they bound. */
+/** The time of a masterchain block, and the logical time that it bounds. */
 interface Bound {
   readonly utime: number;
   readonly lt: bigint;
@@ -59,8 +63,8 @@ interface Bound {
 type Side = 'start' | 'end';
 
 /**
- * Bounds from stored blocks; where none are stored, from the API, of which the last answer on each side is remembered.
- * A source without those blocks is asked without a bound: the rows are the same.
+ * Takes bounds from stored blocks. If none are stored, it asks the API and remembers the last answer on each
+ * side. If the source lacks those blocks, there is no bound: the rows are the same.
  */
 export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
   const remembered = new Map<Side, Bound>();
@@ -73,7 +77,7 @@ export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
       MARGIN_BLOCKS,
     );
     const bound = boundOf(side, stored) ?? fitting(remembered.get(side), within);
-    // At the head there is no block yet that lies far enough behind, and the server has little to look through.
+    // At the head no block lies far enough behind yet, and the server has little to scan.
     if (bound !== undefined || asking.priority === 'tail') return bound?.lt;
     const asked = boundOf(side, await ask(api, side, within, asking).catch(noneWhereUnknown));
     if (asked !== undefined) remembered.set(side, asked);
@@ -87,23 +91,23 @@ export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
   };
 }
 
-/** The seconds in which masterchain blocks bound others from below. */
+/** The seconds whose masterchain blocks are lower bounds. */
 function beforeOf({ from }: Range): Range {
   const to = from - MARGIN_SECONDS + 1;
-  return { from: to - REACH_SECONDS, to };
+  return { from: to - BOUND_WINDOW_SECONDS, to };
 }
 
-/** The seconds in which masterchain blocks bound others from above. */
+/** The seconds whose masterchain blocks are upper bounds. */
 function behindOf({ to }: Range): Range {
   const from = to + MARGIN_SECONDS;
-  return { from, to: from + REACH_SECONDS };
+  return { from, to: from + BOUND_WINDOW_SECONDS };
 }
 
 function fitting(bound: Bound | undefined, seconds: Range): Bound | undefined {
   return bound !== undefined && isInside(bound.utime, seconds) ? bound : undefined;
 }
 
-/** The widest of the blocks' bounds; undefined where there are too few of them. */
+/** The widest bound of the blocks; undefined if there are too few. */
 function boundOf(side: Side, blocks: readonly BoundingBlock[]): Bound | undefined {
   if (blocks.length < MARGIN_BLOCKS) return undefined;
   const seconds = blocks.map(({ gen_utime }) => gen_utime);

@@ -7,55 +7,62 @@ import { networkChanged, otherChain, type ChainBlock } from '../ledger/stored-ne
 import type { WrongNetworkError } from '../errors.ts';
 import { readChainInfo } from './chain-info.ts';
 
-/** Where nothing has named the network for so long, it is asked for: one request. */
+/** If no response has named the network for this long, the guard asks for it with one request. */
 const ASKED_AFTER_MS = 45_000;
-/** For so long nobody waits for the answer: all readers would stand still for as long as it takes. */
+/** Until this age, readers do not wait for that request: otherwise all of them would stop for its duration. */
 const BELIEVED_MS = 60_000;
 
-/** The paths whose responses are blocks, which name their network. */
+/** The paths whose responses contain blocks, which name their network. */
 const OF_BLOCKS = /^\/api\/v3\/(?:blocks$|masterchain)/;
 
-/** Sees to it that all that is written is of the network that the database holds, whatever comes to answer behind the address. */
+/**
+ * Ensures that all written rows are of the network that the database holds, even if another server takes over
+ * the address.
+ */
 export interface NetworkGuard {
   /**
-   * Asks which network answers if no response has named it for a minute or since a request failed, or if the last one named
-   * another. If the first block of the chain is known, only the index's first block is a name: a chain that was begun anew has
-   * the same `global_id`.
-   * @throws WrongNetworkError where it is another one
+   * Requests the network's identity if no response has named it for a minute, if a request has failed since,
+   * or if the last response named another one. If the first block of the chain is known, only the index's
+   * first block identifies the network: a restarted chain has the same `global_id`.
+   * @throws WrongNetworkError if it is another one
    */
   confirm(): Promise<void>;
-  /** The beginning of a reading. */
+  /** Begins a reading. */
   begin(): NetworkWatch;
 }
 
-/** Of one reading: once another network has answered, nothing that it read may be written, whoever answers later. */
+/**
+ * Guards one reading. Once another network has answered, nothing from this reading may be written, even if
+ * the right network answers later.
+ */
 export interface NetworkWatch {
-  /** As the guard's, and throws what `require` throws. */
+  /** Like the guard's `confirm`; also throws what `require` throws. */
   confirm(): Promise<void>;
-  /** @throws WrongNetworkError where another network has answered since the reading began */
+  /** @throws WrongNetworkError if another network has answered since the reading began */
   require(): void;
 }
 
 interface GuardOptions {
   readonly api: ApiClient;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** The global_id of the network that the database holds, which the API has just named. */
+  /** The global_id of the network that the database holds. The API has just named it. */
   readonly held: number;
-  /** A masterchain block of the chain that the database holds: the index's first one, where it names its root hash. */
+  /** A masterchain block of the chain that the database holds: the index's first one, if it has a root hash. */
   readonly first?: ChainBlock | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * A guard, and the client that tells it which network answers. Most responses do not name their network. So the guard
- * believes what blocks say, which come with each poll of the head, and holds everything up as soon as one is of another.
+ * Creates a guard, and the client that tells it which network answers. Most responses do not name their
+ * network. So the guard relies on blocks, which come with each poll of the head, and stops everything as soon
+ * as a block is of another network.
  */
 export function createNetworkGuard({ api: bare, clock, held, first, signal }: GuardOptions): {
   readonly api: ApiClient;
   readonly network: NetworkGuard;
 } {
   let namedAt = clock.monotonic();
-  // A server that was exchanged for another lets requests fail meanwhile, for another reason than their rate.
+  // While a server is being replaced, requests fail for other reasons than their rate.
   const failures = () => bare.stats.retries - bare.stats.refused;
   let namedAfter = failures();
   let sightings = 0;
@@ -69,7 +76,7 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
     if (block === undefined || first === undefined || block.seqno !== first.seqno) return undefined;
     return block.rootHash === first.rootHash ? undefined : otherChain(first.seqno);
   };
-  /** What was asked for before another network was seen does not tell that the own one is back. */
+  /** A request that was sent before another network appeared does not prove that the right network is back. */
   const openLook = () => {
     const [at, before, failed] = [clock.monotonic(), sightings, failures()];
     return (named: readonly number[], block?: ChainBlock) => {
@@ -91,7 +98,7 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
     if (!isUnsure && age < ASKED_AFTER_MS) return;
     const answer = ask();
     if (isUnsure || age >= BELIEVED_MS) await answer;
-    // Whoever waits for the next answer hears of its error.
+    // The error reaches the callers that wait for the next answer.
     else answer.catch(() => undefined);
     if (isAway && latest !== undefined) throw latest;
   };
@@ -111,7 +118,7 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
   return { api, network: { confirm, begin } };
 }
 
-/** Calls `look` with the networks that a response names, before anybody reads it. */
+/** Calls `look` with the networks that a response names, before the response is read. */
 function withLook(
   api: ApiClient,
   openLook: () => (named: readonly number[], first?: ChainBlock) => void,
@@ -139,13 +146,13 @@ function withLook(
   return { ...api, get: (request) => api.get(OF_BLOCKS.test(request.path) ? looked(request) : request) };
 }
 
-/** An older server leaves it out; what else is wrong with a block is the reader's to say. */
+/** Older servers omit `global_id`. The reader reports anything else that is wrong with a block. */
 const Block = z.object({ global_id: z.coerce.number().nullish() }).nullish().catch(undefined);
 const Blocks = z.object({ blocks: z.array(Block).nullish().catch(undefined), last: Block }).catch({});
 
 const Info = z.object({ first: z.object({ seqno, root_hash: hash }) });
 
-/** The index's first block, of a response that names it. */
+/** The index's first block, if the response names it. */
 function firstIn(body: unknown): ChainBlock | undefined {
   const first = Info.safeParse(canonicalOf(Info, body)).data?.first;
   return first && { seqno: first.seqno, rootHash: first.root_hash };
@@ -171,7 +178,7 @@ function namedInBytes(body: Buffer): number[] {
   return named;
 }
 
-/** Work of which one run serves all who ask for it while it lasts. */
+/** Runs work once for all callers that ask for it meanwhile. */
 function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;
   return () => {

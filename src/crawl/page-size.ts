@@ -1,17 +1,17 @@
-/** The fewest rows that a page is asked for: below this the server's trouble is another one. */
+/** The smallest page that is requested. If the server fails below this, size is not the cause. */
 const SMALLEST = 10;
 const PAGES_BEFORE_GROWTH = 8;
 
-/** How many rows to ask for at once: halved when the server runs out of time, doubled again when it does not. */
+/** How many rows to request at once: halved if the server times out, doubled again if it does not. */
 export interface PageSize {
   current(): number;
-  /** The server gave up on a page of this size; false where it cannot be made smaller. */
+  /** Notes a timeout of a page of this size; false if it cannot be made smaller. */
   timedOut(size: number): boolean;
   arrived(): void;
 }
 
 interface PageSizeOptions {
-  /** So many pages in a row must come before a larger one is tried. */
+  /** The number of pages in a row before a larger one is tried. */
   readonly pagesBeforeGrowth?: number;
 }
 
@@ -25,7 +25,7 @@ export function createPageSize(
     current: () => size,
     timedOut(asked) {
       streak = 0;
-      // Others may have asked for the larger page at the same time: it is halved once.
+      // Concurrent requests may have asked for the larger page at the same time: it is halved once.
       if (asked <= size) size = Math.max(SMALLEST, Math.floor(asked / 2));
       return asked > SMALLEST;
     },

@@ -9,14 +9,14 @@ import { createPageSize, type PageSize } from './page-size.ts';
 import { LinkedBlock, type BlockId } from './block-links.ts';
 
 const PAGE = 1000;
-/** About an hour of polls: a page that the server has no time for holds the watermark up. */
+/** About an hour of polls: a page that times out holds the watermark up. */
 const PAGES_BEFORE_GROWTH = 500;
 /** Several blocks of each shard. */
 const NEWEST = 256;
 
 export const Blocks = z.object({ blocks: z.array(LinkedBlock) });
 
-/** How blocks are asked for. */
+/** What a request for blocks needs. */
 export interface Asking {
   readonly api: ApiClient;
   readonly priority: Priority;
@@ -34,8 +34,8 @@ interface BlocksPage {
 }
 
 /**
- * Visible blocks from a second on, ascending, page by page: each page begins where the last one's end lies, but within a
- * second that fills pages. It ends with an empty page.
+ * Visible blocks from a second on, ascending, page by page. Each page begins in the second in which the last
+ * one ended, or behind it if that second fills pages. Ends with an empty page.
  */
 export async function* visibleBlocks(
   asking: Asking,
@@ -56,7 +56,7 @@ export async function* visibleBlocks(
   }
 }
 
-/** One page; undefined if the server ran out of time and a smaller page may pass. */
+/** One page; undefined if the server timed out and a smaller page may pass. */
 async function pageFrom(
   asking: Asking,
   params: Params & { readonly limit: number },

@@ -8,15 +8,16 @@ import type { Priority } from '../budget/priority.ts';
 import type { Walk } from '../dataset/walk.ts';
 import { type DaemonContext, type ChainPosition, runRounds } from './daemon-context.ts';
 
-/** Collections take at most this part of the budget, even if nothing else wants it. */
+/** The largest share of the budget for collections, even if the rest is unused. */
 const SHARE = 0.2;
 const REFRESH: Priority = 'refresh';
-/** History comes last where several begin at once. */
+/** The order of the first requests: history comes last. */
 const ORDER: readonly Walk['kind'][] = ['sample', 'list', 'lookup', 'backward', 'per_block'];
 
 /**
- * A loop for each walk of each collection, which keeps it up to date until it is stopped: what has moved, what was
- * appended, what is to be read again. They take turns, a request each, so that a history of days holds up no look-up.
+ * One loop for each walk of each collection. It keeps the collection up to date until the daemon stops: it
+ * reads what has moved, was appended, or is due again. The loops take turns, one request each, so that a
+ * history of days does not delay look-ups.
  */
 export function collectionLoops(
   { context, config, stop, collections = [] }: DaemonContext,
@@ -29,7 +30,7 @@ export function collectionLoops(
     clock: context.clock,
     signal: stop.finishing,
   });
-  // One at a time: each may take long, and a connection that the crawl needs.
+  // One at a time: each may take long, and uses a connection that the crawl needs.
   const searches = new PQueue({ concurrency: 1 });
   const turns: WalkTurns = {
     ask: (walk, request) => requests.take(walk, request),

@@ -8,7 +8,7 @@ import { type OutageLog, outlast } from '../retry.ts';
 import type { Config } from '../settings/config.ts';
 import type { Stop } from '../stop.ts';
 
-/** What every loop of the daemon works with. */
+/** What every loop of the daemon needs. */
 export interface DaemonContext {
   /** Name of this process. */
   readonly owner: string;
@@ -16,26 +16,25 @@ export interface DaemonContext {
   readonly planner: Planner;
   readonly chain: ChainInfo;
   readonly datasets: readonly Dataset[];
-  /** Datasets that are no streams of time, read beside them with what they leave of the budget. */
+  /** Datasets that are not streams of time. They are read with the rest of the budget. */
   readonly collections?: readonly Collection[];
-  /** Collections whose records come with the responses of others, chosen or not. */
+  /** Collections whose records come with the responses of other collections, chosen or not. */
   readonly piggybacked?: readonly Collection[];
   readonly config: Config;
   readonly stop: Stop;
-  /** What the loops together say of an API or a database that is away; without it each speaks for itself. */
+  /** Shared by all loops, so that an outage is logged once; without it, each loop logs its own. */
   readonly outage?: OutageLog | undefined;
 }
 
-/** How far the chain is known, and from when on each dataset is wanted; all loops see what one of them has found. */
+/** How far the chain is known, and since when each dataset is wanted. All loops share it. */
 export interface ChainPosition {
   watermark: Watermark;
   since: ReadonlyMap<string, number>;
 }
 
 /**
- * Runs a task until the API and the database are there for it; undefined where the daemon is stopped meanwhile. Each page
- * that it commits with the context that it is given says that they are there again, as does `isBack`: a task may last for
- * days.
+ * Runs a task until the API and the database are available for it; undefined if the daemon is stopped meanwhile. A long
+ * task reports that they are available again with each page that it commits through its context, or with `isBack`.
  */
 export function waitFor<T>(
   { context, stop, outage }: Pick<DaemonContext, 'context' | 'stop' | 'outage'>,
@@ -47,14 +46,14 @@ export function waitFor<T>(
 }
 
 interface Rounds {
-  /** What the rounds are of, for the log. */
+  /** The name of the work, for the log. */
   readonly what: string;
   readonly periodMs: number;
-  /** True: the first round comes after a pause. */
+  /** If true, the first round comes after a pause. */
   readonly isLater?: boolean;
 }
 
-/** Does work again and again, with a pause between, until the daemon is stopped. */
+/** Repeats work with a pause in between, until the daemon is stopped. */
 export function runRounds(
   daemon: DaemonContext,
   { what, periodMs, isLater = false }: Rounds,

@@ -14,12 +14,13 @@ import { createWatermarkLeader, type WatermarkLeader } from './watermark-leader.
 import { longestPollSeconds } from '../dataset/tail-pace.ts';
 import { unixSeconds } from '../clock.ts';
 
-/** Another process leads where this one has not come back for so many polls. */
+/** After this many missed polls of the leading process, another one leads. */
 const LEADER_POLLS = 2.5;
 
 /**
- * Keeps the datasets complete from `wanted` to the watermark until stopped: the tail in rounds, everything older
- * beside it. An API or a database that is away is waited for; only what a person must change ends it.
+ * Keeps the datasets complete from `wanted` to the watermark until stopped. The tail is read in rounds, and
+ * everything older in parallel. The daemon waits for an API or a database that is down. Only an error that a
+ * person must fix ends it.
  */
 export async function runDaemon(given: DaemonContext): Promise<void> {
   const { logger, clock } = given.context;
@@ -43,7 +44,7 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
   if (failure !== undefined) throw failure.reason;
 }
 
-/** Where one loop of the daemon fails, the others finish their pages too: nothing works on while the process ends. */
+/** If one loop of the daemon fails, the others finish their pages and end, too. */
 function stopTogether(daemon: DaemonContext) {
   const { finishing, leaving } = daemon.stop;
   const stopping = new AbortController();
@@ -66,7 +67,7 @@ function openLeader(daemon: DaemonContext): WatermarkLeader {
 function findPosition(daemon: DaemonContext, leader: WatermarkLeader): Promise<ChainPosition | undefined> {
   return waitFor(daemon, 'the watermark', async () => {
     const watermark = await leader.poll(daemon.stop.leaving);
-    // "From the head on" would be from the first block on.
+    // With a watermark of 0, "from the head on" would mean from the first block on.
     if (watermark.utime === 0) throw watermarkNotKnown(watermark);
     return { watermark, since: await decideWanted(daemon, watermark) };
   });

@@ -13,12 +13,15 @@ import { DAY } from '../range.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
-/** Seconds after which another process writes, where this one has not come back: more than between two rounds. */
+/**
+ * If the writing process is absent for longer than these seconds, another one takes over: more than the pause
+ * between two rounds.
+ */
 const ABSENT_SECONDS = 240;
-/** Seconds between two looks for rows that have changed, which read everything. */
+/** Seconds between two searches for changed rows, each of which reads all rows. */
 const RENEWAL_SECONDS = DAY;
 
-/** Keeps a lake a few minutes behind what is covered; of several daemons one does. */
+/** Keeps a lake a few minutes behind the covered ranges. One of several daemons does it. */
 export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
   const { lake: place } = daemon.config;
   if (place === undefined) return untilAborted(daemon.stop.finishing);
@@ -27,12 +30,12 @@ export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
   );
 }
 
-/** A fault of the lake itself never ends the daemon. */
+/** An error of the lake itself never ends the daemon. */
 function endsDaemon(error: unknown): boolean {
   return error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error);
 }
 
-/** Brings what the lake lacks, and keeps how that went for whoever asks. */
+/** Exports what the lake lacks, and stores the outcome for status. */
 export async function keepUp(
   daemon: DaemonContext,
   place: string,
@@ -47,7 +50,7 @@ export async function keepUp(
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
   const withLists = !isQuick || areListsDue(before, now);
   // A round over many days takes longer than its process may be absent.
-  const letGo = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
+  const stopRenewing = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
   try {
     const faults: LakeError[] = [];
     const onFault = (fault: LakeError) => {
@@ -62,13 +65,13 @@ export async function keepUp(
     if (endsDaemon(error)) throw error;
     const message = messageOf(error);
     await keepSetting(database, 'lake', { ...before, error: message });
-    logger.error({ lake: place, reason: message }, 'the lake cannot be written: it is tried again');
+    logger.error({ lake: place, reason: message }, 'the lake cannot be written, retrying');
   } finally {
-    letGo();
+    stopRenewing();
   }
 }
 
-/** The lake is whole up to now where every table could be written. */
+/** The lake is complete up to now if every table was written. */
 function outcomeOf(
   [fault]: readonly LakeError[],
   { upTo }: Settings['lake'],
@@ -83,16 +86,19 @@ interface LakeRound {
   readonly isQuick: boolean;
   readonly withLists: boolean;
   readonly onFault: (fault: LakeError) => void;
-  /** Called with each part: the database answers, though the round may last. */
+  /** Called with each part: the database answers, although the round may take long. */
   readonly isBack: () => void;
 }
 
-/** Lists are read whole: while a lake is young as often as its age doubles, as they grow fast then; later once a day. */
+/**
+ * Lists are exported as a whole: in a young lake each time that its age has doubled, because they grow fast
+ * then; later once a day.
+ */
 function areListsDue({ begunAt, listedAt }: Settings['lake'], now: number): boolean {
   return listedAt === undefined || now - listedAt >= Math.min(RENEWAL_SECONDS, listedAt - begunAt);
 }
 
-/** False where it was stopped before the end. */
+/** False if it was stopped before the end. */
 async function bring(
   { context: { database, logger }, stop }: DaemonContext,
   { place, isBack, ...round }: LakeRound,
@@ -112,7 +118,10 @@ async function bring(
   return isWhole;
 }
 
-/** How it went last; kept from the first round on, so that one that never ends is seen. */
+/**
+ * The stored outcome of the last round. It is stored from the first round on, so that a round that never ends
+ * is visible.
+ */
 async function stateOf(
   { database }: DaemonContext['context'],
   place: string,

@@ -12,17 +12,17 @@ interface ObserveOptions {
   readonly context: CrawlContext;
   readonly subscribe: (listener: (event: PageEvent) => void) => void;
   readonly config: Config;
-  /** What the daemon reads, of streams. */
+  /** The streams that the daemon reads. */
   readonly datasets: readonly Dataset[];
-  /** What it reads beside them. */
+  /** The collections that it reads. */
   readonly collections: readonly Collection[];
-  /** Every dataset that there is. */
+  /** All datasets that exist. */
   readonly jobs: readonly Dataset<AnyJob>[];
 }
 
-/** What tells people and machines how a daemon does: the status page with its metrics, and a line in the log each minute. */
+/** Shows people and machines the state of a daemon: the status page with its metrics, and a log line each minute. */
 export interface Observation {
-  /** Address of the status page; undefined where none is served. */
+  /** Address of the status page; undefined if none is served. */
   readonly url: string | undefined;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export async function observe(options: ObserveOptions): Promise<Observation> {
   };
 }
 
-/** Data matter more than the page that tells of them: where its address is taken, the daemon runs without. */
+/** The crawl matters more than the status page: if the address is taken, the daemon runs without the page. */
 async function serve(
   listen: string | undefined,
   options: Omit<Parameters<typeof startStatusServer>[0], 'listen'>,
@@ -67,7 +67,7 @@ async function serve(
     return await startStatusServer({ ...options, listen });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    options.logger.warn({ reason: error.message, hint: error.hint }, 'no status page');
+    options.logger.warn({ reason: error.message, hint: error.hint }, 'status page not started');
     return undefined;
   }
 }

@@ -9,7 +9,7 @@ import { HOUR } from '../range.ts';
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 1000 * HOUR;
 
-/** Drops what is not kept any more, every hour. */
+/** Drops expired partitions every hour. */
 export async function runRetentionLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
   const { context, config, stop } = options;
   const { database, clock, logger } = context;
@@ -17,14 +17,11 @@ export async function runRetentionLoop(options: DaemonContext, position: ChainPo
   const round = async () => {
     const { kept, unproved } = await keptBy(config, database, unixSeconds(clock));
     for (const { name, why } of unproved)
-      logger.warn(
-        { partition: name, reason: why },
-        'partition not dropped: the lake was not proved to have it',
-      );
+      logger.warn({ partition: name, reason: why }, 'partition not dropped: not proved to be in the lake');
     const { dropped, left } = await prune(database, kept, context);
     position.since = await readWanted(database);
     for (const { name, rows, bytes } of dropped)
-      logger.info({ partition: name, rows, bytes }, 'partition dropped: its time has expired');
+      logger.info({ partition: name, rows, bytes }, 'partition dropped: retention expired');
     for (const { name } of left)
       logger.warn(
         { partition: name },

@@ -10,10 +10,12 @@ import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { delayOf } from '../dataset/tail-pace.ts';
 
-/** How often a run is taken up while the API or the database is away, before the next one has its turn. */
+/** Attempts of a run while the API or the database is down, before the next run has its turn. */
 const ATTEMPTS = 10;
 
-/** Does what is scheduled until stopped. A run that is still under way when its next moment comes goes on alone. */
+/**
+ * Runs the schedules until stopped. If a run has not finished at its next time, it continues, and no second one starts.
+ */
 export async function runSchedules(daemon: DaemonContext, position: ChainPosition): Promise<void> {
   const { config, stop } = daemon;
   if (stop.finishing.aborted) return;
@@ -31,7 +33,9 @@ export async function runSchedules(daemon: DaemonContext, position: ChainPositio
   await Promise.all(under);
 }
 
-/** Runs it once; what goes wrong is logged, and tried again at the next moment: it costs nothing where all is covered. */
+/**
+ * Runs a schedule once. Errors are logged, and the next run tries again. A run costs nothing if its range is covered.
+ */
 export async function runOnce(
   daemon: DaemonContext,
   position: ChainPosition,
@@ -45,7 +49,7 @@ export async function runOnce(
     if (isAbort(error) || stop.finishing.aborted) return;
     context.logger.error(
       { schedule: schedule.cron, reason: messageOf(error) },
-      'scheduled run failed: it is tried again at its next time; look at status for the last errors',
+      'scheduled run failed, retrying at its next time; status shows the last errors',
     );
   }
 }
@@ -74,7 +78,7 @@ async function coverOne(
     attempts: ATTEMPTS,
     again: true,
     datasets: [dataset],
-    reach: { range, watermark },
+    readable: { range, watermark },
   });
   const left = lengthOf([...missing.values()].flat());
   context.logger.info(

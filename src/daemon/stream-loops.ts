@@ -14,8 +14,8 @@ import type { WatermarkLeader } from './watermark-leader.ts';
 const POLL = 'the watermark';
 
 /**
- * Reads what is new, dataset by dataset at once, as soon as it may be read; one that is still catching up is not
- * disturbed. The head is polled beside them, so that neither waits for the other's requests.
+ * Reads what is new as soon as it may be read, all datasets in parallel. A dataset that is still catching up
+ * is not disturbed. The head is polled in parallel, so that neither waits for the other's requests.
  */
 export async function runTailLoop(
   options: DaemonContext,
@@ -54,11 +54,11 @@ interface Round {
   /** Milliseconds of the monotonic clock. */
   readonly began: number;
   readonly to: number;
-  /** Seconds that the dataset pauses for on its own account. */
+  /** Additional seconds that the dataset pauses. */
   readonly pause: number;
 }
 
-/** Reads datasets, and says when the next round of one is due, in milliseconds of the monotonic clock. */
+/** Reads datasets, and computes when the next round of each is due, in milliseconds of the monotonic clock. */
 function createRounds(options: DaemonContext, position: ChainPosition, interval: () => number | undefined) {
   const { config, datasets } = options;
   const { clock } = options.context;
@@ -69,7 +69,7 @@ function createRounds(options: DaemonContext, position: ChainPosition, interval:
       if (round === undefined) return 0;
       const period = tailPeriodSeconds(datasets, config, interval());
       const isNew = readableTo(dataset, position.watermark) > round.to;
-      // Where nothing is new, what was given back or deleted may lie below.
+      // Even if nothing is new, released or deleted ranges may be missing below.
       return round.began + 1000 * Math.max(round.pause, period, isNew ? 0 : config.freshness);
     },
     read: async (dataset: Dataset): Promise<void> => {
@@ -84,10 +84,11 @@ function createRounds(options: DaemonContext, position: ChainPosition, interval:
   };
 }
 
-/** Reads what a dataset lacks now; of how many streams it consists: one for each pool, where it is read pool by pool. */
+/** Reads what a dataset lacks now. Returns the number of its streams: one for each pool if it is read pool by pool. */
 async function readTail(options: DaemonContext, dataset: Dataset, position: ChainPosition): Promise<number> {
   const { context, planner, stop } = options;
-  // What becomes readable meanwhile is the next round's: a dataset of many pools would never end.
+  // Ranges that become readable meanwhile are left to the next round: otherwise a dataset of many pools would
+  // never end.
   const wants = await wantsOf({ ...options, datasets: [dataset] }, position, 'tail');
   while (!stop.finishing.aborted) {
     const assignment = await planner.take(wants);
@@ -97,12 +98,12 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Chai
   return wants.length;
 }
 
-/** How far a dataset may be read: what every replica shows, or what its own delay leaves of the watermark. */
+/** How far a dataset may be read: up to what every replica shows, or its own delay below the watermark. */
 function readableTo({ job: { delaySeconds } }: Dataset, { utime, everywhere }: Watermark): number {
   return delaySeconds === undefined ? everywhere : utime - delaySeconds;
 }
 
-/** The tail is what the servers answer from live data, history what they answer from their archive. */
+/** The tail is the part that servers answer from live data; history is the part from their archive. */
 async function wantsOf(
   options: DaemonContext,
   position: ChainPosition,
@@ -127,18 +128,20 @@ async function wantsOf(
   return wants;
 }
 
-/** Whoever sleeps is woken when there is something to do; a timer can hold no more than some weeks. */
+/** The longest sleep. Events wake the sleeper earlier, and timers are limited to some weeks. */
 const LONGEST_SLEEP_MS = 60_000;
 
-/** What a loop has under way, by name, and its sleep meanwhile. */
+/** The running tasks of a loop, by name, and its sleep meanwhile. */
 interface Tasks {
   has(name: string): boolean;
   start(name: string, task: () => Promise<void>): void;
-  /** True where one has failed. */
+  /** True if a task has failed. */
   readonly hasFailed: boolean;
-  /** Until a moment of the monotonic clock, in milliseconds; ends when a task does, or when the signal is aborted. */
+  /**
+   * Sleeps until a time of the monotonic clock, in milliseconds. Ends early when a task ends or the signal is aborted.
+   */
   sleepUntil(at: number): Promise<void>;
-  /** Resolves when all have ended; rejects with what the first one threw that failed. */
+  /** Resolves when all tasks have ended. Rejects with the error of the first failed task. */
   end(): Promise<void>;
 }
 
@@ -172,10 +175,10 @@ function createTasks(clock: Clock, signal: AbortSignal): Tasks {
   };
 }
 
-/** Milliseconds between two searches for a new hole, or for what has matured. */
+/** Milliseconds between two searches for new holes or matured rows. */
 const IDLE_MS = 2000;
 
-/** Reads everything older than the tail, and holes wherever they appear. */
+/** Reads everything older than the tail, and holes anywhere. */
 export async function runHistoryLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
   const { planner } = options;
   await waitFor(options, 'the backfill', (context, isBack) =>
@@ -187,7 +190,7 @@ export async function runHistoryLoop(options: DaemonContext, position: ChainPosi
       isOver: () => Promise.resolve(false),
       take: async (readers) => {
         const taken = await planner.takeSome(await wantsOf(options, position, 'backfill'), readers);
-        // Nothing is to be read, so no page will tell.
+        // There is nothing to read, so no page will report that the API is back.
         if (taken.length === 0) isBack();
         return taken;
       },

@@ -20,10 +20,10 @@ interface SummaryOptions {
   readonly snapshot: () => Promise<Snapshot>;
 }
 
-/** What the daemon did, a line a minute, and a line more where it becomes ready or is no longer. */
+/** Logs what the daemon did, one line a minute, and one more if it becomes ready or is not ready any more. */
 export interface SummaryLoop {
   onPage(event: PageEvent): void;
-  /** Somebody learned whether everything wanted is there: logged if that has changed, with the reasons. */
+  /** Notes the readiness. A change is logged, with the reasons. */
   readonly onReadiness: (ready: boolean, reasons: readonly string[]) => void;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -37,7 +37,7 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
     if (ready === wasReady) return;
     wasReady = ready;
     if (ready) logger.info('ready: everything wanted is there');
-    else logger.info({ reason: reasons.join('; ') }, 'not ready: something wanted is not there yet');
+    else logger.info({ reason: reasons.join('; ') }, 'not ready: something wanted is missing');
   };
   const tell = async () => {
     const now = counted(api.stats);
@@ -54,11 +54,14 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
       const waitingFor = waitsFor(options, spent.requests, current);
       logger.info(
         { ...done, lag: lagsOf(current), missing: missingOf(current), waitingFor },
-        'the last minute',
+        'summary of the last minute',
       );
     } catch (error) {
       onReadiness(false, [messageOf(error)]);
-      logger.info({ ...done, waitingFor: 'the database', reason: messageOf(error) }, 'the last minute');
+      logger.info(
+        { ...done, waitingFor: 'the database', reason: messageOf(error) },
+        'summary of the last minute',
+      );
     }
   };
   return {
@@ -74,18 +77,18 @@ function counted({ requests, refused, retries }: Stats) {
   return { requests, refused, retries };
 }
 
-/** Seconds behind the clock, of each dataset that follows the head. */
+/** Seconds behind the clock, for each dataset that follows the head. */
 function lagsOf({ datasets, lagLimits }: Snapshot): Readonly<Record<string, number | null>> {
   const followed = datasets.filter(({ dataset }) => dataset in lagLimits);
   return Object.fromEntries(followed.map(({ dataset, lag }) => [dataset, lag]));
 }
 
-/** Seconds of the past that are wanted and not stored, of all datasets together. */
+/** Seconds of the past that are wanted and not stored, for all datasets together. */
 function missingOf({ datasets }: Snapshot): number {
   return datasets.reduce((sum, { missing }) => sum + lengthOf(missing), 0);
 }
 
-/** What would have to come for more to be done; undefined where nothing is in the way. */
+/** What the daemon waits for; undefined if nothing blocks it. */
 function waitsFor(
   { api }: SummaryOptions,
   requests: number,

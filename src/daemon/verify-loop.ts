@@ -17,34 +17,37 @@ import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 import { isLost, spansOf } from '../verify/checks/finding.ts';
 
-/** A round asks for about so many blocks' pages, and may spend a hundredth of the budget. */
+/** A round requests about this many pages of blocks, and may spend a hundredth of the budget. */
 const REQUESTS_OF_A_ROUND = 4;
 const SHARE = 0.01;
 const SHORTEST_PERIOD_MS = 60_000;
-/** A daemon that has not come back for so many periods is dead, or repairs much: another one verifies. */
+/** A daemon that has been absent for this many periods is dead, or repairs a lot: another one verifies. */
 const PERIODS = 10;
-/** Seconds of chain time that one round verifies at most: a few seconds of work for Postgres. */
+/** The most seconds of chain time in one round: a few seconds of work for Postgres. */
 const CHUNK = 3 * HOUR;
-/** The newest covered seconds wait: with blocks stored behind it a range is closed with a single request. */
+/** The newest covered seconds wait: once blocks behind them are stored, a range is closed with a single request. */
 const LEAD = 120;
-/** What cannot be proved yet is tried again after so long, then after twice as long, and so on, in milliseconds. */
+/** Milliseconds before an unproved range is verified again, doubled each time. */
 const FIRST_PAUSE_MS = 10 * 60_000;
 const LONGEST_PAUSE_MS = 1000 * DAY;
 
 interface VerifyLoopOptions extends DaemonContext {
-  /** How far the chain is known, unix seconds. */
+  /** The watermark, unix seconds. */
   readonly watermark: () => number;
 }
 
-/** Verifies what the daemon has covered; of several daemons one does. */
+/** Verifies what the daemon has covered. One of several daemons does it. */
 export interface VerifyLoop {
-  /** Verifies the newest stretch that is not verified yet, every other time the oldest, and repairs it; false where there is none, or another daemon sees to it. */
+  /**
+   * Verifies and repairs the newest or the oldest unverified range, in turns. Returns false if there is none,
+   * or if another daemon does it.
+   */
   round(context?: CrawlContext): Promise<boolean>;
-  /** Milliseconds between two rounds, so that they cost a hundredth of the budget. */
+  /** Milliseconds between two rounds, so that they use a hundredth of the budget. */
   readonly periodMs: number;
 }
 
-/** Proves what was read, stretch by stretch, and repairs what it finds before history goes on. */
+/** Verifies ranges one after the other, and repairs them before history goes on. */
 export async function runVerifyLoop(daemon: DaemonContext, position: ChainPosition): Promise<void> {
   const loop = await createVerifyLoop({ ...daemon, watermark: () => position.watermark.utime });
   const rounds = { what: 'verification', periodMs: loop.periodMs, isLater: true };
@@ -93,8 +96,8 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
 }
 
 /**
- * A check that fails for good must not end the daemon: it is logged, and the stretch waits. So it does where the source does
- * not serve what a check asks for: another stretch may fare better.
+ * If a check fails for good, it is logged and the range waits; the daemon continues. The same holds if the
+ * source fails for a request of a check: another range may fare better.
  */
 async function verifyAndRepair(
   context: RepairContext,
@@ -110,9 +113,9 @@ async function verifyAndRepair(
       proved: reports.every(({ findings }) => findings.length === 0),
       repairs: rounds,
     };
-    // Only what was repaired is news: the newest stretch is not proved before its second reading.
-    if (rounds === 0) logger.debug(fields, 'stretch verified');
-    else logger.info(fields, 'stretch verified');
+    // Only repairs are logged as news: the newest range is not proved before its second reading.
+    if (rounds === 0) logger.debug(fields, 'range verified');
+    else logger.info(fields, 'range verified');
     return reports;
   } catch (error) {
     if (!(error instanceof EtlError) || (concernsRun(error) && !isAnsweredWrongly(error))) throw error;
@@ -125,8 +128,8 @@ async function verifyAndRepair(
 }
 
 /**
- * Seconds that stay covered without their grade; all of the range where nothing was reported. Rows that are not to be
- * had were taken out of coverage, and when they are read again they are verified at once.
+ * The covered seconds without their grade; the whole range if there is no report. Rows that are not available
+ * were taken out of coverage, and are verified as soon as they are read again.
  */
 function unprovedIn(range: Range, reports: readonly Verified[]): Range[] {
   if (reports.length === 0) return [range];
@@ -138,7 +141,7 @@ function unprovedIn(range: Range, reports: readonly Verified[]): Range[] {
   );
 }
 
-/** Each time that a stretch stays unproved, it waits twice as long. */
+/** Doubles the pause of a range each time that it stays unproved. */
 function postpone(doubts: readonly DoubtfulSpan[], unproved: readonly Range[], now: number): DoubtfulSpan[] {
   const touched = (span: Range) => common([span], unproved).length > 0;
   const again = unproved.map((span): DoubtfulSpan => {
@@ -151,12 +154,12 @@ function postpone(doubts: readonly DoubtfulSpan[], unproved: readonly Range[], n
 }
 
 /**
- * Which stretch comes next. The head of the chain leaves a new one with every round: were the newest always taken, no
- * older second would ever be verified.
+ * Which range comes next. Each round leaves a new one at the head of the chain: if the newest were always
+ * taken, older seconds would never be verified.
  */
 type StretchEnd = 'newest' | 'oldest';
 
-/** The next stretch that is to be verified, from the first second of what is known to be wrong with it. */
+/** The next range to verify, extended to the first second of a known finding. */
 async function nextRange(
   options: VerifyLoopOptions,
   waiting: readonly Range[],
@@ -168,7 +171,7 @@ async function nextRange(
   return { from: Math.max(from, next.to - CHUNK), to: next.to };
 }
 
-/** The newest or oldest stretch of any dataset that is covered (read twice, where that is needed), and not verified. */
+/** The newest or oldest range of any dataset that is covered (and confirmed, if needed) but not verified. */
 async function nextUnverified(
   { context, datasets, watermark }: VerifyLoopOptions,
   waiting: readonly Range[],

@@ -1,5 +1,5 @@
 import { readChainInfo, type ChainInfo } from '../crawl/chain-info.ts';
-import { lookAgain, sayAndKeep } from '../crawl/gaps.ts';
+import { recheckGaps, logAndKeepGap } from '../crawl/gaps.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
 import type { PolledWatermark, Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
@@ -16,23 +16,23 @@ interface LeaderOptions {
   readonly chain: ChainInfo;
   /** Name of this process. */
   readonly owner: string;
-  /** Seconds after which another process leads where this one no longer polls. */
+  /** Seconds without a poll after which another process leads. */
   readonly absentSeconds: number;
-  /** How far a replica may lag behind the others. */
+  /** How far one replica may lag behind another. */
   readonly delaySeconds: number;
 }
 
-/** Where a daemon learns how far it is safe to read. */
+/** The watermark for a daemon. */
 export interface WatermarkLeader {
-  /** Asks the API, or what another process has found. */
+  /** Polls the API, or reads what another process has found. */
   poll(signal: AbortSignal): Promise<Watermark>;
-  /** What time has let pass since the last poll, without a request; undefined where another process is the one to say. */
+  /** The watermark after more time has passed, without a request; undefined if another process leads. */
   release(): Watermark | undefined;
 }
 
 /**
- * Polls how far it is safe to read. Of all daemons that share a database one asks the API, as long as it lives; the others
- * take what it found, so that ten of them spend no more on it than one.
+ * Polls the watermark. Of all daemons that share a database, one polls the API while it lives. The others
+ * read its result, so that ten daemons spend no more on it than one.
  */
 export function createWatermarkLeader({
   context,
@@ -46,23 +46,23 @@ export function createWatermarkLeader({
   const heads = createBackWatch(context, delaySeconds);
   let reader: WatermarkReader | undefined;
   const poll = async (signal: AbortSignal) => {
-    // A process that does not write just now ends, too.
+    // A process that is not writing also has to end if the schema is newer.
     await requireOwnSchema(database);
-    // Before the duty: whoever is led astray leaves it to another process.
+    // Check first: a process on the wrong network must not become leader.
     await context.network.confirm();
     const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
     const found = leads ? undefined : await readFound(context, delaySeconds);
     if (found !== undefined) {
-      // A process that leads again continues from what the other one saw.
+      // If this process leads again later, it continues from the other process's polls.
       reader = undefined;
       return found;
     }
     reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
     const { utime, head, newest, everywhere, waitingFor, polls, gaps } = watermark;
-    for (const gap of gaps) await sayAndKeep(context, gap);
+    for (const gap of gaps) await logAndKeepGap(context, gap);
     const ceiling = await heads.check(watermark, signal);
-    await lookAgain(context, { from: 0, to: utime }, { dueOnly: true, signal });
+    await recheckGaps(context, { from: 0, to: utime }, { dueOnly: true, signal });
     await saveWatermark(database, {
       utime,
       headSeqno: head.seqno,
@@ -80,21 +80,21 @@ export function createWatermarkLeader({
   return { poll, release: () => reader && below(reader.release(), heads.ceiling()) };
 }
 
-/** Nothing is read above what a source shows that has gone back. */
+/** The watermark, at most the ceiling of a source that has gone back. */
 function below(watermark: Watermark, ceiling: number): Watermark {
   const { utime, everywhere } = watermark;
   return { ...watermark, utime: Math.min(utime, ceiling), everywhere: Math.min(everywhere, ceiling) };
 }
 
 interface BackWatch {
-  /** The second above which nothing can be read; Infinity as long as the source has not gone back. */
+  /** The second above which nothing can be read; Infinity unless the source has gone back. */
   ceiling(): number;
   check(watermark: PolledWatermark, signal: AbortSignal): Promise<number>;
 }
 
 /**
- * Notices a source whose head has fallen by more than replicas lag, for longer than they do. What was read above it
- * meanwhile is not covered any more, and nothing is read there before the source has caught up.
+ * Detects a source whose head has fallen further and for longer than replicas lag. Everything that was read
+ * above it meanwhile is not covered any more, and nothing is read there before the source has caught up.
  */
 function createBackWatch(context: CrawlContext, delaySeconds: number): BackWatch {
   const { clock, logger } = context;
@@ -103,7 +103,7 @@ function createBackWatch(context: CrawlContext, delaySeconds: number): BackWatch
   let ceiling = Infinity;
   const lookAtFall = async (now: number, signal: AbortSignal) => {
     if (now - lastHighMs <= 1000 * delaySeconds) {
-      // A replica may lag. Or it is another chain that answers: the client notices by its first block.
+      // A replica may lag. Or another chain answers, which the client detects by its first block.
       await readChainInfo(context.api, signal);
       return Infinity;
     }
@@ -128,7 +128,7 @@ function createBackWatch(context: CrawlContext, delaySeconds: number): BackWatch
   };
 }
 
-/** Reads what another process found; undefined before it has found any. */
+/** The result of another process; undefined if there is none yet. */
 async function readFound({ database }: CrawlContext, delaySeconds: number): Promise<Watermark | undefined> {
   const found = await readFoundWatermark(database);
   if (found === undefined) return undefined;
@@ -145,7 +145,7 @@ async function readFound({ database }: CrawlContext, delaySeconds: number): Prom
   return below(watermark, ceiling);
 }
 
-/** A head that does not move is logged after two minutes, then each time that it has lasted twice as long. */
+/** Logs a head that does not move after two minutes, then each time that it has lasted twice as long. */
 function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermark) => void {
   let last = { seqno: -1, since: 0, next: STILL_HEAD_SECONDS };
   return ({ head, utime, waitingFor }) => {
@@ -155,7 +155,7 @@ function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermar
     last.next *= 2;
     logger.warn(
       { head: head.seqno, watermark: formatTime(utime), seconds: Math.round(now - last.since), waitingFor },
-      'the head does not move: look at the status of the source; where waitingFor names a block for an hour, the source has a gap',
+      'the head does not move: look at the status of the source; if waitingFor names a block for an hour, the source has a gap',
     );
   };
 }

@@ -1,21 +1,21 @@
 /**
- * What the rows of a dataset are held against, by the names of the checks in `src/verify/checks/`. Every dataset is
- * also held against its seal and its quarantine. A dataset without any check here is never verified.
+ * The checks of a dataset's rows, by the names of the files in `src/verify/checks/`. Every dataset is also
+ * compared with its seal and its quarantine. A dataset without any check here is never verified.
  */
 export interface Checks {
   /** The links between blocks close the range. */
   readonly blocks?: true;
-  /** Each block lies in the second of its transactions, and not before its parents. */
+  /** Each block is in the second of its transactions, and not before its parents. */
   readonly 'block-seconds'?: true;
-  /** Each block counts its transactions. */
+  /** The number of transactions in each block is right. */
   readonly transactions?: true;
-  /** Each transaction counts its messages, and its balance agrees with their values. */
+  /** The number of messages of each transaction is right, and its balance agrees with their values. */
   readonly messages?: true;
   /** Each transaction continues the state of its account. */
   readonly 'state-chain'?: true;
-  /** Each trace counts its transactions, and each finished chain of messages is a trace. */
+  /** The number of transactions in each trace is right, and each finished chain of messages is a trace. */
   readonly traces?: true;
-  /** Each row lies in a stored transaction. */
+  /** Each row belongs to a stored transaction. */
   readonly 'cross-checks'?: CrossCheck;
   /** Each action is part of a stored trace, and so are the transactions that it names. */
   readonly actions?: true;
@@ -23,10 +23,13 @@ export interface Checks {
   readonly 'second-reading'?: true;
 }
 
-/** How rows hang on transactions. The dataset's first table holds them. */
+/** How rows refer to transactions. The dataset's first table holds the rows. */
 export interface CrossCheck {
-  /** Column with the hash of the transaction that each row is about. */
+  /** The column with the hash of the transaction that a row is about. */
   readonly transaction: string;
-  /** What makes such a row: messages with this opcode, to accounts that the column names elsewhere in the range. */
+  /**
+   * The messages that create such rows: those with this opcode to an account that the column names elsewhere
+   * in the range.
+   */
   readonly made?: { readonly opcode: string; readonly account: string };
 }

@@ -29,21 +29,21 @@ import { hashOf, readRecord, type Extra } from './declaration/record.ts';
 interface CollectionSpec {
   /** One line: what the dataset is. */
   readonly title: string;
-  /** What no reading of it can tell; printed by `datasets NAME`. */
+  /** What no reading of it can show; printed by `datasets NAME`. */
   readonly limitations: string;
-  /** Read only where it is named: `all` does not have it. */
+  /** If true, `all` does not include it: it is read only if it is chosen by name. */
   readonly onRequest?: true;
   /**
-   * The member of other responses in which its records come as a map, at no cost: they are taken from there too, and
-   * look-ups of them are spared. Read by the first walk.
+   * The member of other responses that contains its records as a map at no cost. They are stored from there
+   * too, which saves look-ups. The first walk reads them.
    */
   readonly piggybackedAs?: 'address_book' | 'metadata';
-  /** The tables that its rows go into, by name, its own first. */
+  /** The tables of its rows by name, its own first. */
   readonly tables: Tables;
   readonly walks: readonly Walk[];
 }
 
-/** A dataset that is no stream of time: facts and pure functions, like a stream's job. */
+/** A dataset that is not a stream of time: facts and pure functions, like a stream's job. */
 export interface CollectionJob {
   readonly kind: 'collection';
   readonly core: false;
@@ -55,16 +55,16 @@ export interface CollectionJob {
   readonly walks: readonly Walk[];
 }
 
-/** Defines a dataset in `jobs/` that is no stream of time; a stream is defined with `defineJob`. */
+/** Defines a dataset in `jobs/` that is not a stream of time. A stream is defined with `defineJob`. */
 export function defineCollection(spec: CollectionSpec): CollectionJob {
   const { onRequest = false, piggybackedAs } = spec;
   return { kind: 'collection', core: false, ...spec, onRequest, piggybackedAs };
 }
 
-/** What every walk says of its endpoint (`path` of v3, or `method` of v2) and of its records. */
+/** The endpoint of a walk (`path` of v3, or `method` of v2) and its records. */
 export type WalkSpec<Rec> = Endpoint &
   RecordSpec<Rec> & {
-    /** Parameters beside those of the paging, which may depend on what the operator has chosen. */
+    /** Parameters besides those of the paging. They may depend on settings. */
     readonly params?: Params | ((choices: Choices) => Params);
     readonly shape: ResponseShape;
   };
@@ -75,8 +75,8 @@ interface ListOptions {
 }
 
 /**
- * Reads a list by offset, whole again after `rescanSeconds` (default: a day), and what was appended every `everySeconds`
- * (default: 5 minutes).
+ * Reads a list by offset: the whole list after each `rescanSeconds` (default: a day), and appended rows after
+ * each `everySeconds` (default: 5 minutes).
  */
 export function list<Rec>(spec: WalkSpec<Rec> & ListOptions): ListWalk {
   const { rescanSeconds = DAY, everySeconds = 300 } = spec;
@@ -84,20 +84,20 @@ export function list<Rec>(spec: WalkSpec<Rec> & ListOptions): ListWalk {
 }
 
 interface LookupOptions {
-  /** Default `lookup`; tells the walks of a dataset apart. */
+  /** The name of the walk within its dataset; default `lookup`. */
   readonly name?: string;
-  /** How keys become parameters. Left out: one subject a request, its fields are the parameters. */
+  /** How keys become parameters. If omitted, each request is for one subject, and its fields are the parameters. */
   readonly batch?: BatchOptions;
   readonly subjects: Subjects;
-  /** The member of a record that names its subject, and the one with its last logical time, if there is one. */
+  /** The member of a record that names its subject, and the member with its last logical time, if there is one. */
   readonly answers: { readonly key: string; readonly lt?: string };
-  /** A known subject is asked again after so long; left out: only when it has moved. */
+  /** A known subject is looked up again after this time. If omitted, only when it has moved. */
   readonly refreshSeconds?: number;
-  /** A subject that the source does not know is not asked again for so long. Default: an hour. */
+  /** A subject that the source does not know is not looked up again for this time. Default: an hour. */
   readonly unknownForSeconds?: number;
 }
 
-/** Asks for subjects by name. */
+/** Looks up subjects by name. */
 export function lookup<Rec>(spec: WalkSpec<Rec> & LookupOptions): LookupWalk {
   const {
     batch = { param: '', most: 1 },
@@ -139,7 +139,7 @@ export function backward<Rec>(
   };
 }
 
-/** Asks about each masterchain block of a range of time. */
+/** Sends a request for each masterchain block of a range of time. */
 export function perBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'>): PerBlockWalk {
   return {
     kind: 'per_block',
@@ -149,7 +149,7 @@ export function perBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'
   };
 }
 
-/** Keeps what the source says at a moment, at most once in `everySeconds`. */
+/** Stores what the source says now, at most once in `everySeconds`. */
 export function sample<Rec>(
   spec: WalkSpec<Rec> & Pick<SampleWalk, 'everySeconds'> & { readonly name?: string },
 ): SampleWalk {
@@ -167,11 +167,11 @@ function common<Rec>(name: string, spec: WalkSpec<Rec>): AnyWalk {
   };
 }
 
-/** What a walk says of its records. */
+/** The records of a walk. */
 interface RecordSpec<Rec> {
-  /** Strict, as a stream's record: see `defineJob`. */
+  /** Strict, like a stream's record: see `defineJob`. */
   readonly record: ZodType<Rec>;
-  /** Members (dotted paths) that name a record together, for the quarantine. */
+  /** Members (dotted paths) that together identify a record, for the quarantine. */
   readonly id: readonly string[];
   readonly rows: (record: Rec, extra: Extra, asked: Asked) => Rows;
 }
@@ -208,7 +208,7 @@ function readResponse<Rec>(
   return { fitting, rejected };
 }
 
-/** Text of a member by dotted path; undefined where it is neither text nor number. */
+/** The text of a member by dotted path; undefined if it is neither text nor a number. */
 function memberText(raw: unknown, path: string): string | undefined {
   let value = raw;
   for (const name of path.split('.')) {

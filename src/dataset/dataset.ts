@@ -3,7 +3,7 @@ import { didYouMean } from '../nearest.ts';
 import type { CollectionJob } from './collection.ts';
 import type { Job } from './job.ts';
 
-/** A job and its name: the name of its file in `jobs/`. Without more words a stream of time. */
+/** A job and its name, which is the name of its file in `jobs/`. By default a stream of time. */
 export interface Dataset<J extends AnyJob = Job> {
   readonly name: string;
   readonly job: J;
@@ -14,36 +14,36 @@ export type AnyJob = Job | CollectionJob;
 
 export type Collection = Dataset<CollectionJob>;
 
-/** True where a collection cannot be read without a range of time. */
+/** True if a collection cannot be read without a range of time. */
 export function needsRange({ job }: Collection): boolean {
   return job.walks.every(
     (walk) => walk.kind === 'per_block' || (walk.kind === 'lookup' && walk.subjects.ofRange === true),
   );
 }
 
-/** The collections whose records come with the responses of others. */
+/** The collections whose records come with the responses of other collections. */
 export function piggybackedCollections(collections: readonly Collection[]): Collection[] {
   return collections.filter(({ job }) => job.piggybackedAs !== undefined);
 }
 
 /** A dataset whose rows come with the pages of another one. */
-export interface Brought {
+export interface AlsoHeld {
   readonly dataset: Dataset;
-  readonly bringer: Dataset;
+  readonly holder: Dataset;
   readonly countedBy: Dataset;
 }
 
-/** Those of some datasets whose rows others of them bring and count. */
-export function broughtAmong(datasets: readonly Dataset[]): Brought[] {
+/** The datasets whose rows come with the pages of another one of them, and are counted by a third one. */
+export function alsoHeldAmong(datasets: readonly Dataset[]): AlsoHeld[] {
   const named = (name: string | undefined) => datasets.find((one) => one.name === name);
-  return datasets.flatMap((bringer) => {
-    const { alsoHolds } = bringer.job;
+  return datasets.flatMap((holder) => {
+    const { alsoHolds } = holder.job;
     const [dataset, countedBy] = [named(alsoHolds?.dataset), named(alsoHolds?.countedBy)];
-    return dataset === undefined || countedBy === undefined ? [] : [{ dataset, bringer, countedBy }];
+    return dataset === undefined || countedBy === undefined ? [] : [{ dataset, holder, countedBy }];
   });
 }
 
-/** The two kinds apart, each in its order. */
+/** Separates the two kinds, each in its order. */
 export function splitKinds(datasets: readonly Dataset<AnyJob>[]): {
   readonly streams: Dataset[];
   readonly collections: Collection[];
@@ -56,7 +56,7 @@ export function splitKinds(datasets: readonly Dataset<AnyJob>[]): {
 
 /**
  * The datasets that words such as `blocks`, `core` or `all` choose, each once, in the order of `available`.
- * @throws UsageError for a name that does not exist, with the nearest one that does
+ * @throws UsageError for an unknown name, with the nearest known one
  */
 export function chooseDatasets<J extends AnyJob>(
   words: readonly string[],
@@ -81,24 +81,24 @@ function byWord<J extends AnyJob>(word: string, available: readonly Dataset<J>[]
   return available.filter(({ name }) => name === word);
 }
 
-/** What people ask for by name, and which comes as a part of datasets, or is deliberately not read. */
+/** Names that people may try, but that are a part of other datasets or deliberately not read. */
 const NOT_DATASETS: ReadonlyMap<string, string> = new Map([
   [
     'messages',
-    'they come with "transactions" and "traces" into the table messages. The API\'s own list of messages cannot be ' +
-      'read by time whole: messages from outside the chain have no time of creation',
+    '"transactions" and "traces" fill the table messages. The API\'s own list of messages cannot be ' +
+      'read completely by time: messages from outside the chain have no time of creation',
   ],
   ['events', 'its endpoint is the deprecated twin of "traces", which holds the same'],
   [
     'pending',
-    'what is pending vanishes or becomes a finished trace, so it is never stored; "traces" and "transactions" hold what became of it',
+    'a pending trace vanishes or finishes, so it is never stored; "traces" and "transactions" hold the result',
   ],
 ]);
 
-/** Groups of datasets, which can be named as they can. */
+/** Groups of datasets, which can be used like names. */
 const GROUPS = ['core', 'all'];
 
-/** What is wrong with a word that chooses among datasets of these names; undefined where nothing is. */
+/** The error for a word that chooses no dataset; undefined if it chooses one. */
 export function faultOfName(word: string, names: readonly string[]): UsageError | undefined {
   return GROUPS.includes(word) || names.includes(word) ? undefined : unknown(word, names);
 }

@@ -1,4 +1,4 @@
-/** What a verified range of a dataset is known to be, lowest first. Lower grades are implied. */
+/** The grades of a verified range, lowest first. A grade implies the lower ones. */
 export const GRADES = ['covered', 'cross-checked', 'proved'] as const;
 
 export type Grade = (typeof GRADES)[number];
@@ -6,7 +6,7 @@ export type Grade = (typeof GRADES)[number];
 export interface GradeFacts {
   readonly grade: Grade;
   readonly proves: string;
-  /** What only reading again (`verify --deep`) can see. */
+  /** What only reading again (`verify --deep`) can show. */
   readonly limitations: string;
 }
 
@@ -21,6 +21,6 @@ export const UNCHECKED: GradeFacts = {
 export const CROSS_CHECKED: GradeFacts = {
   grade: 'cross-checked',
   proves:
-    'two readings apart in time agree in every value, and rows lie in stored transactions where those are proved',
+    'two readings apart in time agree in every value, and rows belong to stored transactions, if those are proved',
   limitations: 'rows that the source left out both times, and values that it changed both times',
 };

@@ -2,7 +2,7 @@ import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables } from './rows.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
 import { canonicalOf } from './declaration/canonical.ts';
-import type { Put } from './declaration/sheet.ts';
+import type { Put } from './declaration/row-layout.ts';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
@@ -15,7 +15,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly title: string;
   /** Chosen by `ETL_DATASETS=core`. */
   readonly core?: boolean;
-  /** Path below the host, and the parameters that never change. */
+  /** Path below the host, and the constant parameters. */
   readonly path: string;
   readonly params?: Params;
   /** The member of the response that holds the records. */
@@ -23,93 +23,94 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly index: ServerIndex;
   readonly paginator: Paginator<Cursor>;
   /**
-   * The schema of one record: strict, so that members it does not name are noticed. A record that does not fit goes
-   * to quarantine; unknown members go to the row's `extra`.
+   * The schema of one record. It is strict, so that unknown members are noticed. A record that does not fit
+   * goes to quarantine; unknown members go to the row's `extra`.
    */
   readonly record: ZodType<Rec>;
   readonly position: PositionMembers;
   /** The tables that `rows` fills, by name, the dataset's own first. */
   readonly tables: T;
   /**
-   * Puts the rows of a record, one after another. `extra` are the members that the schema does not name. Columns that are
-   * members fill themselves, as their schema says; the others are given here.
+   * Puts the rows of a record, one after another. `extra` has the members that the schema does not name.
+   * Columns of members are filled by the schema; the others are given here.
    */
   readonly rows: (record: Rec, extra: Extra, put: Put) => void;
   /**
-   * For endpoints that may cut a 200 short: see `Page.joins`. Takes all records, also those that go to quarantine, because a page is not whole for one that is not understood.
+   * For endpoints that may cut a 200 short: see `Page.joins`. Gets all records, including those that go to
+   * quarantine, because these belong to the page too.
    */
   readonly joinsOf?: (raws: readonly unknown[]) => Joins | undefined;
-  /** How far to keep behind the watermark, where the dataset's source lags behind the chain's. */
+  /** How far to stay behind the watermark, if the dataset's endpoint lags behind the chain. */
   readonly delaySeconds?: number;
-  /** The tail asks so often at most, where the dataset is not worth a request in each round. */
+  /** The least seconds between two requests of the tail, if the dataset is not worth a request in each round. */
   readonly everySeconds?: number;
-  /** Set where the endpoint answers for one thing at a time: each has its own coverage. */
+  /** Set if the endpoint answers for one address at a time: each has its own coverage. */
   readonly scopes?: Scopes;
   /**
-   * An endpoint that gives the same records by masterchain block: the last resort of repair, where windows of time leave
-   * something out again and again.
+   * An endpoint that returns the same records by masterchain block: the last resort of repair, if windows of
+   * time leave records out again and again.
    */
   readonly byBlock?: ByBlockRequest;
-  /** Set if its pages bring whole rows of another dataset, too. */
+  /** Set if its pages also contain whole rows of another dataset. */
   readonly alsoHolds?: AlsoHolds;
-  /** What verification holds the rows against; `{}` where nothing can be, so that no second is ever verified. */
+  /** The checks of its rows; `{}` if there are none, so that no second is ever verified. */
   readonly checks: Checks;
-  /** What a verified second of the dataset is known to be; needed where there are checks. */
+  /** What a verified second of the dataset guarantees; required if there are checks. */
   readonly grade?: GradeFacts;
 }
 
-/** Which index of the server's a request for some seconds rides. */
+/** The index of the server that a request for some seconds uses. */
 export interface ServerIndex {
-  /** Its columns, in the words of the server's schema; where there is none, what is looked through instead. */
+  /** The columns of the index, in the words of the server's schema; if there is none, what the server scans instead. */
   readonly columns: string;
-  /** What it is ordered by first: where it is no second, the logical times of the seconds are sent beside them. */
+  /** The first column of the index. If it is `lt`, requests send the logical times of the seconds, too. */
   readonly of: 'utime' | 'lt' | 'none';
 }
 
-/** What a dataset may say whose seconds come whole. */
+/** Options that need whole seconds. */
 interface OfWholeSeconds<Cursor> {
   readonly paginator: WholeSecondsPaginator<Cursor>;
   /**
-   * A covered second is read again (pass 1) when it is so old: for rows that mature, and for datasets without a
+   * A covered second is read again (pass 1) at this age. For rows that mature, and for datasets without a
    * checksum, of which two readings must agree.
    */
   readonly maturitySeconds?: number;
   /**
-   * Set where rows may vanish: the rows of each completed second replace all that `tables` held of that second, as a
-   * whole. A second larger than a page is gathered first.
+   * Set if rows may vanish: the rows of each completed second replace all stored rows of that second. If a
+   * second is larger than a page, all of its pages are gathered first.
    */
   readonly replacesRows?: true;
 }
 
-/** A page of another paginator ends within a second, whose rows are then in two commits. */
+/** The pages of other paginators may end within a second, whose rows are then in two commits. */
 interface OfParts {
   readonly maturitySeconds?: never;
   readonly replacesRows?: never;
 }
 
-/** How records are asked for by masterchain block. */
+/** How records are requested by masterchain block. */
 export interface ByBlockRequest {
   readonly path: string;
-  /** The request parameter that takes the block's number. */
+  /** The request parameter for the block's number. */
   readonly param: 'seqno' | 'mc_seqno';
 }
 
 /** Another dataset whose rows come with a dataset's pages. */
 export interface AlsoHolds {
   readonly dataset: string;
-  /** The dataset that says how many of these rows there are. Where it is proved, they need not be asked for. */
+  /** The dataset that counts these rows. If it is proved, the rows need not be requested. */
   readonly countedBy: string;
 }
 
-/** What a dataset is read for, one request parameter's value at a time. */
+/** The addresses that a dataset is read for, one value of a request parameter at a time. */
 export interface Scopes {
-  /** The request parameter that takes the address. */
+  /** The request parameter for the address. */
   readonly param: string;
-  /** The column that holds the address in the rows of every table of the job. */
+  /** The column with the address in the rows of every table of the job. */
   readonly column: string;
-  /** Which addresses: nominator pools, of the watch list and of what is indexed. */
+  /** Which addresses: nominator pools from the watch list and from indexed rows. */
   readonly from: 'pools';
-  /** Where addresses that are not known yet will come from: a member of another dataset's records. */
+  /** The source of addresses that are not known yet: a member of another dataset's records. */
   readonly seenIn: { readonly dataset: string; readonly member: string };
 }
 
@@ -117,27 +118,27 @@ export interface Scopes {
 export interface AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;
-  /** Its place in the response. */
+  /** Its index in the response. */
   readonly index: number;
   /** Puts its rows. */
   readonly put: (put: Put) => void;
-  /** Its rows as objects: put together when they are asked for. */
+  /** Its rows as objects, created on access. */
   readonly rows: Rows;
 }
 
 /** A record that its schema refuses: kept whole, with the path and the reason. */
 export interface Rejected {
   readonly position: Position;
-  /** Seconds in which it may lie: its own, or where that cannot be read those from its neighbour before to the one behind. */
+  /** The seconds in which it may be: its own, or those between its neighbors if its own cannot be read. */
   readonly span: Range;
   readonly path: string;
   readonly reason: string;
   readonly raw: unknown;
 }
 
-/** A response's records, read. */
+/** The records of a response, after reading. */
 export interface RecordsReading {
-  /** One a record, in the order received. */
+  /** One for each record, in the order received. */
   readonly positions: readonly Position[];
   readonly accepted: readonly AcceptedRecord[];
   readonly rejected: readonly Rejected[];
@@ -166,8 +167,8 @@ export interface Job {
   readonly checks: Checks;
   readonly grade: GradeFacts;
   /**
-   * Reads the records of a response: views as they are, for their bytes were checked; any other one goes through its
-   * schema.
+   * Reads the records of a response. Views were checked as bytes and are accepted; other records are parsed
+   * with their schema.
    */
   read(records: readonly unknown[]): RecordsReading;
 }
@@ -203,7 +204,7 @@ function readAll<Cursor, Rec, T extends Tables>(
   spec: JobSpec<Cursor, Rec, T>,
   raws: readonly unknown[],
 ): RecordsReading {
-  const sorted = raws.map((raw) => takeOrTurn(spec.record, raw));
+  const sorted = raws.map((raw) => toSchemaForm(spec.record, raw));
   const canonical = sorted.map((one) => one.canonical);
   const places = placesOf(spec.position, canonical);
   const positions = places.map(({ position }) => position);
@@ -211,7 +212,7 @@ function readAll<Cursor, Rec, T extends Tables>(
   const rejected: Rejected[] = [];
   for (const [index, one] of sorted.entries()) {
     const { raw } = one;
-    const { position, span } = places[index] ?? nowhere(raw, undefined, undefined);
+    const { position, span } = places[index] ?? withoutPosition(raw, undefined, undefined);
     const reading = one.isTaken
       ? ({ ok: true, record: one.canonical, extra: NOTHING } as const)
       : readRecord(spec.record, one);
@@ -227,18 +228,18 @@ function readAll<Cursor, Rec, T extends Tables>(
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
 }
 
-/** A record as it came, and in the form of its schema. A view is in that form: its bytes were checked. */
-type Sorted<Rec> =
+/** A raw record, and its form for the schema. A view already has that form. */
+type SchemaForm<Rec> =
   | { readonly isTaken: true; readonly raw: Rec; readonly canonical: Rec }
   | { readonly isTaken: false; readonly raw: unknown; readonly canonical: unknown };
 
-function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown): Sorted<Rec> {
+function toSchemaForm<Rec>(schema: ZodType<Rec>, raw: unknown): SchemaForm<Rec> {
   return isViewOf(schema, raw)
     ? { isTaken: true, raw, canonical: raw }
     : { isTaken: false, raw, canonical: canonicalOf(schema, raw) };
 }
 
-/** Rows are asked for twice: whether one is late, and for what is written of them. They are put together the first time. */
+/** Rows are requested twice: to find a late one, and to write them. They are computed the first time. */
 function putOnce(rows: (put: Put) => void): (put: Put) => void {
   let again: ((put: Put) => void)[] | undefined;
   return (put) => {
@@ -257,7 +258,7 @@ function putOnce(rows: (put: Put) => void): (put: Put) => void {
 
 type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'extra' | 'put'>;
 
-/** Its rows are a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to make. */
+/** `rows` is a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to create. */
 class Accepted implements AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;
@@ -283,25 +284,35 @@ interface Placed {
   readonly span: Range;
 }
 
-/** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
+/** If the position of a record cannot be read, its neighbors in the page bound it: pages are sorted by time. */
 function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] {
   const read = raws.map((raw) => readPosition(members, raw));
   let before: number | undefined;
   return read.map((position, index) => {
     if (position === undefined)
-      return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
+      return withoutPosition(
+        raws[index],
+        before,
+        read.slice(index).find((later) => later !== undefined)?.utime,
+      );
     before = position.utime;
     return { position, span: spanOfSecond(position.utime) };
   });
 }
 
-/** So far from its only neighbor in the page a record may lie whose time cannot be read; without one it may lie anywhere. */
-const REACH = DAY;
+/**
+ * The longest distance between a record whose time cannot be read and its only neighbor in the page. Without
+ * a neighbor, its time is unknown.
+ */
+const LONGEST_DISTANCE = DAY;
 
-function nowhere(raw: unknown, before: number | undefined, after: number | undefined): Placed {
+function withoutPosition(raw: unknown, before: number | undefined, after: number | undefined): Placed {
   const near = before ?? after;
   return {
     position: { utime: near ?? 0, lt: '0', id: hashOf(rawOf(raw)) },
-    span: near === undefined ? ALWAYS : { from: before ?? near - REACH, to: (after ?? near + REACH) + 1 },
+    span:
+      near === undefined
+        ? ALWAYS
+        : { from: before ?? near - LONGEST_DISTANCE, to: (after ?? near + LONGEST_DISTANCE) + 1 },
   };
 }

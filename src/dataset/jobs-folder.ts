@@ -1,4 +1,4 @@
 import { openFolder } from '../folder.ts';
 
-/** One file a dataset. */
+/** One file for each dataset. */
 export const folder = openFolder(new URL('../../jobs/', import.meta.url));

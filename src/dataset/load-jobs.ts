@@ -6,7 +6,7 @@ export async function loadJobs(): Promise<Dataset[]> {
   return splitKinds(await loadDatasets()).streams;
 }
 
-/** Every dataset: one for each file in `jobs/`, named like the file. */
+/** Every dataset: one for each file in `jobs/`, with the file's name. */
 export async function loadDatasets(): Promise<Dataset<AnyJob>[]> {
   return [...(await folder.load())].map(([name, module]) => ({ name, job: jobOf(name, module) }));
 }

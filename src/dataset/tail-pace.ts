@@ -1,47 +1,55 @@
 import type { AnyJob, Dataset } from './dataset.ts';
 import type { Walk } from './walk.ts';
 
-/** What decides how often the tail asks. */
+/** The settings that decide how often the tail sends requests. */
 export interface TailPlan {
-  /** Seconds that the newest rows may be behind what may be read. */
+  /** Seconds that the newest rows may be behind the safe end. */
   readonly freshness: number;
-  /** Requests a second that are allowed. */
+  /** Allowed requests a second. */
   readonly rps: number;
 }
 
-/** A masterchain block comes about so often, also while nothing happens, in seconds. */
+/** Usual seconds between two masterchain blocks, even if nothing happens. */
 const BLOCK_SECONDS = 2.5;
 
-/** Where blocks come quicker than this part of the freshness wanted, several are gathered: in a poll, and in a round. */
+/** If blocks come faster than this part of the freshness, several blocks share a poll and a round. */
 const GATHERED = 0.3;
-/** Blocks are gathered for this part of it: a row may wait for a poll, for the next round, and for its requests. */
+/**
+ * The part of the freshness for which blocks are gathered. The rest is for a poll, the next round, and its requests.
+ */
 const GATHERING = 0.4;
-/** Where each block has a round of its own, two rounds are at least this part of it apart. */
+/** If each block has a round of its own, rounds are at least this part of the freshness apart. */
 const APART = 0.2;
 
-/** Requests of a poll that finds a new head: its blocks and the tops of its shards. One that finds none is a single request. */
+/**
+ * Requests of a poll that finds a new head: its blocks and the tops of its shards. A poll without a new head
+ * is one request.
+ */
 const REQUESTS = 2;
-/** Polls take at most this part of the budget. */
+/** The largest share of the budget for polls. */
 const SHARE = 0.15;
-/** A block is not looked for before this part of the usual time has passed since the last one. */
+/** The next block is not polled for before this part of the usual interval has passed since the last one. */
 const PART = 0.6;
-/** From then on polls are this part of the freshness wanted apart. */
+/** After that, polls are this part of the freshness apart. */
 const LOOKING = 0.1;
 /**
- * A head stands still where so many blocks have not come, for twice the freshness wanted: nobody knows when it goes on,
- * and it is polled once in that time. What is missing may be much to ask for again.
+ * The head has stopped if this many blocks have not come and twice the freshness has passed. Then it is
+ * polled once in the freshness, because each poll may ask for much again.
  */
 const STILL_BLOCKS = 3;
 
 /** What polls have seen of the head. */
 interface HeadSeen {
-  /** Seconds between two masterchain blocks; undefined where only one was seen. */
+  /** Seconds between two masterchain blocks; undefined if only one was seen. */
   readonly interval: number | undefined;
-  /** Seconds since a poll found a new one: 0 where the last poll did. */
+  /** Seconds since a poll found a new block: 0 if the last poll did. */
   readonly stillFor: number;
 }
 
-/** Seconds between two rounds of the tail at least, by how often blocks come; the most that it may be where nobody knows. */
+/**
+ * The least seconds between two rounds of the tail, by the interval of blocks. If the interval is unknown,
+ * the most that it may be.
+ */
 export function roundSeconds(freshness: number, interval = 0): number {
   return freshness * (interval < GATHERED * freshness ? GATHERING : APART);
 }
@@ -60,12 +68,12 @@ export function pollSeconds(
   return Math.max(freshness * (isStill ? 1 : LOOKING), perRequest);
 }
 
-/** Seconds that a new block may wait for a poll, where blocks come as often as usual, however quick that is. */
+/** The longest seconds that a new block may wait for a poll, if blocks come at their usual interval. */
 export function seenWithinSeconds(plan: TailPlan): number {
   return pollSeconds({ interval: 0, stillFor: 0 }, plan);
 }
 
-/** Seconds between two polls at most. */
+/** The longest seconds between two polls. */
 export function longestPollSeconds(plan: TailPlan): number {
   return pollSeconds({ interval: Infinity, stillFor: 0 }, plan);
 }
@@ -78,16 +86,16 @@ export function watermarkRequests(freshness: number): number {
   return (60 / Math.max(BLOCK_SECONDS, pause)) * (REQUESTS + vain);
 }
 
-/** Heads over which the time between two blocks is averaged. */
+/** Heads over which the interval of blocks is averaged. */
 const REMEMBERED = 30;
 
-/** A masterchain block, by its number and the second that it is of. */
+/** A masterchain block: its number and its second. */
 interface Head {
   readonly seqno: number;
   readonly utime: number;
 }
 
-/** Learns from polls how often blocks come, and says when the next poll is due. */
+/** Learns the interval of blocks from polls, and computes the next poll. */
 interface HeadWatch {
   /** Seconds between two blocks; undefined before two were seen. */
   readonly interval: () => number | undefined;
@@ -118,29 +126,29 @@ function intervalOf(heads: readonly Head[]): HeadSeen['interval'] {
   return (last.utime - first.utime) / (last.seqno - first.seqno);
 }
 
-/** The rounds of the tail take at most this part of the budget, so that a backfill advances at any plan. */
+/** The largest share of the budget for the rounds of the tail, so that a backfill advances with any plan. */
 const ROUNDS_SHARE = 0.3;
-/** What is asked less often than every round takes at most this part beside them. */
+/** The largest share for datasets that are read less often than every round. */
 const SLOW_SHARE = 0.1;
-/** Rows that have matured are read again when so many seconds of them have gathered. */
+/** Matured rows are read again once they span this many seconds. */
 export const SECOND_READING_SECONDS = 300;
-/** Look-ups see so often whether anything is new, in seconds. */
+/** Seconds between two searches for new subjects of look-ups. */
 const LOOKUP_SECONDS = 60;
 
-/** Seconds that a dataset stays behind the watermark: its own delay takes the place of `watermarkDelay`. */
+/** Seconds that a dataset stays behind the watermark: its own delay replaces `watermarkDelay`. */
 export function delayOf({ job }: Dataset, watermarkDelay: number): number {
   return job.delaySeconds ?? watermarkDelay;
 }
 
-/** Seconds between two requests of the tail for a dataset at most, where the budget has room for them. */
+/** The longest seconds between two requests of the tail for a dataset, if the budget has room for them. */
 export function wantedPauseSeconds({ everySeconds = 0 }: Dataset['job'], freshness: number): number {
   return Math.max(roundSeconds(freshness), everySeconds);
 }
 
 /**
- * Seconds between two rounds of the tail at least: a round begins when there is something new to read. Well within the
- * freshness wanted, longer where that would cost more than its share. `interval` is how often blocks come, where that is
- * known: else it is the most that it may be.
+ * The least seconds between two rounds of the tail. A round begins when there is something new to read. It is
+ * well within the freshness, or longer if that would exceed its share of the budget. `interval`: seconds
+ * between blocks, if known. If not, the result is the most that it may be.
  */
 export function tailPeriodSeconds(
   datasets: readonly Dataset[],
@@ -152,8 +160,8 @@ export function tailPeriodSeconds(
 }
 
 /**
- * Seconds that a dataset pauses for beyond the rounds of the tail: as it says, longer where its streams cost too much.
- * `streams` is how many there are of it.
+ * Seconds that a dataset pauses beyond the rounds of the tail: its own `everySeconds`, or longer if its
+ * streams cost too much. `streams`: the number of its streams.
  */
 export function pauseSeconds(
   { job }: Dataset,
@@ -181,8 +189,8 @@ const RESTING: Readonly<Record<Walk['kind'], (walk: Walk) => number>> = {
 };
 
 /**
- * Requests a minute that keep a dataset up to date while nothing happens; of one that is read pool by pool, for each pool.
- * Look-ups and histories cost nothing then.
+ * Requests a minute that keep a dataset up to date while nothing happens; for each pool, if it is read pool
+ * by pool. Look-ups and histories cost nothing then.
  */
 export function restingRequests(job: AnyJob, freshness: number): number {
   if (job.kind === 'collection')

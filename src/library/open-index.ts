@@ -104,7 +104,7 @@ export async function openIndex(settings: Readonly<Record<string, string>> = {})
 }
 
 const SILENT: BackfillReport = {
-  onReach: () => Promise.resolve(),
+  onReadable: () => Promise.resolve(),
   onStreams: () => Promise.resolve({ replaceLeft: () => undefined, end: () => undefined }),
   onCovered: () => undefined,
   onCollections: () => undefined,

@@ -9,21 +9,21 @@ import { pages } from '../tables/etl/pages.ts';
 
 const Minute = z.object({
   dataset: z.string(),
-  /** Begin of the minute, unix seconds. */
+  /** Start of the minute, unix seconds. */
   minute: z.coerce.number(),
   pages: z.coerce.number(),
   rows: z.coerce.number(),
   bytes: z.coerce.number(),
-  /** Milliseconds that a page took, on average. */
+  /** Mean milliseconds of a page. */
   ms: z.coerce.number(),
-  /** Seconds between the newest second completed in this minute and the moment that it was committed; null where none was. */
+  /** Seconds between the newest second completed in this minute and its commit; null if none was completed. */
   lag: z.coerce.number().nullable(),
 });
 
-/** What became of one dataset in one minute of the database's clock, as the log of pages tells. */
+/** The activity of one dataset in one minute of the database's clock, from the log of pages. */
 export type Activity = z.infer<typeof Minute>;
 
-/** The minutes of each dataset from a moment on (unix seconds), oldest first. */
+/** The minutes of each dataset since a time (unix seconds), oldest first. */
 export function readActivity(session: Session, since: number): Promise<Activity[]> {
   return session.rows(
     sql`select ${pages.dataset}, extract(epoch from date_trunc('minute', ${pages.committed_at}))::int8 as minute,
@@ -39,10 +39,10 @@ export function readActivity(session: Session, since: number): Promise<Activity[
 
 const Spent = z.object({ minute: z.coerce.number(), priority: z.string(), requests: z.coerce.number() });
 
-/** Requests sent in one minute, of all processes, by what they were for. */
+/** Requests of all processes in one minute, by priority. */
 export type SpentMinute = z.infer<typeof Spent>;
 
-/** The minutes from a moment on (unix seconds), oldest first. */
+/** The minutes since a time (unix seconds), oldest first. */
 export function readSpentMinutes(session: Session, since: number): Promise<SpentMinute[]> {
   return session.rows(
     sql`select extract(epoch from ${spending.minute})::int8 as minute, ${spending.priority},
@@ -54,7 +54,7 @@ export function readSpentMinutes(session: Session, since: number): Promise<Spent
 
 const Sum = z.object({ rows: z.coerce.number(), seconds: z.coerce.number() });
 
-/** Rows and seconds of first readings that pages have completed in a range: how dense it is, as far as it was read. */
+/** Rows and seconds that pages of first readings completed in a range: its density, as far as it was read. */
 export async function readDensity(
   session: Session,
   dataset: string,

@@ -11,10 +11,10 @@ const Block = z.object({
   end_lt: z.coerce.bigint(),
 });
 
-/** A masterchain block's second and logical times. */
+/** The second and the logical times of a masterchain block. */
 export type BoundingBlock = z.output<typeof Block>;
 
-/** The stored masterchain blocks of some seconds, at most `count`: the last of them, or the first. */
+/** The stored masterchain blocks of some seconds, at most `count`: the last ones, or the first ones. */
 export function readMasterchainBlocks(
   session: Session,
   range: Range,
@@ -31,7 +31,7 @@ export function readMasterchainBlocks(
   );
 }
 
-/** A block is looked for among those that are at most so much older than the one that names it. */
+/** A block is searched among those that are at most this much older than the block that names it. */
 const NEAR = HOUR;
 
 interface NamedBlock {
@@ -42,7 +42,7 @@ interface NamedBlock {
   readonly namedAt: number;
 }
 
-/** Those of some blocks that are not stored. */
+/** The blocks that are not stored. */
 export async function blocksNotStored<T extends NamedBlock>(
   session: Session,
   named: readonly T[],

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { pages } from '../tables/etl/pages.ts';
 
-/** Pages that are looked at: the newest. */
+/** The number of newest pages that count. */
 const NEWEST = 50_000;
 
 const Moment = z.object({
@@ -11,14 +11,14 @@ const Moment = z.object({
   dataset: z.string(),
   rows: z.coerce.number(),
   requests: z.coerce.number(),
-  /** Of all requests together, those that ran side by side counted each. */
+  /** The sum over all requests, including concurrent ones. */
   waitedMs: z.coerce.number(),
 });
 
 /** What was committed of a dataset within some seconds. */
 export type BusyMoment = z.infer<typeof Moment>;
 
-/** What was committed lately, in steps of `seconds`, by whatever process; `at` numbers the step. */
+/** Recent commits of all processes, in steps of `seconds`; `at` is the number of the step. */
 export function readBusyMoments(session: Session, seconds: number): Promise<BusyMoment[]> {
   return session.rows(
     sql`

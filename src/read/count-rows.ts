@@ -4,19 +4,19 @@ import { DatabaseError, DatabaseUnavailableError } from '../errors.ts';
 import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { targetOf } from '../write/target.ts';
 
-/** Counting longer than this is not worth the wait: then Postgres' own estimate has to do. */
+/** If counting takes longer than this, Postgres' own estimate is used. */
 const TIME_LIMIT = '2s';
 
 export interface RowCount {
   readonly table: string;
   readonly rows: number;
-  /** False where the number is Postgres' estimate, because counting took too long. */
+  /** False if the number is Postgres' estimate, because counting took too long. */
   readonly exact: boolean;
 }
 
 const Count = z.object({ rows: z.coerce.number() });
 
-/** Rows of a table of the data. */
+/** Counts the rows of a data table. */
 export async function countRows(database: Database, table: object): Promise<RowCount> {
   const { name, into } = targetOf(table);
   try {
@@ -26,13 +26,13 @@ export async function countRows(database: Database, table: object): Promise<RowC
     });
     return { table: name, rows: row.rows, exact: true };
   } catch (error) {
-    // Where the database is away rather than slow, the estimate finds that out, too.
+    // If the database is down rather than slow, the estimate fails, too.
     if (!(error instanceof DatabaseError) && !(error instanceof DatabaseUnavailableError)) throw error;
     return { table: name, rows: await estimate(database, name), exact: false };
   }
 }
 
-/** Rows of a table as Postgres itself keeps count of them, roughly: costs next to nothing. */
+/** The approximate number of rows that Postgres maintains: costs next to nothing. */
 export async function estimateRows(database: Session, table: object): Promise<RowCount> {
   const { name } = targetOf(table);
   return { table: name, rows: await estimate(database, name), exact: false };

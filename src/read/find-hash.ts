@@ -17,13 +17,13 @@ export interface HashColumn {
   readonly column: string;
 }
 
-/** Hashes are text, and so are the ids that are hashes (`trace_id`): their names tell. */
+/** Hashes are text, and so are ids that are hashes (`trace_id`); the pattern matches their names. */
 const HASH_LIKE = /(^|_)(hash|id)(_|$)/;
-/** A hash names one thing; that of an external message may recur. */
+/** A hash identifies one thing, but that of an external message may recur. */
 const MOST_ROWS = 5;
 const MOST_PAGES = 5;
 
-/** Every such column of the stream tables, found in their definitions. */
+/** All such columns of the stream tables, from their definitions. */
 export async function findHashColumns(): Promise<HashColumn[]> {
   return (await loadTables())
     .filter((table) => factsOf(table).partitioned)
@@ -47,12 +47,12 @@ function leadingColumns(table: PgTable): string[] {
     .map((column) => column.name);
 }
 
-/** An index may also lead with an expression, which has no name. */
+/** The first part of an index may be an expression, which has no name. */
 function hasName(value: unknown): value is { readonly name: unknown } {
   return typeof value === 'object' && value !== null && !is(value, PgTable) && 'name' in value;
 }
 
-/** A stored row that carries the hash. */
+/** A stored row with the hash. */
 export interface FoundRow extends HashColumn {
   /** Unix seconds of block time. */
   readonly utime: number;
@@ -96,12 +96,12 @@ const Page = z.object({
   wrote: z.boolean(),
 });
 
-/** A page that was committed, and whether it is the one that wrote the row as it stands now. */
+/** A committed page, and whether it wrote the stored row. */
 export type LoggedPage = z.infer<typeof Page>;
 
 /**
- * The pages that a row came with: those of the datasets whose rows lie around its time, and the one that wrote it last.
- * A row and its page carry the same moment, that of their transaction. The writing page comes first.
+ * The pages that contained a row: those of the datasets around its time, and the one that wrote it last. A
+ * row and its page have the same timestamp, that of their transaction. The page that wrote it comes first.
  */
 export async function findPages(
   session: Session,
@@ -118,7 +118,7 @@ export async function findPages(
     Page,
   );
   if (around.some((page) => page.wrote)) return around;
-  // The receiver's page brought a message that was sent before the page's own rows.
+  // The receiver's page may contain a message that was sent before the page's own rows.
   const writers = await session.rows(sql`${select} where ${among} and ${wrote} limit 1`, Page);
   return [...writers, ...around];
 }
@@ -135,7 +135,7 @@ const Quarantined = z.object({
 
 export type QuarantinedRecord = z.infer<typeof Quarantined>;
 
-/** Quarantined records that are this hash, or mention it. */
+/** Quarantined records with this hash as their id, or in their text. */
 export async function findQuarantined(session: Session, hash: string): Promise<QuarantinedRecord[]> {
   const { id, utime, record_id, raw } = quarantine;
   return session.rows(
@@ -149,7 +149,7 @@ export async function findQuarantined(session: Session, hash: string): Promise<Q
 
 const Covering = z.object({ dataset: z.string(), covered: z.boolean(), refused: z.string().nullable() });
 
-/** Whether a dataset covers a second (for datasets read per pool: for any pool), and why it was refused if it was. */
+/** Whether a dataset covers a second (any pool of it, if it is read pool by pool), and why the second was refused. */
 export type SecondCoverage = z.infer<typeof Covering>;
 
 export async function readSecond(

@@ -9,15 +9,15 @@ import { nearestName } from '../nearest.ts';
 
 interface FreeSqlOptions {
   readonly write: boolean;
-  /** Ends the statement, whose rows nobody wants any more. */
+  /** Aborts the statement when its rows are not needed any more. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs one statement of the user's own with the data's schemas in the search path and times in UTC, and hands over each
- * row as it comes, its values as Postgres prints them.
- * @returns what Postgres says that it did: `SELECT 3`, `DELETE 3`
- * @throws DatabaseError with Postgres' own words; UsageError for a write where `write` is false: nothing was changed
+ * Runs one statement of the user with the data's schemas in the search path and times in UTC. Passes on each row as it
+ * comes, with its values as Postgres prints them.
+ * @returns Postgres' command tag: `SELECT 3`, `DELETE 3`
+ * @throws DatabaseError with Postgres' own message; UsageError for a write if `write` is false: nothing was changed
  */
 export async function streamSql(
   database: Database,
@@ -37,14 +37,14 @@ export async function streamSql(
     if (refusal !== undefined) {
       throw new UsageError(`nothing was changed: ${refusal}`, {
         cause: error,
-        hint: 'The statement would write, and reading is all that is allowed unless you say so: add --write.',
+        hint: 'The statement would write, and sql is read-only by default: add --write.',
       });
     }
     throw error instanceof DatabaseError ? await explainRefusal(database, text, error) : error;
   }
 }
 
-/** As `streamSql`, with all rows in memory at once. */
+/** Like `streamSql`, with all rows in memory at once. */
 export async function runSql(database: Database, text: string, options: FreeSqlOptions): Promise<TextResult> {
   const columns: string[] = [];
   const rows: TextRow[] = [];
@@ -59,7 +59,7 @@ export async function runSql(database: Database, text: string, options: FreeSqlO
   return { columns, rows, command };
 }
 
-/** Postgres' own words where the transaction was not allowed to write. */
+/** Postgres' own message if the transaction was read-only. */
 function refusedWrite(error: unknown): string | undefined {
   const cause = error instanceof DatabaseUnavailableError ? error.cause : undefined;
   const isRefused = cause instanceof Error && codeOf(cause) === SQLSTATE.readOnlySqlTransaction;
@@ -70,7 +70,7 @@ const NAMED = /(?:relation|column|function) "?([^"( ]+)/;
 
 const Name = z.object({ name: z.string() });
 
-/** The same error with the place in the statement that Postgres stumbled over, its detail, and what to do about it. */
+/** The same error with the position in the statement, its detail, and a hint. */
 async function explainRefusal(
   database: Database,
   statement: string,
@@ -80,7 +80,7 @@ async function explainRefusal(
   if (!(cause instanceof pg.DatabaseError)) return error;
   const lines = [error.message, ...placeLines(statement, Number(cause.position)), cause.detail];
   const near = await nearest(database, statement, cause);
-  // Of a column Postgres itself names the nearest; of a function it only says that there is none.
+  // For a column, Postgres itself names the nearest one; for a function, it only says that there is none.
   const [first, second] = cause.code === SQLSTATE.undefinedFunction ? [near, cause.hint] : [cause.hint, near];
   const hint = first ?? second ?? error.hint;
   return new DatabaseError(lines.filter((line) => line !== undefined).join('\n'), {
@@ -89,7 +89,7 @@ async function explainRefusal(
   });
 }
 
-/** `position` counts characters from 1; NaN where Postgres names none. */
+/** `position` counts characters from 1; NaN if Postgres names none. */
 function placeLines(statement: string, position: number): string[] {
   if (!(position >= 1)) return [];
   const before = Array.from(statement)
@@ -99,7 +99,7 @@ function placeLines(statement: string, position: number): string[] {
   const line = statement.split('\n')[number - 1] ?? '';
   const head = `LINE ${number}: `;
   const column = before.length - (before.lastIndexOf('\n') + 1);
-  // A tab moves the caret as it moves the line.
+  // Keeps tabs, which move the caret as they move the line.
   const indent = line.slice(0, column).replaceAll(/[^\t]/g, ' ');
   return [`${head}${line}`, `${' '.repeat(head.length)}${indent}^`];
 }
@@ -114,7 +114,7 @@ async function nearest(
   if (typed === undefined || query === undefined) return undefined;
   const named = typed.replace(/^.*\./, '');
   const names = (await database.rows(query, Name)).map(({ name }) => name);
-  // There is such a function, and not for these arguments.
+  // A function of this name exists, but not for these arguments.
   if (code === SQLSTATE.undefinedFunction && names.includes(named)) return undefined;
   const near = nearestName(
     named,
@@ -123,7 +123,7 @@ async function nearest(
   return near === undefined ? undefined : `Did you mean ${near}?`;
 }
 
-/** The names among which one of its kind is meant; of columns those of the relations that the statement names. */
+/** The candidates for a misspelled name; for columns, those of the relations in the statement. */
 function namesLike(code: string | undefined, statement: string) {
   if (code === SQLSTATE.undefinedFunction) return sql`select distinct proname::text as name from pg_proc`;
   const relations = sql`pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -7,10 +7,10 @@ import { coverage } from '../tables/etl/coverage.ts';
 import { quarantine } from '../tables/etl/quarantine.ts';
 import { grades } from '../tables/etl/verification.ts';
 
-/** A dataset's coverage of the first reading, for every pool or account that it is read for. */
+/** A dataset's coverage by first readings, for all of its pools or accounts. */
 const isOf = (dataset: string) => sql`${coverage.dataset} = ${dataset} and ${coverage.pass} = 0`;
 
-/** The seconds of a range that a dataset covers, whichever pool or account it is read for; oldest first. */
+/** The seconds of a range that a dataset covers, for all of its pools or accounts; oldest first. */
 export async function coveredBy(session: Session, dataset: string, range: Range): Promise<Range[]> {
   const [row] = await session.rows(
     sql`select coalesce(range_intersect_agg(${coverage.covered} * int8multirange(${rangeParam(range)})), '{}')::text as spans
@@ -21,8 +21,8 @@ export async function coveredBy(session: Session, dataset: string, range: Range)
 }
 
 /**
- * True of a list or look-up whose own dataset has begun to read it, and whose rows the role sees: only then no rows mean
- * anything. All that is seen need not be known: of a large network it seldom is.
+ * True if the table's own dataset is a list or look-up that has begun to be read, and the role sees all rows. Only then
+ * does a missing row mean anything. Not every seen subject need be known: in a large network it seldom is.
  */
 export async function isRead(session: Session, table: string): Promise<boolean> {
   const [row] = await session.rows(
@@ -36,8 +36,8 @@ export async function isRead(session: Session, table: string): Promise<boolean> 
 }
 
 /**
- * How far to trust the rows of a range, for a dataset: `proved` or `cross-checked` where all of it was verified, `covered`
- * where all of it was read, else `incomplete`; so too where a record of it lies in quarantine.
+ * How far to trust the rows of a range: `proved` or `cross-checked` if all of it was verified, `covered` if
+ * all of it was read, else `incomplete`. It is also `incomplete` if a record of it is in quarantine.
  */
 export async function gradeOf(session: Session, dataset: string, span: Range): Promise<string> {
   const [row] = await session.rows(

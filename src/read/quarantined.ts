@@ -26,16 +26,16 @@ const Quarantined = z.object({
   lastAt: seconds,
 });
 
-/** A record that did not fit, whole; times in unix seconds, `raw` the JSON text. */
+/** A complete record that did not fit; times in unix seconds, `raw` is the JSON text. */
 export type Quarantined = z.infer<typeof Quarantined>;
 
-/** Which records; members that are left out choose all. */
+/** Which records; omitted members choose all. */
 export interface Chosen {
   readonly ids?: readonly number[] | undefined;
   readonly datasets?: readonly string[] | undefined;
 }
 
-/** Records in quarantine from one number on, at most `limit`, by number: so that any number of them fits in memory. */
+/** Records in quarantine after an id, at most `limit`, by id: so that any number of them can be read in pages. */
 export function readQuarantined(
   session: Session,
   chosen: Chosen,
@@ -51,7 +51,7 @@ export function readQuarantined(
   );
 }
 
-/** Those of some records of a stream that lie in quarantine, by their names: where they lie now is known to be incomplete. */
+/** The ids of a stream's records that are in quarantine. Their seconds are known to be incomplete. */
 export async function quarantinedAmong(
   session: Session,
   { dataset, scope }: { readonly dataset: string; readonly scope: string },
@@ -69,7 +69,7 @@ export async function quarantinedAmong(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** How many records are chosen. */
+/** The number of chosen records. */
 export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
   const row = await oneRow(
     session,
@@ -93,18 +93,18 @@ export interface Unfit {
   readonly dataset: string;
   /** Records in quarantine. */
   readonly records: number;
-  /** Rows of its own table beside them. */
+  /** Stored rows of its own table. */
   readonly stored: number;
-  /** True where it is more than a few: then the data are not there, whatever is covered. */
+  /** True if it is more than a few: then the data is missing, even if it is covered. */
   readonly isMuch: boolean;
 }
 
-/** One record in so many may be in quarantine. */
+/** One record in this many may be in quarantine. */
 const TOLERATED = 100;
-/** No more rows are counted; of a table that has them, Postgres' estimate has to do. */
+/** The most rows that are counted; for larger tables, Postgres' estimate is used. */
 const MOST_COUNTED = 100_000;
 
-/** What of datasets is in quarantine, of those of which something is: of a range of seconds, or of all. */
+/** The datasets with records in quarantine: in a range of seconds, or in total. */
 export async function readUnfit(
   session: Session,
   datasets: readonly Dataset<AnyJob>[],
@@ -146,10 +146,10 @@ const Kind = z.object({
   to: seconds,
 });
 
-/** Records that do not fit for the same reason, the seconds between which they lie, and when the last one came. */
+/** Records that do not fit for the same reason, their range of seconds, and when the last one came. */
 export type QuarantineKind = z.infer<typeof Kind>;
 
-/** Why records lie in quarantine, the most frequent reason first. */
+/** The reasons for quarantine, the most frequent first. */
 export function readQuarantineKinds(session: Session, most?: number): Promise<QuarantineKind[]> {
   return session.rows(
     sql`
@@ -162,8 +162,8 @@ export function readQuarantineKinds(session: Session, most?: number): Promise<Qu
 }
 
 /**
- * Forgets those of the records, by number, that were not received since `began` (as Postgres prints it) though their
- * seconds were read again: the source has them no longer, or they fit now.
+ * Deletes records, by id, that were not received since `began` (as Postgres prints it) although their seconds
+ * were read again: the source does not have them any more, or they fit now.
  */
 export async function forgetUnseen(
   session: Session,

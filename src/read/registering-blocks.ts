@@ -6,15 +6,15 @@ import type { Session } from '../postgres/database.ts';
 import { during } from '../postgres/seconds.ts';
 import { readVerified } from '../write/verifications.ts';
 
-/** A shard's block is registered in the masterchain within seconds; a shard that lags may take so many. */
+/** A shard block is registered in the masterchain within seconds; if the shard lags, it may take this many. */
 const LATEST = 60;
 
 const Registering = z.object({ place: z.coerce.number(), seqno: z.number().nullable() });
 
 /**
- * The masterchain blocks, ascending, that register what happened in each range, as far as blocks are stored. The blocks of
- * the range name them. Only if one of these has no name for it, or may be missing, those of the minute behind the range are
- * added.
+ * The masterchain blocks, ascending, that register the content of each range, as far as blocks are stored.
+ * The blocks of the range name them. If one of these names none, or may be missing, the masterchain blocks of
+ * the minute after the range are added.
  */
 export async function registeringBlocks(session: Session, ranges: readonly Range[]): Promise<number[][]> {
   if (ranges.length === 0) return [];
@@ -36,7 +36,7 @@ export async function registeringBlocks(session: Session, ranges: readonly Range
   });
 }
 
-/** The masterchain blocks that the blocks of each range name, null for one that names none; none where no block is stored. */
+/** The masterchain blocks that the stored blocks of each range name; null for a block that names none. */
 async function seqnosOf(
   session: Session,
   ranges: readonly Range[],

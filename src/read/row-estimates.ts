@@ -7,7 +7,7 @@ import { coverage } from '../tables/etl/coverage.ts';
 import { estimates } from '../tables/etl/estimates.ts';
 import { pages } from '../tables/etl/pages.ts';
 
-/** A number that is not known yet: at least, most likely, at most. */
+/** An estimated number: at least, most likely, at most. */
 export interface Guess {
   readonly low: number;
   readonly likely: number;
@@ -18,7 +18,7 @@ const Profile = z.array(
   z.object({ span: z.object({ from: z.number(), to: z.number() }), perSecond: z.number() }),
 );
 
-/** What was expected of one dataset in a range. */
+/** The estimate of one dataset in a range. */
 interface Expected {
   readonly dataset: string;
   readonly span: Range;
@@ -30,7 +30,7 @@ interface Expected {
   readonly profile: z.infer<typeof Profile>;
 }
 
-/** Keeps an estimate; an older one of the same range that nothing came of is replaced. */
+/** Stores an estimate. It replaces an older one of the same range that has no outcome yet. */
 export async function keepEstimate(session: Session, expected: Expected): Promise<void> {
   const { dataset, span, missing, rows, requests, disk, profile } = expected;
   await session.run(sql`
@@ -55,7 +55,7 @@ export async function keepEstimate(session: Session, expected: Expected): Promis
 
 const Known = z.object({ dataset: z.string(), profile: Profile });
 
-/** How dense each dataset is in a range, by the newest estimate that holds all of it. */
+/** The density of each dataset in a range, from the newest estimate that contains the range. */
 export async function readProfiles(
   session: Session,
   range: Range,
@@ -79,20 +79,20 @@ const Settled = z.object({
   realRequests: z.coerce.number(),
 });
 
-/** An estimate and what came of it. */
-export type Settled = z.infer<typeof Settled>;
+/** An estimate and its outcome. */
+export type EstimateOutcome = z.infer<typeof Settled>;
 
 /**
- * Holds the open estimates whose ranges are covered now, of all pools that are known, against the pages that were read for
- * them since they were made. Each is settled once and kept. `lacking` are datasets of which something is still to be read.
+ * Compares the open estimates whose ranges are now covered, in all known pools, with the pages that were read
+ * since. Each estimate is closed once and kept. `lacking`: datasets with ranges that are still missing.
  */
-export function settleEstimates(
+export function closeEstimates(
   session: Session,
   range: Range,
   lacking: readonly string[],
-): Promise<Settled[]> {
+): Promise<EstimateOutcome[]> {
   const e = estimates;
-  // A window that was full is read again in parts: only what completes something counts, or is a part of one second.
+  // A window that was full is read again in parts. Only pages that complete something count, and parts of one second.
   const isKept = sql`(${pages.completed} is not null or upper(${pages.span}) = lower(${pages.span}) + 1)`;
   const isCovered = sql`(select bool_and(${coverage.covered} @> ${e.span}) from ${coverage}
     where ${coverage.dataset} = ${e.dataset} and ${coverage.pass} = 0)`;

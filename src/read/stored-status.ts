@@ -39,7 +39,7 @@ const Drift = z.object({
   lastAt: seconds,
 });
 
-/** A member that no column takes; `example` is JSON text, times in unix seconds. */
+/** A member without a column; `example` is JSON text, times are in unix seconds. */
 type Drift = z.infer<typeof Drift>;
 
 const Held = z.object({
@@ -50,11 +50,14 @@ const Held = z.object({
   expiresIn: seconds,
 });
 
-/** Everything that the database knows of the crawl's state, as one moment saw it. Times in unix seconds. */
+/** The state of the crawl in the database at one point in time. Times in unix seconds. */
 export interface Status {
   readonly streams: readonly z.infer<typeof StreamStatus>[];
   readonly refused: readonly RefusedSpan[];
-  /** The last error of each dataset, of its pools and walks each, that have committed nothing since; newest first. */
+  /**
+   * The last error of each dataset, and of each of its pools and walks, if they have committed nothing since;
+   * newest first.
+   */
   readonly failures: readonly z.infer<typeof Failure>[];
   readonly quarantined: ReadonlyMap<string, number>;
   readonly drift: readonly Drift[];
@@ -91,7 +94,7 @@ export async function readStatus(session: Session): Promise<Status> {
   return { streams, refused, failures, quarantined: counts, drift: await readDrift(session), leases };
 }
 
-/** Members of the API that no column takes, newest first. */
+/** Members of the API without a column, newest first. */
 function readDrift(session: Session): Promise<Drift[]> {
   return session.rows(
     sql`select ${d.dataset}, ${d.path}, ${d.type}, ${d.example}::text, ${d.times},
@@ -101,7 +104,7 @@ function readDrift(session: Session): Promise<Drift[]> {
   );
 }
 
-/** The seconds between the first and the last covered one that are not covered. */
+/** The uncovered seconds between the first and the last covered one. */
 export function holesIn(covered: readonly Range[]): Range[] {
   return covered.slice(1).map((range, index) => ({ from: covered[index]?.to ?? range.from, to: range.from }));
 }

@@ -14,7 +14,10 @@ const { raw, ...others } = getTableColumns(quarantine);
 const WITHOUT_RAW = Object.values(others);
 const KIND = [quarantine.dataset, quarantine.path, quarantine.reason];
 
-/** Rows of the program's own tables that tell what it has done; no data of the chain but a few records that did not fit. */
+/**
+ * Rows of the program's own tables that show what it has done. No data of the chain, except a few records
+ * that did not fit.
+ */
 const SECTIONS: Readonly<Record<string, SQL>> = {
   migrations: sql`select * from etl.migrations order by created_at`,
   settings: rowsOf(settings, [settings.name]),
@@ -45,7 +48,7 @@ function rowsOf(table: PgTable, order: readonly SQLWrapper[], limit?: number): S
   return sql`select * from ${table} order by ${list(order)} limit ${limit ?? null}`;
 }
 
-/** What of a database belongs into a bug report. A section that cannot be read holds the reason. */
+/** The database's part of a bug report. If a section cannot be read, it contains the reason. */
 export async function readBundle(session: Session): Promise<Readonly<Record<string, unknown>>> {
   const bundle: Record<string, unknown> = {};
   for (const [name, query] of Object.entries(SECTIONS)) {

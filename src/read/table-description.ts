@@ -4,13 +4,13 @@ import { factsOf } from '../tables/describe.ts';
 
 export interface ColumnDescription {
   readonly name: string;
-  /** As Postgres calls it. */
+  /** Postgres' name of the type. */
   readonly type: string;
   readonly nullable: boolean;
   readonly comment: string;
 }
 
-/** A table as people read of it. */
+/** A table as the documentation describes it. */
 export interface TableDescription {
   readonly schema: string;
   readonly name: string;

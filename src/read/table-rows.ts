@@ -9,30 +9,30 @@ import { keyHash, otherThanSealed, secondOfRow } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
 import { describeTable } from './table-description.ts';
 
-/** Rows of a table: those of a range of block time, or all that a table without partitions has. */
+/** Rows of a table: those of a range of block time, or all rows of a table without partitions. */
 export interface TableRows {
   /** The Drizzle table. */
   readonly table: object;
   readonly span: Range | undefined;
 }
 
-/** What tells whether rows have changed since they were read: rows that come, change or go change one of them. */
+/** A fingerprint of rows: it differs if rows were added, changed or deleted. */
 export interface RowsState {
   readonly rows: number;
-  /** The sum of the hashes of their keys, as seals have it; null for a table that has none. */
+  /** The sum of the hashes of their keys, as in seals; null if the table has none. */
   readonly keys: string | null;
-  /** The newest `loaded_at`, as Postgres prints it in UTC; null where there are no rows. */
+  /** The newest `loaded_at`, as Postgres prints it in UTC; null if there are no rows. */
   readonly changedAt: string | null;
   /**
-   * The sum of the times at which the rows were written. A commit that began before the newest one may come after it:
-   * then the newest time stays, and the sum does not. Null where nobody has kept it.
+   * The sum of the times at which the rows were written. If a commit began before the newest one and ends
+   * after it, the newest time stays the same, but the sum changes. Null if it was not stored.
    */
   readonly loaded: string | null;
 }
 
 const STATE = ['rows', 'keys', 'changedAt', 'loaded'] as const;
 
-/** True where rows are what they were. */
+/** True if the rows have not changed. */
 export function isSameState(a: RowsState, b: RowsState): boolean {
   return STATE.every((fact) => a[fact] === b[fact]);
 }
@@ -47,7 +47,7 @@ const State = z.object({
 /** Exact to the microsecond, and cheaper than `extract`. */
 const LOADED = sql`coalesce(sum((date_part('epoch', loaded_at) * 1000000)::int8), 0)::text`;
 
-/** Runs `work` so that all its statements see the rows, the coverage and the grades of one moment. */
+/** Runs `work` so that all its statements see the rows, the coverage and the grades of one point in time. */
 export function atOneMoment<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
   return database.transaction(work, { isSnapshot: true });
 }
@@ -65,13 +65,13 @@ export async function stateOf(session: Session, rows: TableRows): Promise<RowsSt
   return state ?? { rows: 0, keys: null, changedAt: null, loaded: null };
 }
 
-/** How many rows a table has in a stretch. */
+/** The number of rows that a table has in a stretch. */
 export async function countRows(session: Session, table: object, stretch: Stretch): Promise<number> {
   const counted = await countByMinute(session, table, stretch);
   return counted.reduce((sum, [, rows]) => sum + rows, 0);
 }
 
-/** How many rows a table has in each minute of a stretch, by the first second of the minute, in order. */
+/** The number of rows that a table has in each minute of a stretch, by the first second of the minute, in order. */
 export async function countByMinute(
   session: Session,
   table: object,
@@ -85,15 +85,15 @@ export async function countByMinute(
   return counted.map(({ start, rows }) => [start, rows]);
 }
 
-/** The number of sealed seconds in which a table has other rows than its seal says. */
+/** The number of sealed seconds in which a table's rows differ from its seal. */
 export function countBrokenSeals(session: Session, table: object, span: Range): Promise<number> {
   return session.run(otherThanSealed(targetOf(table), span));
 }
 
-/** CSV (RFC 4180) with a header, null as nothing and the empty string in quotes; or the text format of COPY. */
+/** CSV (RFC 4180) with a header, null as empty and the empty string in quotes; or the text format of COPY. */
 export type CopyFormat = 'csv' | 'text';
 
-/** Hands rows over in the order of the key: times in UTC, everything as Postgres prints it. Within a transaction. */
+/** Passes rows on in the order of the key: times in UTC, values as Postgres prints them. Within a transaction. */
 export async function copyRows(
   session: Session,
   rows: TableRows,

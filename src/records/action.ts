@@ -2,7 +2,7 @@ import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
 import * as z from 'zod';
 import { canonicalOf } from '../dataset/declaration/canonical.ts';
 import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
-import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
+import { givenLayout, rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../tables/ton/actions.ts';
@@ -41,9 +41,9 @@ export const action = members.refine(namesAddresses, {
   error: 'has no address where a column is taken from: workchain:HEX, ext$, var$ or addr_none',
 });
 
-const sheet = sheetOf(actions, action);
-const accountSheet = givenSheet(action_accounts);
-const transactionSheet = givenSheet(action_transactions);
+const sheet = rowLayoutOf(actions, action);
+const accountSheet = givenLayout(action_accounts);
+const transactionSheet = givenLayout(action_transactions);
 
 /** Columns that a member of `details` goes into whatever its name there. */
 const ADDRESSES = ['source', 'destination', 'asset'] as const;

@@ -1,7 +1,7 @@
 import { hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import * as z from 'zod';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
@@ -51,8 +51,8 @@ const parentId = z.strictObject({
 
 export type Block = z.output<typeof block>;
 
-const sheet = sheetOf(blocks, block);
-const parents = sheetOf(block_parents, parentId);
+const sheet = rowLayoutOf(blocks, block);
+const parents = rowLayoutOf(block_parents, parentId);
 
 /** Puts the rows of one block: its own, and one for each of its parents. */
 export function blockRows(record: Block, extra: Extra, put: Put): void {

@@ -1,7 +1,7 @@
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
 import { elsewhere, spread } from '../dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { messages } from '../tables/ton/messages.ts';
 import {
@@ -65,7 +65,7 @@ export function messageTime(message: Message, now: Seconds): Seconds {
   return message.created_at ?? now;
 }
 
-const sheet = sheetOf(messages, message);
+const sheet = rowLayoutOf(messages, message);
 
 /** Puts the row of a message. */
 export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {

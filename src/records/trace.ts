@@ -2,7 +2,7 @@ import { hash, optionalHash } from './members/form.ts';
 import * as z from 'zod';
 import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
-import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
+import { givenLayout, rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import { extraOutside, extraWithin, NOTHING, type Extra } from '../dataset/declaration/record.ts';
 import { trace_nodes, traces } from '../tables/ton/traces.ts';
 import { action, actionRows } from './action.ts';
@@ -72,8 +72,8 @@ function byHash(map: unknown): unknown {
 
 export type Trace = z.output<typeof trace>;
 
-const sheet = sheetOf(traces, trace);
-const nodeSheet = givenSheet(trace_nodes);
+const sheet = rowLayoutOf(traces, trace);
+const nodeSheet = givenLayout(trace_nodes);
 
 /**
  * Puts the rows of a trace: its own, its tree, and all that it holds of transactions, messages and actions. `extra` are

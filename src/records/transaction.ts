@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import { column, elsewhere, spread, inExtra, phase } from '../dataset/declaration/place.ts';
-import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
+import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import { extraOutside, extraWithin, type Extra } from '../dataset/declaration/record.ts';
 import { transactions } from '../tables/ton/transactions.ts';
 import { message, messageRow, messageTime } from './message.ts';
@@ -146,7 +146,7 @@ export const transaction = z.strictObject({
 
 export type Transaction = z.output<typeof transaction>;
 
-const sheet = sheetOf(transactions, transaction);
+const sheet = rowLayoutOf(transactions, transaction);
 
 /**
  * Puts the rows of a transaction and its messages. `extra` are the members that the schema does not name, with paths as

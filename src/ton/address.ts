@@ -1,14 +1,14 @@
 import { UsageError } from '../errors.ts';
 
-/** First byte of a friendly address: what kind it is, and whether it is for test networks only. */
+/** First byte of a friendly address: its kind, and whether it is for test networks only. */
 const BOUNCEABLE = 0x11;
 const NON_BOUNCEABLE = 0x51;
 const TEST_ONLY = 0x80;
 
 const RAW = /^(-?\d{1,10}):([0-9a-fA-F]{64})$/;
 /**
- * The address of an account in its raw form: a workchain that the masterchain knows, and 64 hex digits in upper case.
- * Postgres reads the expression alike.
+ * The address of an account in its raw form: a workchain that the masterchain knows, and 64 hex digits in
+ * upper case. The expression means the same in Postgres.
  */
 export const ACCOUNT = /^(?:-1|0):[0-9A-F]{64}$/;
 
@@ -19,13 +19,13 @@ const FORMS =
   'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
 
 interface AddressReading {
-  /** False refuses addresses that are marked for test networks only; undefined does not look at the mark. */
+  /** False refuses addresses that are marked for test networks only; undefined ignores the mark. */
   readonly testnet?: boolean;
 }
 
 /**
- * The raw form of an account's address in data: from raw in either case, or friendly with a right checksum. Undefined for
- * anything else, also for 64 hex digits alone: they do not say their workchain.
+ * The raw form of an account's address in data: from raw in either case, or friendly with a correct checksum.
+ * Undefined for anything else, also for 64 hex digits alone, because they lack the workchain.
  */
 export function readAddress(text: string): string | undefined {
   const raw = RAW.exec(text);
@@ -43,8 +43,8 @@ function rawOf(bytes: Buffer): string {
 }
 
 /**
- * The raw form of an address, `workchain:HEX` in upper case, from any form that people have at hand: raw, 64 hex digits
- * (of the basechain), or friendly in base64 or base64url, whose checksum is checked.
+ * The raw form of an address, `workchain:HEX` in upper case, from any common form: raw, 64 hex digits (of the
+ * basechain), or friendly in base64 or base64url, whose checksum is verified.
  * @throws UsageError with the reason
  */
 export function parseAddress(text: string, { testnet }: AddressReading = {}): string {
@@ -61,7 +61,7 @@ function rawAddress(word: string, workchain: number, hex: string): string {
   return `${workchain}:${hex.toUpperCase()}`;
 }
 
-/** Friendly form: kind, workchain, 32 bytes of hash, CRC-16 of them all; 36 bytes in base64 of either alphabet. */
+/** Friendly form: kind, workchain, 32 bytes of hash, CRC-16 of all of them; 36 bytes in base64 of either alphabet. */
 function parseFriendly(word: string, testnet: boolean | undefined): string {
   const bytes = Buffer.from(word, 'base64');
   if (bytes.readUInt16BE(34) !== crc16(bytes.subarray(0, 34))) {
@@ -77,13 +77,13 @@ function parseFriendly(word: string, testnet: boolean | undefined): string {
   return rawOf(bytes);
 }
 
-/** True of the form that wallets and explorers show, whatever it is marked for. */
+/** True for the form that wallets and explorers show, with any mark. */
 export function isFriendly(text: string): boolean {
   return FRIENDLY.test(text.trim());
 }
 
 interface AddressWriting {
-  /** Whether money sent to it is to come back where the account cannot take it: EQ… (true) or UQ… . */
+  /** Whether money that the account cannot receive returns to the sender: EQ… (true) or UQ… . */
   readonly bounceable?: boolean;
   /** Marks it for test networks only: kQ…, 0Q… . */
   readonly testnet?: boolean;

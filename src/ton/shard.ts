@@ -1,11 +1,11 @@
-/** A shard: the part of a workchain's addresses that its prefix begins. */
+/** A shard: the addresses of a workchain that begin with its prefix. */
 interface ShardId {
   readonly workchain: number;
-  /** Hex without padding; the lowest bit that is set ends the prefix. */
+  /** Hex without padding; the lowest set bit ends the prefix. */
   readonly shard: string;
 }
 
-/** How a shard is written: a prefix in upper-case hex without padding. */
+/** The written form of a shard: a prefix in upper-case hex without padding. */
 export const SHARD = /^[1-9A-F][0-9A-F]{0,15}$/;
 
 const SHARD_BITS = 64n;
@@ -13,9 +13,9 @@ const HEX = /^(?:0x)?([0-9a-f]{1,16})$/i;
 const DECIMAL = /^-?\d{1,20}$/;
 
 /**
- * A shard as `SHARD` has it, from hex (either case, padded, with 0x) or from a decimal, signed or not. Undefined for
- * anything else. Digits may be both: then they are the shorter prefix, since no chain splits its shards so far that the
- * other one could be.
+ * A shard in the form of `SHARD`, from hex (either case, padded, with 0x) or from a decimal, signed or not.
+ * Undefined for anything else. If the digits may be both, they are the shorter prefix, because no chain
+ * splits its shards as far as the longer one.
  */
 export function readShard(word: string | number | bigint): string | undefined {
   const text = String(word);
@@ -33,7 +33,7 @@ function isOf64Bits(id: bigint): boolean {
   return id < 1n << SHARD_BITS && id >= -(1n << (SHARD_BITS - 1n));
 }
 
-/** Where a prefix ends: the higher, the shorter it is. */
+/** The end of a prefix: the higher, the shorter the prefix. */
 function lowestBit(id: bigint): bigint {
   return id & -id;
 }
@@ -42,8 +42,8 @@ function lowestBit(id: bigint): bigint {
 export const MASTERCHAIN = -1;
 
 /**
- * True where the tops are a whole state: in each workchain the shards' prefixes fill the address space once (the sum
- * of 2^-length is 1), and the masterchain is there. A 200 that was cut short does not tile.
+ * True if the tops are a complete state: in each workchain the shards' prefixes fill the address space once
+ * (the sum of 2^-length is 1), and the masterchain is there. The tops of a 200 that was cut short do not.
  */
 export function tiles(tops: readonly ShardId[]): boolean {
   const filled = new Map<number, bigint>();
@@ -57,19 +57,19 @@ export function tiles(tops: readonly ShardId[]): boolean {
   );
 }
 
-/** The part of the address space that a shard holds, of 2^64. */
+/** The share of the address space that a shard holds, of 2^64. */
 function shareOf(shard: string): bigint {
   const { from, to } = span(shard);
   return to - from;
 }
 
-/** True where one shard is the other, or lies within it. */
+/** True if one shard equals or contains the other. */
 export function overlaps(a: string, b: string): boolean {
   const [x, y] = [span(a), span(b)];
   return x.from < y.to && y.from < x.to;
 }
 
-/** The addresses of a shard: the lowest set bit of its id marks where the prefix ends. */
+/** The addresses of a shard: the lowest set bit of its id ends the prefix. */
 function span(shard: string): { from: bigint; to: bigint } {
   const id = BigInt(`0x${shard}`);
   const half = lowestBit(id);

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { LONGEST_PAGES } from '../crawl/streams/lease-length.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
-import { type Brought, broughtAmong, type Dataset } from '../dataset/dataset.ts';
+import { type AlsoHeld, alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../ledger/stored-coverage.ts';
 import type { Session } from '../postgres/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../ledger/leases.ts';
@@ -33,7 +33,7 @@ export interface DeriveContext extends VerifyContext {
 export async function deriveTransactions(context: DeriveContext, range: Range): Promise<number> {
   try {
     let derived = 0;
-    for (const brought of broughtAmong(context.jobs))
+    for (const brought of alsoHeldAmong(context.jobs))
       derived += await deriveUntilStopped(context, brought, range);
     return derived;
   } catch (error) {
@@ -44,7 +44,7 @@ export async function deriveTransactions(context: DeriveContext, range: Range): 
 
 async function deriveUntilStopped(
   context: DeriveContext,
-  { dataset, bringer, countedBy }: Brought,
+  { dataset, holder: bringer, countedBy }: AlsoHeld,
   range: Range,
 ): Promise<number> {
   const { database } = context;

@@ -1,7 +1,7 @@
 import { compile } from '../compile.ts';
 import { layoutOf, find } from '../dataset/bytes/layout.ts';
 import { isViewOf, valueOf, type MemberKind } from '../dataset/bytes/view.ts';
-import type { MemberColumn, Noted, Sheet } from '../dataset/declaration/sheet.ts';
+import type { MemberColumn, Noted, RowLayout } from '../dataset/declaration/row-layout.ts';
 import { formatTime } from '../range.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import type { CopyColumn } from './copy-text.ts';
@@ -91,7 +91,7 @@ interface LineWriters {
   readonly ofViews: LineWriter | undefined;
 }
 
-type WrittenSheet = Pick<Sheet, 'table' | 'record' | 'columns' | 'noted'>;
+type WrittenSheet = Pick<RowLayout, 'table' | 'record' | 'columns' | 'noted'>;
 
 const writers = new WeakMap<object, LineWriters>();
 

@@ -5,9 +5,9 @@ import {
   rowOf,
   type Given,
   type Put,
-  type Sheet,
+  type RowLayout,
   type Table,
-} from '../dataset/declaration/sheet.ts';
+} from '../dataset/declaration/row-layout.ts';
 import { NOTHING, type Extra } from '../dataset/declaration/record.ts';
 import { contradictions, distinctRows, mergeRows, type DistinctRow } from './conflict.ts';
 import { CopyBuffer } from './copy-buffer.ts';
@@ -51,7 +51,7 @@ interface WaitingRow {
   readonly record: unknown;
   readonly given: object;
   readonly extra: Extra | null;
-  readonly sheet: Pick<Sheet, 'columns' | 'noted'>;
+  readonly sheet: Pick<RowLayout, 'columns' | 'noted'>;
   /** Set where another copy of the row had something to add. */
   merged: DistinctRow | undefined;
 }
@@ -101,7 +101,12 @@ function byKey(a: WaitingRow, b: WaitingRow): number {
 }
 
 function collector(byTable: ReadonlyMap<object, Collected>): Put {
-  return <T extends Table, Rec>(sheet: Sheet<T, Rec>, record: Rec, given: Given<T>, sent?: Extra | null) => {
+  return <T extends Table, Rec>(
+    sheet: RowLayout<T, Rec>,
+    record: Rec,
+    given: Given<T>,
+    sent?: Extra | null,
+  ) => {
     const writer = lineWriterOf(sheet, record);
     const collected = byTable.get(sheet.table);
     if (collected === undefined)

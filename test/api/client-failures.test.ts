@@ -204,7 +204,7 @@ describe('429 and Retry-After', () => {
       expect(budget.reported).toEqual([150, 'ok']);
       expect(budget.taken).toBe(2);
       expect(api.log).toContainEqual(
-        expect.objectContaining({ pauseMs: 150, msg: 'request failed, trying again' }),
+        expect.objectContaining({ pauseMs: 150, msg: 'request failed, retrying' }),
       );
     },
   );

@@ -142,7 +142,7 @@ test('each attempt is one debug record and one onExchange, each retry a warning'
     { level: 20, msg: 'request', ...common, status: 503, attempt: 1, ms: expect.any(Number) as number },
     {
       level: 40,
-      msg: 'request failed, trying again',
+      msg: 'request failed, retrying',
       ...common,
       attempt: 1,
       pauseMs: 0,
@@ -230,7 +230,7 @@ test('an endpoint that the server lacks is said once, and asked for again after 
   await failureOf(client.get(blocks));
   now += 700_000;
   await failureOf(client.get(blocks));
-  expect(said().filter(({ msg }) => String(msg).includes('no such endpoint'))).toHaveLength(1);
+  expect(said().filter(({ msg }) => String(msg).includes('endpoint not found'))).toHaveLength(1);
 });
 
 describe('an endpoint that has answered', () => {

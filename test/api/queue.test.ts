@@ -21,9 +21,9 @@ const inFlight = (target: number): InFlight => ({
   target,
   evenShare: () => target,
   share: () => target,
-  beside: () => undefined,
+  noteOthers: () => undefined,
   others: () => ({ requests: 0, processes: 0, isIdle: false }),
-  rest: () => undefined,
+  noteIdle: () => undefined,
   underWay: 0,
   workedOn: 0,
 });

@@ -27,7 +27,7 @@ function run(rps: number, source: Source, ms: number): { rate: number; targets: 
   const inFlight = createInFlight({ rps, clock: { monotonic: () => now } });
   const ends: { readonly at: number; readonly flight: ReturnType<InFlight['open']> }[] = [];
   const [targets, shares]: [number[], number[]] = [[], []];
-  if (source.others !== undefined) inFlight.beside(source.others);
+  if (source.others !== undefined) inFlight.noteOthers(source.others);
   let [free, slot, sent, answered] = [0, 0, 0, 0];
   for (; now < ms; now += 1) {
     while (ends[0] !== undefined && ends[0].at <= now) {
@@ -79,7 +79,7 @@ test.each([
   { others: { requests: 40, processes: 7 }, share: 1 },
 ])('of 8 requests a process has $share where others have $others.requests', ({ others, share }) => {
   const inFlight = createInFlight({ rps: 100, clock: { monotonic: () => 0 } });
-  inFlight.beside(others);
+  inFlight.noteOthers(others);
   expect(inFlight.target).toBe(8);
   expect(inFlight.share()).toBe(share);
 });

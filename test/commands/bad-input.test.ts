@@ -67,7 +67,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
     [
       'messages, which are no dataset',
       backfill('--only', 'messages'),
-      'they come with "transactions" and "traces" into the table messages',
+      '"transactions" and "traces" fill the table messages',
     ],
     ['events, which are no dataset', backfill('--only', 'events'), 'the deprecated twin of "traces"'],
     ['what is pending', backfill('--only', 'pending_traces'), 'so it is never stored'],

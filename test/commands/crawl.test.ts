@@ -302,7 +302,7 @@ describe('--quiet', () => {
     simulator.faults.badGateway = 1;
     const away = await cli.ask([...QUARTER, '--quiet'], settings({ ...LOUD, ETL_ATTEMPTS: '2' }));
     expect([away.code, away.stdout]).toEqual([75, '']);
-    expect(away.stderr).toMatch(/request failed, trying again/);
+    expect(away.stderr).toMatch(/request failed, retrying/);
   });
 });
 

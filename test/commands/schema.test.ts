@@ -92,7 +92,7 @@ test('a database that only reads for a while is waited for while its tables are 
   const name = new URL(url).pathname.slice(1);
   await query(url, `alter database ${name} set default_transaction_read_only = on`);
   const running = cli.start(['migrate'], { DATABASE_URL: url, ETL_ATTEMPTS: '6', LOG_FORMAT: 'json' });
-  await running.sees(/waiting before another attempt/);
+  await running.sees(/not available, retrying/);
   await query(
     url,
     `begin; set transaction read write; alter database ${name} reset default_transaction_read_only; commit`,

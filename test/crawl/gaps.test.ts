@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { expect, test } from 'vitest';
 import { coverStreams } from '../../src/backfill/cover-streams.ts';
-import { lookAgain } from '../../src/crawl/gaps.ts';
+import { recheckGaps } from '../../src/crawl/gaps.ts';
 import { requireHead } from '../../src/crawl/watermark/went-back.ts';
 import { crawlLease } from '../../src/crawl/streams/crawl-lease.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
@@ -41,7 +41,7 @@ async function cover(names: readonly string[], range: Range = RANGE) {
 }
 
 const look = (dueOnly: boolean) =>
-  network.crawl(({ context }) => lookAgain(context, RANGE, { dueOnly, signal: never.leaving }));
+  network.crawl(({ context }) => recheckGaps(context, RANGE, { dueOnly, signal: never.leaving }));
 
 const seqnoAt = (second: number) => Math.round(second / BLOCK);
 /** Masterchain blocks of some seconds after the start, with all that they registered. */

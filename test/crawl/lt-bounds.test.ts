@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
 import type { Range } from '../../src/range.ts';
@@ -40,9 +40,9 @@ async function crawl(names: readonly string[], into = store) {
   const opened = await openTestCrawl(into, simulator.url, { maxAttempts: 1 });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...names);
-    const missing = await backfill({ ...opened, datasets, reach, stop: never });
+    const missing = await backfill({ ...opened, datasets, readable: reach, stop: never });
     return { missing, range: reach.range! };
   } finally {
     await opened.close();

@@ -127,7 +127,7 @@ describe('the daemon', () => {
     ];
     let waits = 0;
     const write = (line: string) => {
-      if (line.includes('waiting before another attempt')) waits += 1;
+      if (line.includes('not available, retrying')) waits += 1;
     };
     const end = async () => await endOf('transactions');
     const harm = async () => {

@@ -131,11 +131,11 @@ describe('of a healthy daemon with default settings', () => {
       .trim()
       .split('\n')
       .map((line) => z.object({ msg: z.string() }).parse(JSON.parse(line)).msg)
-      .filter((message) => !/^(signal ignored|the last minute|(not )?ready: .*)$/.test(message));
+      .filter((message) => !/^(signal ignored|summary of the last minute|(not )?ready: .*)$/.test(message));
     // Half a minute of all datasets of core.
     expect(messages).toEqual([
       'daemon started',
-      'finishing the page in hand; once more to leave at once',
+      'shutting down after the current page; press Ctrl-C again to force',
       'daemon stopped',
     ]);
     const firstLine = async () => (await cli.ask(['status'], settings)).stdout.split('\n')[0];

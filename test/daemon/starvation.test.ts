@@ -111,7 +111,7 @@ thorough('no loop of the daemon waits for the end of another, however much each 
   const lines = (text: string) => records.filter(({ msg }) => String(msg).startsWith(text)).length;
   const look = async () => {
     for (const [loop, mark] of await readMarks(store)) note(loop, mark);
-    note('summaries', String(lines('the last minute')));
+    note('summaries', String(lines('summary of the last minute')));
     // There is always a hole that is to be found, and read again.
     await store.database.script(
       `update etl.coverage set verified = verified - n.gone, covered = covered - n.gone

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { systemClock } from '../../src/clock.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics, type Metrics } from '../../src/daemon/server/metrics.ts';
@@ -37,8 +37,14 @@ beforeAll(async () => {
   const counted: CrawlContext = { ...withBelievingLimits(context), onPage: (event) => metrics.onPage(event) };
   const datasets = await datasetsNamed('blocks', 'transactions');
   const wanted = { from: now - 800, to: now - 400 };
-  const reach = await reachOf({ context: counted, chain, wanted, delaySeconds: 0, signal: never.leaving });
-  await backfill({ ...crawl, context: counted, datasets, reach, stop: never });
+  const reach = await findReadablePart({
+    context: counted,
+    chain,
+    wanted,
+    delaySeconds: 0,
+    signal: never.leaving,
+  });
+  await backfill({ ...crawl, context: counted, datasets, readable: reach, stop: never });
   for (const { name } of datasets)
     await keepWanted(store.database, name, { since: now - 900, chosen: 'test' });
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };

@@ -54,7 +54,10 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   add('tail', 'requests', 500);
   add('tail', 'refused', 2);
   await clock.advance(60_000);
-  expect(records.map(({ msg }) => msg)).toEqual(['ready: everything wanted is there', 'the last minute']);
+  expect(records.map(({ msg }) => msg)).toEqual([
+    'ready: everything wanted is there',
+    'summary of the last minute',
+  ]);
   const spent = { rows: 705, requests: 500, refused: 2, retries: 0 };
   expect(records[1]).toMatchObject({ ...spent, lag: {}, missing: 0, waitingFor: 'the budget' });
 
@@ -71,7 +74,7 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   snapshot = () => Promise.reject(new Error('cannot reach the database: it rests'));
   await clock.advance(60_000);
   // It was not ready before.
-  expect(records[4]).toMatchObject({ waitingFor: 'the database', msg: 'the last minute' });
+  expect(records[4]).toMatchObject({ waitingFor: 'the database', msg: 'summary of the last minute' });
 
   records.length = 0;
   snapshot = () => Promise.resolve(snapshotOf({}));
@@ -95,10 +98,7 @@ test('each change between ready and not ready is a line, whoever learned of it, 
   });
   const running = loop.run(stopping.signal);
   const changes = () => records.map(({ msg }) => String(msg)).filter((msg) => /^(not )?ready/.test(msg));
-  const [ready, notReady] = [
-    'ready: everything wanted is there',
-    'not ready: something wanted is not there yet',
-  ];
+  const [ready, notReady] = ['ready: everything wanted is there', 'not ready: something wanted is missing'];
   await clock.advance(60_000);
   // An outage over the end of a minute, of which nobody else asks.
   snapshot = () => Promise.reject(new Error('the database is away'));
@@ -108,7 +108,7 @@ test('each change between ready and not ready is a line, whoever learned of it, 
   snapshot = () => Promise.resolve(snapshotOf({}));
   await clock.advance(60_000);
   // One between two minutes, of which /ready was asked.
-  loop.onReadiness(false, ['the database has not said within 5 s how things stand']);
+  loop.onReadiness(false, ['the database did not answer within 5 s']);
   loop.onReadiness(false, ['still']);
   loop.onReadiness(true, []);
   await clock.advance(60_000);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { readSavedWatermark } from '../../src/ledger/stored-watermark.ts';
@@ -154,12 +154,12 @@ test('a backfill reads the rest while it waits for what nobody saw before', asyn
   const context = { ...crawl.context, clock };
   const reach = { ...crawl, context, delaySeconds: 30, signal: never.leaving };
   const seen = { from: START, to: START + 850 };
-  expect(await reachOf({ ...reach, wanted: seen })).toMatchObject({ range: seen });
+  expect(await findReadablePart({ ...reach, wanted: seen })).toMatchObject({ range: seen });
   expect(slept).toEqual([]);
   const wanted = { from: START, to: START + 2000 };
-  const estimated = await reachOf({ ...reach, wanted, isEstimate: true });
+  const estimated = await findReadablePart({ ...reach, wanted, isEstimate: true });
   expect(slept).toEqual([]);
-  const { range, watermark, held } = await reachOf({ ...reach, wanted });
+  const { range, watermark, held } = await findReadablePart({ ...reach, wanted });
   expect(range).toEqual(estimated.range);
   expect(range?.to).toBeGreaterThan(START + 1030);
   expect(held?.before).toEqual({ from: START, to: watermark - 30 });
@@ -167,7 +167,7 @@ test('a backfill reads the rest while it waits for what nobody saw before', asyn
   expect(slept).toEqual([]);
   // Ten seconds of the delay go into reading what lies before.
   time.ms += 10_000;
-  expect(await held?.settle()).toBe(estimated.watermark);
+  expect(await held?.waitUntilSafe()).toBe(estimated.watermark);
   expect(slept).toEqual([20_000]);
 });
 
@@ -182,11 +182,11 @@ test('a range that ended with the head when a backfill first looked is present, 
   const reach = { ...crawl, context: { ...crawl.context, clock }, delaySeconds: 30, signal: never.leaving };
   const wanted = { from: START, to: START + 960 };
   const late = { from: START, to: START + 985 };
-  const reached = await reachOf({ ...reach, wanted: late });
+  const reached = await findReadablePart({ ...reach, wanted: late });
   // What is still newer is left: it was not there when the backfill began.
   expect(reached.range?.to).toBeLessThan(START + 970);
-  expect(await reached.held?.settle()).toBeGreaterThan(START + 1015);
-  expect(await reachOf({ ...reach, wanted })).toMatchObject({ range: wanted });
+  expect(await reached.held?.waitUntilSafe()).toBeGreaterThan(START + 1015);
+  expect(await findReadablePart({ ...reach, wanted })).toMatchObject({ range: wanted });
 });
 
 test('a head that does not move is logged after two minutes, then each time that it has lasted twice as long', async () => {
@@ -211,7 +211,12 @@ test('of a source that went back nothing is read above its head until it has cau
   const before = await leader.poll(never.leaving);
   const { database } = store;
   const range = { from: START + 100, to: before.utime };
-  await backfill({ ...crawl, datasets: [dataset!], reach: { range, watermark: before.utime }, stop: never });
+  await backfill({
+    ...crawl,
+    datasets: [dataset!],
+    readable: { range, watermark: before.utime },
+    stop: never,
+  });
   expect(await readCoverage(database, streamOf(dataset!))).toEqual([range]);
   const wentBack = () => records.filter(({ msg }) => msg === 'the source went back');
   // For as long as replicas lag it may be one of them.

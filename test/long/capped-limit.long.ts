@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
@@ -43,14 +43,14 @@ async function crawl(
   const opened = await openTestCrawl(store, simulator.url);
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...DATASETS);
     expect(
       await backfill({
         ...opened,
         context: contextOf(opened.context),
         datasets,
-        reach,
+        readable: reach,
         stop: never,
       }),
     ).toEqual(new Map());

@@ -66,7 +66,7 @@ test.skipIf(browserPath === undefined)(
     await database.run(sql`
     insert into etl.refused (dataset, span, reason, detail, attempts, retry_at)
     values ('transactions', int8range(${since + 204 * DAY}, ${since + 204 * DAY + 7}), 'saturated',
-      'more rows of one logical time than the source lets anybody read', 3, now() + interval '3 minutes')`);
+      'more rows of one logical time than the source can page through', 3, now() + interval '3 minutes')`);
     await database.run(sql`
     insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
     select 'actions', 'a' || n, now() - interval '2 days', '[0,1)', 'details.amount', 'Invalid input: expected string, received number', '{}', ''

@@ -43,7 +43,7 @@ async function readTogether(count: number) {
     });
   const reach = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
   const missing = await Promise.all(
-    crawls.map((crawl) => backfill({ ...crawl, datasets, reach, stop: never })),
+    crawls.map((crawl) => backfill({ ...crawl, datasets, readable: reach, stop: never })),
   );
   expect(missing).toEqual(crawls.map(() => new Map()));
   await looking;

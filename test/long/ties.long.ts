@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
@@ -97,13 +97,13 @@ test.each(CASES)(
     const crawl = await openTestCrawl(store, simulator.url);
     try {
       const datasets = await datasetsNamed(family.name);
-      const reach = await reachOf({
+      const reach = await findReadablePart({
         ...crawl,
         wanted: { from: 0, to: crawl.chain.last.utime },
         delaySeconds: 0,
         signal: never.leaving,
       });
-      expect(await backfill({ ...crawl, datasets, reach, stop: never })).toEqual(new Map());
+      expect(await backfill({ ...crawl, datasets, readable: reach, stop: never })).toEqual(new Map());
       const { from, to } = reach.range!;
       const rows = await store.database.rows(
         sql`select ${sql.raw(family.id)} as id from ${sql.raw(`ton.${family.name}`)}

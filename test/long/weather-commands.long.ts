@@ -114,7 +114,7 @@ const settings = (more: Record<string, string> = {}) => ({
 });
 
 const SYNC = ['sync', '--only', 'blocks,transactions,traces'];
-const WAITS = /(waiting before another attempt)/;
+const WAITS = /(not available, retrying)/;
 const STARTED = /(daemon started)/;
 
 /** Until a dataset is covered to its end: pauses of the daemon have grown up to a minute by then. */

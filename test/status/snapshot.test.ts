@@ -82,7 +82,7 @@ test('/ready and /metrics say within seconds that the database is slow, and afte
     while (!waiting.isOver) await clock.advance(100);
     return answer;
   };
-  const slow = 'the database has not said within 5 s how things stand';
+  const slow = 'the database did not answer within 5 s';
   await whileLocked(async () => {
     for (let scrape = 0; scrape < 3; scrape += 1) {
       expect(JSON.parse(await textAt('/ready'))).toEqual({ ready: false, reasons: [slow] });

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Choices } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { readCollections } from '../../src/crawl/collections/read-collections.ts';
 import { noTurns } from '../../src/crawl/collections/walk-context.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
@@ -57,8 +57,8 @@ export async function readStreamsOf(
   names: readonly string[],
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
-  const reach = await reachOf({ ...crawl, wanted: range, delaySeconds: 0, signal: never.leaving });
-  await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, stop: never });
+  const reach = await findReadablePart({ ...crawl, wanted: range, delaySeconds: 0, signal: never.leaving });
+  await backfill({ ...crawl, datasets: await datasetsNamed(...names), readable: reach, stop: never });
   await crawl.close();
 }
 

@@ -6,7 +6,7 @@ import type { Config } from '../../src/settings/config.ts';
 import { releaseLease } from '../../src/ledger/leases.ts';
 import { reopen, type Reopening } from '../../src/write/reopen.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf, type Reach } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart, type ReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
@@ -21,8 +21,8 @@ import { startSimulator, type Simulator, type SimulatorOptions } from './simulat
 export interface Proof {
   readonly context: RepairContext;
   /** How far the network, or a part of it, is safe to read. */
-  reach(wanted?: Range): Promise<Reach>;
-  cover(datasets: readonly Dataset[], reach: Reach): Promise<Range>;
+  reach(wanted?: Range): Promise<ReadablePart>;
+  cover(datasets: readonly Dataset[], reach: ReadablePart): Promise<Range>;
   /** Reads what takes a second reading again, as if hours had passed. */
   readAgain(datasets: readonly Dataset[], range: Range): Promise<void>;
   verify(datasets: readonly Dataset[], range: Range): Promise<Verified[]>;
@@ -38,9 +38,9 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   return {
     context,
     reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
-      reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving }),
+      findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving }),
     async cover(datasets, reach) {
-      await backfill({ ...crawl, datasets, reach, stop: never });
+      await backfill({ ...crawl, datasets, readable: reach, stop: never });
       return reach.range!;
     },
     async readAgain(datasets, range) {
@@ -49,7 +49,7 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
         sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`,
       );
       const reach = { range, watermark: range.to + 200_000 };
-      await backfill({ ...crawl, datasets, reach, stop: never, again: true });
+      await backfill({ ...crawl, datasets, readable: reach, stop: never, again: true });
     },
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),

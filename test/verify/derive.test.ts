@@ -37,7 +37,7 @@ const asked = () => simulator.stats.requests.filter(({ path }) => path === '/api
 async function cover(datasets: readonly Dataset[]): Promise<void> {
   const reach = { range, watermark: range.to };
   const derived = { dataset: 'transactions', derive };
-  const missing = await backfill({ ...crawl, datasets, reach, derived, stop: never });
+  const missing = await backfill({ ...crawl, datasets, readable: reach, derived, stop: never });
   expect(missing).toEqual(new Map());
 }
 

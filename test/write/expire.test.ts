@@ -62,7 +62,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(store, simulator.url, { config: { partition: 'day' } });
   jobs = await loadJobs();
   datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
-  await backfill({ ...crawl, datasets, reach, stop: never });
+  await backfill({ ...crawl, datasets, readable: reach, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, { since: START, chosen: 'test' });
 });
 afterAll(async () => {
@@ -185,14 +185,14 @@ describe('retention', () => {
     expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
-    const missing = await backfill({ ...crawl, datasets, reach, stop: never });
+    const missing = await backfill({ ...crawl, datasets, readable: reach, stop: never });
     expect([...missing]).toEqual([]);
     expect(simulator.stats.total).toBe(before);
   });
 
   test('lets nobody write what has expired, also where traces bring it', async () => {
     await store.database.run(sql`delete from etl.coverage where dataset = 'traces'`);
-    await backfill({ ...crawl, datasets, reach, stop: never });
+    await backfill({ ...crawl, datasets, readable: reach, stop: never });
     expect(await coverageOf('traces')).toEqual([whole]);
     expect(await oldest('traces')).toBeLessThan(START + DAY);
     expect(await oldest('transactions')).toBeGreaterThanOrEqual(START + 2 * DAY);
@@ -290,7 +290,7 @@ describe('retention that a lake must allow', () => {
     await rm(join(place, 'blocks'), { recursive: true });
     await keep('one');
     expect(await days()).toHaveLength(4);
-    await backfill({ ...crawl, datasets, reach, stop: never });
+    await backfill({ ...crawl, datasets, readable: reach, stop: never });
     await keep('one');
     expect(await days()).toHaveLength(5);
   });

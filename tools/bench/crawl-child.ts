@@ -83,7 +83,7 @@ const missing = await backfill({
   ...crawl,
   datasets,
   stop,
-  reach: { range: order.range, watermark: order.range.to },
+  readable: { range: order.range, watermark: order.range.to },
 });
 const { user, system } = process.cpuUsage(cpu);
 clearInterval(watching);

@@ -1,7 +1,7 @@
 import { openCrawl } from '../../src/app/open-crawl.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { formatTable } from '../../src/commands/table.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -105,13 +105,13 @@ async function ours(
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();
-  const reach = await reachOf({
+  const reach = await findReadablePart({
     ...crawl,
     wanted: { from: START, to: crawl.chain.last.utime },
     delaySeconds: 0,
     signal: never,
   });
-  await backfill({ ...crawl, datasets, reach, stop });
+  await backfill({ ...crawl, datasets, readable: reach, stop });
   const seconds = (performance.now() - start) / 1000;
   const span = reach.range ?? { from: START, to: START };
   const { requests, refused } = crawl.context.api.stats;

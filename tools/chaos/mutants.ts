@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a block that came late is passed at once, though some servers still lack it',
     edits: [
       {
-        module: 'crawl/watermark/settling',
+        module: 'crawl/watermark/finality-delay',
         find: 'Math.min(latest.utime, then.utime + delaySeconds)',
         instead: 'latest.utime',
       },

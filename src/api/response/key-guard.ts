@@ -3,15 +3,15 @@ import { createRedactor, spellingsOf } from '../../settings/redact.ts';
 /** Keys of the API have 64 characters. */
 const SHORTEST_KEY = 16;
 
-/** A server may repeat a key that it does not like; nothing of its text goes further with the key in it. */
+/** A server may repeat a key that it rejects. The guard removes it from texts of the server. */
 export interface KeyGuard {
-  /** False where the key stands nowhere in these bytes, however it is spelled. */
+  /** False if the bytes contain the key in no spelling. */
   mayBeIn(bytes: Buffer): boolean;
-  /** Takes it out of a text. */
+  /** Removes the key from a text. */
   without(text: string): string;
 }
 
-/** For data: words as short as no key is may stand there by chance, and must not change. */
+/** For data: shorter words may occur there by chance, and must not change. */
 export function guardKey(apiKey: string | undefined): KeyGuard {
   if (apiKey === undefined || apiKey.length < SHORTEST_KEY) return NO_KEY;
   const spellings = spellingsOf(apiKey).map((spelling) => Buffer.from(spelling));

@@ -5,25 +5,25 @@ import { BadResponseError, RequestTooLargeError } from '../../errors.ts';
 import { excerpt, reasonOf, summary } from './reason.ts';
 
 /**
- * A number token of more than 15 digits or with an exponent of three: beyond 2^53 or a double's reach. Numbers stand behind a key, a bracket or a
- * comma; the digits of addresses (`"0:6440…"`) and of lt strings do not.
+ * A number of more than 15 digits, or with an exponent of three: beyond 2^53 or a double's range. Numbers
+ * follow a key, a bracket or a comma; the digits of addresses (`"0:6440…"`) and of lt strings do not.
  */
 const DOUBTFUL_NUMBER = /(?:"\s*:|[[,])\s*-?(?:\d[\d.eE+-]{15}|\d[\d.]{0,14}[eE][+-]?\d{3})/;
 
-/** An escape that may be NUL or half of a surrogate pair. Neither can stand unescaped in valid UTF-8 JSON. */
+/** An escape that may be NUL or half of a surrogate pair. In valid UTF-8 JSON both occur only as escapes. */
 const DOUBTFUL_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
-/** Escapes, one after the other: a whole surrogate pair is one, and so is an escaped backslash. */
+/** Matches escapes one by one. A whole surrogate pair is one, and so is an escaped backslash. */
 const ESCAPE =
   /\\(?:u(?:0000|[dD][89abAB][\da-fA-F]{2}(?:\\u[dD][c-fC-F][\da-fA-F]{2})?|[dD][c-fC-F][\da-fA-F]{2})|.)/gs;
 const HALF = /^\\u[dD][\da-fA-F]{3}$/;
 
 /**
- * Parses the body of a response without changing a number. Integers beyond 2^53 come as BigInt, other numbers that a
- * double cannot hold as LosslessNumber; NUL, which Postgres takes nowhere, is dropped from strings, and lone
- * surrogates become U+FFFD. Members that come twice are noted (`dataset/doubled.ts`). A body without such things, which is
- * nearly every one, costs JSON.parse and a look at each byte and each object.
+ * Parses the body of a response without changing a number. Integers beyond 2^53 become BigInt, other numbers
+ * that a double cannot hold LosslessNumber. NUL, which Postgres cannot store, is dropped from strings, and
+ * lone surrogates become U+FFFD. Duplicate members are noted (`dataset/declaration/doubled.ts`). A body
+ * without such things, which is nearly every one, costs JSON.parse and a scan.
  *
- * `bytes` is the text as it came, where it is at hand: it is searched faster. Throws BadResponseError for what is not JSON.
+ * `bytes` is the raw text, if available: it is searched faster. Throws BadResponseError if it is not JSON.
  */
 export function parseJson(text: string, bytes?: Uint8Array): unknown {
   const { names, values } = surveyJson(text);
@@ -36,7 +36,9 @@ export function parseJson(text: string, bytes?: Uint8Array): unknown {
   return parsed;
 }
 
-/** A body of v3 that names an error, whatever stands beside it. v2's envelope always has a member for errors, and `ok`. */
+/**
+ * A v3 body that contains an error, whatever else it contains. v2's envelope always has a member for errors, and `ok`.
+ */
 const failed = z.looseObject({
   error: z.union([z.string().min(1), z.looseObject({})]),
   ok: z.undefined().optional(),
@@ -45,25 +47,28 @@ const failed = z.looseObject({
 
 /**
  * Parses a whole body.
- * @throws BadResponseError also for one of whose members one comes twice: of a list that does, one would be lost; and for one
- * that names an error: a list beside it may lack rows
+ * @throws BadResponseError also if a member is duplicated, because one of two lists would be lost, and if it
+ * contains an error, because a list beside it may lack rows
  */
 export function parseBody(text: string, bytes?: Uint8Array): unknown {
   const body = parseJson(text, bytes);
   const [twice] = doubledIn(body) ?? [];
-  if (twice !== undefined) throw new BadResponseError(`${twice} comes twice in the body`);
+  if (twice !== undefined) throw new BadResponseError(`the body has a duplicate member ${twice}`);
   if (failed.safeParse(body).success) throw new BadResponseError(`an error (${reasonOf(text).text})`);
   return body;
 }
 
-/** A value takes up to 100 bytes of memory, however few it takes in a text. Of all pages of the API, none has a tenth of this. */
+/**
+ * The most values of a body. A value takes up to 100 bytes of memory, however short its text is. No page of
+ * the API has a tenth of this.
+ */
 const MOST_VALUES = 2 ** 21;
 
-/** @throws RequestTooLargeError for JSON of more values than may be held in memory: half of the rows may be fewer */
+/** @throws RequestTooLargeError if the JSON has more values than may be in memory: half of the rows may pass */
 export function requireHoldable(values: number): void {
   if (values <= MOST_VALUES) return;
-  throw new RequestTooLargeError(`a body of ${values} values, more than are held in memory`, {
-    hint: 'No page of the API has so many: a proxy may answer for it. Look at the response with curl.',
+  throw new RequestTooLargeError(`a body of ${values} values is too large for memory`, {
+    hint: 'No page of the API has so many: a proxy may answer instead. Look at the response with curl.',
   });
 }
 
@@ -81,7 +86,7 @@ function read(text: string, isDoubtful: boolean): unknown {
   }
 }
 
-/** A piece of a string, or what may be a number. Where the end of a string is missing, nothing is looked for again. */
+/** Matches a piece of a string, or a possible number. If a closing quote is missing, the pattern does not backtrack. */
 const TOKEN = /"[^"\\]*"?|\\.[^"\\]*"?|-?\d[\d.eE+-]*/gs;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const NAMES = /\s*:/y;
@@ -89,8 +94,8 @@ const NAMES = /\s*:/y;
 const MARK = '\udc00';
 
 /**
- * Numbers that a double cannot hold are strings with a mark meanwhile. A parser that keeps all numbers as text takes three
- * times as long for a page in which one of them is long, and many times the memory.
+ * Replaces numbers that a double cannot hold by marked strings while it parses. A parser that keeps all
+ * numbers as text is three times slower for a page with one long number, and takes many times the memory.
  */
 function parseExactly(text: string): unknown {
   const marked = text.replaceAll(TOKEN, (token, at: number) => {
@@ -104,7 +109,7 @@ function parseExactly(text: string): unknown {
   return whole.parsed;
 }
 
-/** It may be deep, so the walk uses no stack. */
+/** Replaces the marked strings. The value may be deeply nested, so this uses no recursion. */
 function restoreNumbers(whole: object): void {
   const unread = [whole];
   for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
@@ -128,19 +133,19 @@ const COMMA = 44;
 const COLON = 58;
 const BRACKET = 91;
 
-/** For each byte: 1 for one that numbers are made of, 3 for the letter before an exponent. */
+/** For each byte: 1 if numbers may contain it, 3 for the letter before an exponent. */
 const KINDS = Uint8Array.from({ length: 2 ** 8 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   return Number(/[\d.eE+-]/.test(character)) + 2 * Number(/[eE]/.test(character));
 });
 
-/** The shortest number that is doubtful is `1e400`, so every such stretch of bytes has one of each five. */
+/** The shortest doubtful number is `1e400`, so it suffices to test every fifth byte. */
 const SHORTEST = 5;
 const LONG = 16;
 
 /**
- * False for JSON in which no number is long or has an exponent, as nearly every page is; true where one may be. Most bytes
- * are never looked at, which takes half the time of an expression.
+ * False if no number of the JSON is long or has an exponent, as in nearly every page; true if one may be.
+ * Most bytes are skipped, which takes half the time of a regular expression.
  */
 function mayHoldLongNumber(json: Uint8Array): boolean {
   for (let at = SHORTEST - 1; at < json.length; at += SHORTEST) {
@@ -153,14 +158,14 @@ function mayHoldLongNumber(json: Uint8Array): boolean {
   return false;
 }
 
-/** The first byte of the stretch that a byte is in. */
+/** The first byte of the run of number bytes around a byte. */
 function startOf(json: Uint8Array, within: number): number {
   let at = within;
   while (at > 0 && KINDS[json[at - 1] ?? 0] !== 0) at -= 1;
   return at;
 }
 
-/** The byte behind the stretch that a byte is in. */
+/** The byte after the run of number bytes around a byte. */
 function endOf(json: Uint8Array, within: number): number {
   let at = within + 1;
   while (at < json.length && KINDS[json[at] ?? 0] !== 0) at += 1;
@@ -173,14 +178,14 @@ function isLong(json: Uint8Array, from: number, to: number): boolean {
   return false;
 }
 
-/** True behind a bracket, a comma, or a colon behind a quote: the digits of addresses stand behind other ones. */
+/** True after a bracket, a comma, or a colon that follows a quote. The digits of addresses follow other bytes. */
 function isNumber(json: Uint8Array, from: number): boolean {
   const before = skipSpaces(json, from);
   const byte = json[before];
   return byte === BRACKET || byte === COMMA || (byte === COLON && json[skipSpaces(json, before)] === QUOTE);
 }
 
-/** The last byte before a place that is no space. */
+/** The index of the last byte before a position that is not a space. */
 function skipSpaces(json: Uint8Array, from: number): number {
   let at = from - 1;
   while ((json[at] ?? QUOTE) <= SPACE) at -= 1;

@@ -12,21 +12,21 @@ const errorBody = z.looseObject({
   detail: z.unknown().optional(),
 });
 
-/** What a body says of an error. */
+/** The error text of a body. */
 export interface Reason {
-  /** True where the body is JSON with an error text, as the API sends it; false for pages of gateways. */
+  /** True if the body is JSON with an error text, as the API sends it; false for pages of gateways. */
   readonly own: boolean;
   /** One short line. */
   readonly text: string;
 }
 
-/** Reads the reason out of the body of a response that is not a success. Never throws. */
+/** Extracts the error text of a response without success. Never throws. */
 export function reasonOf(body: string): Reason {
   const text = ownText(body);
   return text === undefined ? { own: false, text: excerpt(body) } : { own: true, text: oneLine(text) };
 }
 
-/** The beginning of a body that is not the API's, as one short line. */
+/** The beginning of a body that the API did not send, as one short line. */
 export function excerpt(body: string): string {
   if (body.trim() === '') return 'an empty body';
   if (!/^\s*</.test(body)) return oneLine(body.slice(0, 2 * MAX_LENGTH));
@@ -34,7 +34,7 @@ export function excerpt(body: string): string {
   return title === undefined ? 'an HTML page' : `an HTML page "${oneLine(title)}"`;
 }
 
-/** The first issue of a schema's error with its path; the message of any other error. */
+/** The first issue of a schema's error, with its path; the message of any other error. */
 export function summary(error: unknown): string {
   if (error instanceof z.ZodError) {
     const [issue] = error.issues;
@@ -49,7 +49,7 @@ function ownText(body: string): string | undefined {
   if (!parsed.success) return undefined;
   const { error, result, message, detail } = parsed.data;
   if (typeof error === 'string') return error;
-  // Recorded 429s carry their text in `result`, and what a Python framework says of itself stands in `detail`.
+  // Recorded 429s have their text in `result`, and a Python framework puts its own in `detail`.
   return error?.message ?? [result, message, detail].find((text) => typeof text === 'string');
 }
 

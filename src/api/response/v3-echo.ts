@@ -5,8 +5,8 @@ const second = z.number().nullish();
 const echo = z.looseObject({ start_utime: second, end_utime: second });
 
 /**
- * The window that a v3 body says it answers, for endpoints that echo their request; no members where it says none.
- * Throws a ZodError where the body is no object or what stands there is no number.
+ * The window that a v3 body says it answers, for endpoints that echo their request; empty if it says none.
+ * Throws a ZodError if the body is not an object or the window is not numeric.
  */
 export function echoOf(body: unknown): Echo {
   const { start_utime, end_utime } = echo.parse(body);

@@ -5,7 +5,7 @@ import { BadResponseError } from '../../errors.ts';
 import { mapsOf, recordsOf } from './parse-response.ts';
 import { nameOf, type WalkContext } from './walk-context.ts';
 
-/** A response: its records as they came, and what came with them. */
+/** A response: its records as they came, and the maps that came with them. */
 export interface Answered {
   readonly records: readonly unknown[];
   readonly maps: Readonly<Record<string, unknown>>;
@@ -14,11 +14,11 @@ export interface Answered {
 export type WalkResponse = Exchange<Answered>;
 
 export interface AskOptions {
-  /** False makes the response a bad one, which is asked for again. */
+  /** If it returns false, the response is bad and the request is retried. */
   readonly isWhole?: (records: readonly unknown[]) => boolean;
-  /** Left out: the response has its place in memory until it is read. */
+  /** If omitted, the response gives its memory slot back as soon as it is read. */
   readonly flight?: Flight;
-  /** Attempts at what may never be answered well; left out: as many as usual. */
+  /** Attempts if the request may never succeed. If omitted, as many as usual. */
   readonly attemptsInDoubt?: number | undefined;
 }
 

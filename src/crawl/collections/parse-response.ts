@@ -20,7 +20,7 @@ export function entriesOf(map: unknown): unknown[] {
   return Object.entries(Body.parse(map)).map(([address, entry]) => ({ address, ...Body.parse(entry) }));
 }
 
-/** What v3 sends beside its records: names and token data of the addresses in them. */
+/** The maps that v3 sends with its records: names and token data of the addresses in them. */
 export function mapsOf(
   endpoint: Endpoint,
   shape: ResponseShape,

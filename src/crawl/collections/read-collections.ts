@@ -17,9 +17,9 @@ import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
 
 /**
- * Reads each collection once, one after the other; what is looked up in the tables of collections once more, for some of
- * them were filled only after it was read. The names of those that the API refused; `absent` learns which of them it refused
- * for nothing but an endpoint that it does not have.
+ * Reads each collection once, one after the other. Walks that look up rows of other collections run a second
+ * time, because those tables may have been empty the first time. Returns the names of the collections that
+ * the API refused. `absent` gets those that failed only because the server lacks the endpoint.
  */
 export async function readCollections(
   run: RunContext,
@@ -49,7 +49,7 @@ function looksIntoCollections(walk: Walk): boolean {
   return walk.kind === 'lookup' && walk.subjects.seenIn.some(({ time }) => time === 'loaded_at');
 }
 
-/** Why the API refuses this walk for good, which is logged; the others go on. */
+/** Reads one walk. Returns and logs the error if the API refuses this walk for good; the other walks continue. */
 export async function readWalk(
   run: RunContext,
   dataset: Collection,
@@ -65,12 +65,14 @@ export async function readWalk(
   if (failure === undefined) return undefined;
   logger[levelOf(failure)](
     { dataset: dataset.name, walk: walk.name, code: failure.code, reason: failure.message },
-    failure instanceof NotServedError ? 'not all of a walk was served' : 'walk given up for now',
+    failure instanceof NotServedError
+      ? 'collection crawl incomplete: the server failed for a part'
+      : 'collection crawl postponed',
   );
   return failure;
 }
 
-/** Claims the walk's cursor, walks, and gives it back; nothing where another worker has it. */
+/** Claims the walk's cursor, walks, and releases it. Does nothing if another worker holds the cursor. */
 async function claimAndWalk(
   run: RunContext,
   dataset: Collection,
@@ -81,7 +83,7 @@ async function claimAndWalk(
   const claimed = await claimCursor(database, claim);
   if (claimed === undefined) return undefined;
   const prolong = () => prolongClaim(database, claim);
-  const letGo = keepAlive(run.context, {
+  const stopRenewing = keepAlive(run.context, {
     what: `a claim of ${dataset.name}`,
     heldSeconds: HOLD_SECONDS,
     prolong,
@@ -94,7 +96,7 @@ async function claimAndWalk(
   try {
     return await dispatch({ ...run, dataset, claim, network, keep, stored: claimed.cursor }, walk);
   } finally {
-    letGo();
+    stopRenewing();
     await releaseClaim(database, claim).catch(() => undefined);
   }
 }
@@ -120,7 +122,7 @@ async function dispatch(
 
 const Cursor = z.object({ taken: z.number() });
 
-/** Takes one sample, unless the last one is not old enough. */
+/** Takes one sample if the last one is old enough. */
 async function walkSample(walkContext: WalkContext<SampleWalk>): Promise<void> {
   const now = nowOf(walkContext);
   const stored = Cursor.safeParse(walkContext.stored).data;

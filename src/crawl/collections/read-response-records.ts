@@ -2,7 +2,10 @@ import type { ResponseReading } from '../../dataset/walk.ts';
 import type { WalkResponse } from './ask.ts';
 import type { WalkContext } from './walk-context.ts';
 
-/** Reads a response's records as the walk says. `key`: what was asked for; `first`: the rank of the first record. */
+/**
+ * Reads a response's records by the walk's rules. `key`: the subject that was asked for; `first`: the rank of
+ * the first record.
+ */
 export function readResponseRecords(
   walkContext: WalkContext,
   response: WalkResponse,

@@ -15,18 +15,21 @@ import { noteWatchedMoves } from './watched-moves.ts';
 const place = z.object({ lt: z.string(), hash: z.string() }).nullable();
 const Cursor = z.object({ newest: place, oldest: place, complete: z.boolean(), top: place, at: place });
 
-/** After so many accounts in a row that the server does not serve, the walk is given up for now. */
+/** The walk is postponed after this many consecutive accounts that the server does not serve. */
 const MOST_IN_ROW = 3;
 const LEAST_SIZE = 2;
 
-/** Watched accounts have nothing but the list. */
+/** Watched accounts only: no tables to gather from. */
 const WATCHED = { watched: true, seenIn: [] };
 const MANY = 100;
 
-/** Pages of one account before the next one has its turn: its newest transactions do not wait for the others' history. */
+/**
+ * Pages of one account before the next account has its turn. A long history does not delay the newest
+ * transactions of other accounts.
+ */
 const PAGES_A_TURN = 10;
 
-/** Reads the history of every watched account that has moved, or of which the older part is still missing, in turns. */
+/** Reads, in turns, the history of every watched account that has moved or whose older part is still missing. */
 export async function walkBackward(
   walkContext: WalkContext<BackwardWalk>,
 ): Promise<NotServedError | undefined> {
@@ -43,7 +46,7 @@ export async function walkBackward(
   let before = await lookForMore();
   let failure: NotServedError | undefined;
   let inRow = 0;
-  // Pages since the order of accounts began anew: without any, another worker reads all that is left.
+  // Pages since the last start of the order of accounts. If there were none, another worker reads all that is left.
   let [after, pages] = ['', 0];
   while (!isOver(walkContext)) {
     if (isRenewed()) before = await lookForMore();
@@ -53,11 +56,11 @@ export async function walkBackward(
       try {
         pages += await readAccount(walkContext, key);
         inRow = 0;
-        // A long history must not cost the claim on the whole.
+        // Renews the claim on the walk while a long history is read.
         await walkContext.keep({});
       } catch (error) {
         inRow += 1;
-        // No account is answered: the trouble is not one history's.
+        // If no account is served, the endpoint fails and not one history.
         if (!mayConcernPage(error) || inRow === MOST_IN_ROW) throw error;
         failure = notServed(key, error);
         await walkContext.keep({}, { unserved: { walk: walk.name, subjects: [key] } });
@@ -74,11 +77,11 @@ export async function walkBackward(
 
 function notServed(account: string, { message }: EtlError): NotServedError {
   return new NotServedError(`the history of ${account} is not served from some row on: ${message}`, {
-    hint: 'What came before that row is stored; it is asked for again, with growing pauses.',
+    hint: 'The rows before it are stored; the rest is retried, with growing pauses.',
   });
 }
 
-/** Reads a few pages of an account; how many it were, none where another worker reads it. */
+/** Reads a few pages of an account. Returns their number, 0 if another worker reads the account. */
 async function readAccount(walkContext: WalkContext<BackwardWalk>, account: string): Promise<number> {
   const { context, dataset, walk, owner } = walkContext;
   const claim = { dataset: dataset.name, scope: `${walk.name}:${account}`, owner };
@@ -99,7 +102,7 @@ async function readHistory(
 ): Promise<number> {
   const { walk } = walkContext;
   const { paginator } = walk;
-  // A head that was left half-read is finished first; what came after it is the next head.
+  // A head that was left half-read is finished first. What came after it is the next head.
   let [cursor, heads] = [start, start.at === null ? 1 : 2];
   let size = paginator.maxSize;
   for (let pages = 0; ;) {
@@ -108,7 +111,7 @@ async function readHistory(
     const request = paginator.request(cursor, phase, size);
     const response = await askWithin(walkContext, { address: account, ...request }, size < paginator.maxSize);
     if (response instanceof EtlError) {
-      // The first row is the one that is stored already: a smaller page would bring nothing.
+      // The first row of this page is already stored, so a smaller page would bring nothing.
       if (size <= LEAST_SIZE) throw response;
       size = Math.max(LEAST_SIZE, Math.floor(size / 2));
       continue;
@@ -132,7 +135,7 @@ async function readHistory(
   }
 }
 
-/** A page; or why the server does not serve one of this size, though a smaller one may pass. */
+/** A page, or the error if the server does not serve one of this size. A smaller page may still pass. */
 async function askWithin(
   walkContext: WalkContext<BackwardWalk>,
   params: Params,

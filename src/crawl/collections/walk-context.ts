@@ -10,21 +10,24 @@ import type { CrawlContext } from '../crawl-context.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { unixSeconds } from '../../clock.ts';
 
-/** Lets walks that are under way at the same time take turns. */
+/** Lets concurrent walks take turns. */
 export interface WalkTurns {
-  /** A request: waits until it is the walk's turn. */
+  /** Sends a request when it is the walk's turn. */
   ask<T>(walk: string, request: () => Promise<T>): Promise<T>;
-  /** A search for subjects, which the database has work with. */
+  /** Searches for subjects, which is work for the database. */
   gather<T>(search: () => Promise<T>): Promise<T>;
 }
 
-/** For walks of which one is read after the other, as fast as the budget lets it. */
+/** Used if walks run one after the other, as fast as the budget allows. */
 export const noTurns: WalkTurns = { ask: (_, request) => request(), gather: (search) => search() };
 
-/** What is new is looked for again after so long, while a walk is still under way. Milliseconds. */
+/** Milliseconds after which a running walk looks for new subjects again. */
 const RENEWAL_MS = 60_000;
 
-/** Says when a walk that lasts has to look again for what is new. A run that reads everything once has no need to. */
+/**
+ * Returns a function that says whether a long walk has to look for new subjects again. A backfill reads
+ * everything once and never has to.
+ */
 export function createRenewal({
   context: { clock },
   priority,
@@ -37,7 +40,7 @@ export function createRenewal({
   };
 }
 
-/** The name of a walk among all. */
+/** The name of a walk, unique among all datasets. */
 export function nameOf({
   dataset,
   walk,
@@ -48,15 +51,15 @@ export function nameOf({
   return `${dataset.name}/${walk.name}`;
 }
 
-/** What all walks of a run have in common. */
+/** What all walks of a run share. */
 export interface RunContext {
   readonly context: CrawlContext;
   /** Name of this process. */
   readonly owner: string;
   readonly choices: Choices;
-  /** Collections whose records come with the responses of others. */
+  /** Collections whose records come with the responses of other collections. */
   readonly piggybacked: readonly Collection[];
-  /** What masterchain blocks and subjects of a range are read for by now; undefined where none was asked for. */
+  /** The range whose masterchain blocks and subjects are wanted now; undefined if no range was requested. */
   readonly range: () => Range | undefined;
   /** The first masterchain block of the index. */
   readonly firstSeqno: number;
@@ -65,7 +68,7 @@ export interface RunContext {
   readonly turns: WalkTurns;
 }
 
-/** What was learned of subjects. */
+/** What a request says about subjects. */
 interface Learned {
   readonly outcomes?: Outcomes | undefined;
   readonly unserved?: Unserved;
@@ -75,16 +78,16 @@ interface Learned {
 export interface WalkContext<W extends Walk = Walk> extends RunContext {
   readonly dataset: Collection;
   readonly walk: W;
-  /** Since the walk began. */
+  /** Watches the network since the walk began. */
   readonly network: NetworkWatch;
   readonly claim: CursorClaim;
   /** The cursor as the last commit left it. */
   readonly stored: unknown;
-  /** Commits the cursor alone, where nothing else is to be written, with what was learned of subjects. */
+  /** Commits the cursor and what was learned about subjects, if there are no rows to write. */
   readonly keep: (cursor: object, learned?: Learned) => Promise<void>;
 }
 
-/** True as soon as the walk is to end. */
+/** True if the walk has to end. */
 export function isOver({ stop }: RunContext): boolean {
   return stop.finishing.aborted;
 }

@@ -26,16 +26,16 @@ const Cursor = z.object({
   lacking: z.array(Lacking).default([]),
 });
 
-/** After so many rows in a row that the server does not serve, the list is given up for now. */
+/** The list is postponed after this many consecutive rows that the server does not serve. */
 const MOST_IN_ROW = 8;
 
 /** How far a list has been read. */
-interface Standing {
-  /** Undefined at its end, or where the rest is out of reach. */
+interface ListProgress {
+  /** Undefined at the end of the list, or if the rest cannot be paged through. */
   readonly cursor: OffsetCursor | undefined;
-  /** The rows before this offset hold one that is not served; Infinity where that is not known. */
+  /** A row before this offset is not served; Infinity if none is known. */
   readonly until: number;
-  /** Rows that were not served since the last page came. */
+  /** Rows that were not served since the last page. */
   readonly inRow: number;
   readonly failure: NotServedError | undefined;
   /** The page that was read last. */
@@ -49,9 +49,9 @@ interface PageSeen {
 }
 
 /**
- * Reads a list on from where it stands, or looks whether something was appended. A page that the server does not serve,
- * though it serves others, is halved until one row is left, which is passed over and asked for again later. Where the server
- * runs out of time even for a small page, the rest is out of reach: what is seen of it elsewhere is looked up by name.
+ * Continues to read a list, or checks whether rows were appended. If the server fails for a page but serves others, the
+ * page is halved until one row is left. That row is skipped and retried later. If the server times out even for a small
+ * page, the rest of the list cannot be paged through. Rows of it that other datasets name are looked up by name.
  */
 export async function walkList(walkContext: WalkContext<ListWalk>): Promise<NotServedError | undefined> {
   const { walk } = walkContext;
@@ -60,12 +60,12 @@ export async function walkList(walkContext: WalkContext<ListWalk>): Promise<NotS
   const [known, failure] =
     stored === undefined ? [undefined, undefined] : await askAgain(walkContext, stored);
   const cursor = walk.paginator.start(known, nowOf(walkContext), walk.rescanSeconds);
-  let at: Standing = { cursor, until: Infinity, inRow: 0, failure };
+  let at: ListProgress = { cursor, until: Infinity, inRow: 0, failure };
   while (at.cursor !== undefined && !isOver(walkContext)) at = await readOn(walkContext, at, at.cursor, size);
   return at.failure;
 }
 
-/** Asks for the rows that were not served, those whose pause is over; a run that somebody has started waits for none. */
+/** Retries the rows that were not served, if their pause is over. A backfill ignores the pauses. */
 async function askAgain(
   walkContext: WalkContext<ListWalk>,
   stored: OffsetCursor,
@@ -95,11 +95,11 @@ async function askAgain(
 
 function notServed(offset: number, { message }: EtlError): NotServedError {
   return new NotServedError(`the row at offset ${offset} is not served: ${message}`, {
-    hint: 'The other rows are stored; this one is asked for again, with growing pauses.',
+    hint: 'The other rows are stored; this one is retried, with growing pauses.',
   });
 }
 
-/** Asks for rows and writes them with the cursor behind them. */
+/** Requests rows and commits them with the cursor behind them. */
 async function readRows(
   walkContext: WalkContext<ListWalk>,
   request: { readonly limit: number; readonly offset: number },
@@ -112,7 +112,7 @@ async function readRows(
   const response = await ask(walkContext, request, { attemptsInDoubt });
   const [record] = response.value.records;
   const seen = { first: record === undefined ? undefined : hashOf(record), offset: request.offset };
-  // Without this, a server that ignores the offset would be asked for ever.
+  // Stops on a server that ignores the offset: it would be asked forever.
   if (before?.first !== undefined && before.first === seen.first && before.offset < seen.offset)
     throw new NotJoinedError(
       `the pages of ${walkContext.dataset.name} at offsets ${before.offset} and ${seen.offset} begin with the same row: the server ignores the offset`,
@@ -124,17 +124,17 @@ async function readRows(
   return [step, seen];
 }
 
-/** Reads a page, no further than to the next row that is known not to be served. */
+/** Reads a page, at most up to the next row that is known not to be served. */
 async function readOn(
   walkContext: WalkContext<ListWalk>,
-  at: Standing,
+  at: ListProgress,
   cursor: OffsetCursor,
   size: PageSize,
-): Promise<Standing> {
+): Promise<ListProgress> {
   const { paginator } = walkContext.walk;
   const { until } = at;
   const next = cursor.lacking.find((one) => one.at >= cursor.at)?.at ?? Infinity;
-  // It was asked for when the walk began, or its pause is not over.
+  // This row was retried when the walk began, or its pause is not over.
   if (next === cursor.at) return { ...at, cursor: { ...cursor, at: next + 1 } };
   const attemptsInDoubt = until === Infinity ? undefined : ATTEMPTS_IN_DOUBT;
   const half = Math.max(1, Math.floor((until - cursor.at) / 2));
@@ -154,20 +154,23 @@ async function readOn(
   }
 }
 
-/** A page was not served: half of it is asked for next, or a row alone is passed over. */
+/** Handles a page that was not served: requests half of it next, or skips it if it is a single row. */
 async function divide(
   walkContext: WalkContext<ListWalk>,
-  at: Standing,
+  at: ListProgress,
   cursor: OffsetCursor,
   { limit, error }: { readonly limit: number; readonly error: EtlError },
-): Promise<Standing> {
+): Promise<ListProgress> {
   const { paginator } = walkContext.walk;
   const now = nowOf(walkContext);
   const isTimeout = error instanceof ApiTimeoutError;
   if (at.until === Infinity && !(await servesElsewhere(walkContext, cursor.at, limit, isTimeout))) {
     if (!isTimeout) throw error;
     const { dataset, context } = walkContext;
-    context.logger.warn({ dataset: dataset.name, offset: cursor.at }, 'list goes on beyond reach');
+    context.logger.warn(
+      { dataset: dataset.name, offset: cursor.at },
+      'list is longer than the server can page through; the rest is looked up by name',
+    );
     await walkContext.keep(paginator.giveUp(cursor, now));
     return { ...at, cursor: undefined };
   }
@@ -178,7 +181,9 @@ async function divide(
   return { cursor: passed, until: Infinity, inRow: at.inRow + 1, failure: notServed(cursor.at, error) };
 }
 
-/** True where the server serves a row behind the page; or, as it needs not be for want of time, the list's first one. */
+/**
+ * True if the server serves a row behind the page. After any error but a timeout, the first row of the list counts too.
+ */
 async function servesElsewhere(
   walkContext: WalkContext<ListWalk>,
   at: number,

@@ -22,22 +22,22 @@ import { noteWatchedMoves } from './watched-moves.ts';
 
 const Cursor = z.object({
   gathered: z.number(),
-  /** Whether the last gathering looked at indexed rows: a change of the operator's mind begins anew. */
+  /** Whether the last gathering looked at indexed rows. If the operator changes that setting, gathering starts over. */
   seen: z.boolean(),
   batch: z.object({ fits: z.number(), tooMany: z.number().nullable(), passed: z.number() }),
-  /** The subject after which it goes on. */
+  /** The last subject that was asked for in order. */
   after: z.string().default(''),
 });
 
 type LookupCursor = z.infer<typeof Cursor>;
 
-/** Subjects at once in memory, at most. */
+/** The most subjects in memory at once. */
 const MOST_AT_ONCE = 20_000;
 
 /**
- * Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. Half of what
- * is asked for is what became due last; the other half goes through all in their order, so that none waits for ever however
- * much becomes due meanwhile.
+ * Looks up every subject that is new, has moved, or was unknown a while ago, as many at once as the URL
+ * allows. Half of each batch are the subjects that became due last. The other half goes through all of them
+ * in order, so that no subject starves.
  */
 export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<NotServedError | undefined> {
   const { walk, dataset, context } = walkContext;
@@ -69,12 +69,13 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
   while (!isOver(walkContext)) {
     if (isRenewed()) gathered = await lookForMore(cursorNow());
     const limit = paginator.size(batch);
-    // While the size is searched for, several requests at once would be refused for the same reason.
+    // While the batch size is searched for, concurrent requests would all be refused for the same reason.
     const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit, served);
     const due = await readDueSubjects(context.database, {
       ...name,
       before: gathered,
-      // What was not served alone is asked for once in a walk: it is set aside as soon as others are served, or in the end.
+      // A subject that was not served alone is asked for once in a walk. It is set aside as soon as others
+      // are served, or at the end.
       except: [...served.unserved.map(({ key }) => key), ...served.missing],
       limit: limit * batches,
       after,
@@ -86,52 +87,57 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
       lookUp({ walkContext, cursor, served }, some),
     );
     batch = asked.reduce((learned, one) => learn(walkContext, learned, one), batch);
-    // What took too long was one subject's fault, not the size's.
+    // The timeout was caused by one subject and not by the batch size.
     if (served.hasTimedOut) batch = paginator.start(undefined);
-    await tellMissing(walkContext, served, cursorNow(), false);
+    await markMissing(walkContext, served, cursorNow(), false);
     await setAside(walkContext, served, cursorNow(), false);
     if (asked.some(({ isTooLarge }) => isTooLarge)) await walkContext.keep(cursorNow());
   }
   await walkContext.keep(cursorNow());
-  await tellMissing(walkContext, served, cursorNow(), true);
+  await markMissing(walkContext, served, cursorNow(), true);
   await setAside(walkContext, served, cursorNow(), true);
   return served.failure;
 }
 
-/** False if only watched subjects are asked for. */
+/** False if only watched subjects are looked up. */
 function asksForSeen({ walk: { subjects }, choices }: WalkContext<LookupWalk>): boolean {
   return subjects.onlyIfSeen !== true || choices.accounts === 'seen';
 }
 
-/** What the server has served of a walk. */
+/** What the server has served in a walk. */
 interface Served {
   answers: number;
-  /** Requests that were not answered well since the last one that was. */
+  /** Failed requests since the last successful one. */
   inRow: number;
-  /** Subjects that were not served alone, and how many answers there had been before. */
+  /** Subjects that were not served alone, with the number of earlier answers. */
   unserved: { readonly key: string; readonly error: EtlError; readonly answers: number }[];
-  /** Subjects that are not there by what the server says, while nothing else says that it has the endpoint. */
+  /** Subjects that the server calls missing, while nothing else shows that it has the endpoint. */
   missing: string[];
   failure: NotServedError | undefined;
   hasTimedOut: boolean;
 }
 
-/** After so many subjects in a row that are not served alone, or requests of any size, it is the endpoint that has the trouble. */
+/**
+ * After this many consecutive failures of single subjects, or of requests of any size, the endpoint itself is failing.
+ */
 const MOST_UNSERVED = 3;
 const MOST_FAILURES = 40;
-/** Servers and gateways answer 404, or nothing, for what they do not have: so many in a row, and no answer, say nothing of subjects. */
+/**
+ * Servers and gateways also answer 404, or nothing, if they lack the endpoint. So this many in a row, without
+ * any answer, say nothing about subjects.
+ */
 const MOST_MISSING = 8;
 
-/** True where nothing is known, of too many subjects to believe it. */
+/** True if the server knows none of the subjects, and these are too many to believe it. */
 function lacksAll({ answers, missing }: Served): boolean {
   return answers === 0 && missing.length >= MOST_MISSING;
 }
 
 /**
- * Subjects that are not there are unknown, once the endpoint has answered for another one, or if they are few.
- * @throws NotServedError where nothing else has come for too many: others are asked for next time
+ * Marks missing subjects as unknown, if the endpoint has answered for another subject or if they are few.
+ * @throws NotServedError if too many were asked for and none was found; other subjects are asked for next time
  */
-async function tellMissing(
+async function markMissing(
   { walk, dataset, keep }: WalkContext<LookupWalk>,
   served: Served,
   cursor: LookupCursor,
@@ -143,7 +149,7 @@ async function tellMissing(
     throw new NotServedError(
       `${dataset.name}: the server knows none of the ${missing.length} subjects that it was asked for`,
       {
-        hint: 'It may lack the endpoint, or a gateway may answer in its stead: none of them is taken for unknown. `toncenter-etl doctor` asks each route.',
+        hint: 'It may lack the endpoint, or a gateway may answer in its place: none of them is marked as unknown. `toncenter-etl doctor` asks each route.',
       },
     );
   }
@@ -152,7 +158,10 @@ async function tellMissing(
   served.missing = [];
 }
 
-/** Sets aside what was not served, where the server has served others since; in the end also what nothing came behind. */
+/**
+ * Sets aside subjects that were not served, if the server has served others since; at the end also those
+ * after which nothing was requested.
+ */
 async function setAside(
   { walk, keep }: WalkContext<LookupWalk>,
   served: Served,
@@ -169,12 +178,12 @@ async function setAside(
   const one = sure.at(-1);
   if (one === undefined) return;
   served.failure = new NotServedError(`${one.key} is not served: ${one.error.message}`, {
-    hint: 'What else was asked for is stored; this is asked for again, with growing pauses.',
+    hint: 'The other subjects are stored; this one is retried, with growing pauses.',
   });
   await keep(cursor, { unserved: { walk: walk.name, subjects: sure.map(({ key }) => key) } });
 }
 
-/** Enough that few readers wait for the last batches, and no more than memory takes; few before the first answer. */
+/** Enough batches that few readers wait for the last ones, limited by memory; few before the first answer. */
 function batchesAtOnce(target: number, limit: number, { answers }: Served): number {
   const most = answers === 0 ? MOST_MISSING : 4 * target;
   return Math.ceil(Math.min(most, 4 * target, MOST_AT_ONCE / limit));
@@ -191,18 +200,18 @@ function learn(
   { keys, isTooLarge }: LookedUp,
 ): BatchSize {
   const next = isTooLarge ? paginator.refused(batch, keys) : paginator.passed(batch, keys);
-  if (next === undefined) throw new ApiTimeoutError(`${dataset.name} cannot be asked for one at a time`);
+  if (next === undefined) throw new ApiTimeoutError(`${dataset.name} times out even for a single subject`);
   return next;
 }
 
-/** What the look-ups of a round have in common. */
+/** What the look-ups of a round share. */
 interface Round {
   readonly walkContext: WalkContext<LookupWalk>;
   readonly cursor: LookupCursor;
   readonly served: Served;
 }
 
-/** Asks for some subjects and writes what came of it. Those that the server does not serve together are asked for by halves. */
+/** Looks up subjects and commits the outcomes. If the server does not serve them together, it asks for each half. */
 async function lookUp(round: Round, due: readonly Subject[], isDoubted = false): Promise<LookedUp> {
   const { walkContext, cursor, served } = round;
   const flight = walkContext.context.api.inFlight.open(walkContext.priority);
@@ -243,7 +252,7 @@ function cut<T>(all: readonly T[], size: number): T[][] {
   return parts;
 }
 
-/** Gathers the subjects to be asked for; returns the moment up to which rows were looked at. */
+/** Gathers the subjects that are due. Returns the time up to which rows were considered. */
 function gather(
   { context, dataset, walk, range, turns }: WalkContext<LookupWalk>,
   seen: boolean,
@@ -260,7 +269,7 @@ function gather(
   return turns.gather(() => gatherSubjects(context.database, gathering));
 }
 
-/** A 404 says that a single thing is not there: a response without records. */
+/** Looks up subjects. A 404 for a single subject means that it does not exist. */
 async function askFor(
   walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
@@ -273,7 +282,7 @@ async function askFor(
     if (isCut(response, due)) return 'too large';
     return knowsNone(walkContext, response, due) ? 'none' : response;
   } catch (error) {
-    // An URL that is too long for one alone is too long for any.
+    // If the URL is too long for one subject, it is too long for any.
     const isOne = due.length === 1 && !(error instanceof RequestTooLargeError);
     if (error instanceof ApiTimeoutError && walkContext.walk.paginator.most > 1 && !isOne) return 'too large';
     if (error instanceof NotFoundError && due.length === 1) return 'none';
@@ -281,7 +290,7 @@ async function askFor(
   }
 }
 
-/** True where nothing comes for many accounts that indexed transactions name: the source knows these. */
+/** True if many accounts that indexed transactions name get no record: the source must know these. */
 function knowsNone(
   walkContext: WalkContext<LookupWalk>,
   { value }: WalkResponse,
@@ -291,7 +300,7 @@ function knowsNone(
   return areKnown && due.length >= MOST_MISSING && value.records.length === 0;
 }
 
-/** True where the server gives fewer rows than there are subjects: those beyond would seem to be unknown. */
+/** True if the server's limit is below the number of subjects: those beyond it would seem to be unknown. */
 function isCut({ request: { limit } }: WalkResponse, due: readonly Subject[]): boolean {
   return due.length > 1 && limit !== undefined && limit < due.length;
 }
@@ -325,7 +334,7 @@ async function writeOutcomes(
   }
   const found = response.value.records.flatMap((raw) => {
     const answered = walk.answers(raw);
-    // Of a single subject every record is a response, whatever it names itself.
+    // If one subject was asked for, every record answers it, whatever key the record names.
     return single === '' ? (answered ?? []) : [{ key: single, lt: answered?.lt }];
   });
   const reading = readResponseRecords(walkContext, response, single);

@@ -19,18 +19,18 @@ const Cursor = z.object({
   lacking: z.array(Lacking).default([]),
 });
 
-/** After so many blocks in a row of which the server does not serve what is asked for, the walk is given up for now. */
+/** The walk is postponed after this many consecutive blocks for which the server fails. */
 const MOST_IN_ROW = 3;
 
-/** Servers that lack the endpoint may answer 404: after so many blocks and no answer, no more are asked for now. */
+/** Servers that lack the endpoint may answer 404. After this many blocks without an answer, the walk stops for now. */
 const MOST_ABSENT = 64;
 
 const Blocks = z.object({ blocks: z.array(z.object({ seqno })) });
 
-/** Masterchain blocks of one second, of which the last one's seqno is wanted. */
+/** The most masterchain blocks of one second. The seqno of the last one is needed. */
 const OF_ONE_SECOND = 20;
 
-/** Asks about every masterchain block of the range that was not asked about yet, the newest first. */
+/** Reads every masterchain block of the range that was not read yet, the newest first. */
 export async function walkBlocks(
   walkContext: WalkContext<PerBlockWalk>,
 ): Promise<NotServedError | undefined> {
@@ -39,7 +39,7 @@ export async function walkBlocks(
   let cursor = paginator.start(Cursor.safeParse(walkContext.stored).data);
   const isRenewed = createRenewal(walkContext);
   let wanted = await lookForBlocks();
-  // Blocks that are not there yet are passed over for now, and those that were not served until their pause is over.
+  // Skips blocks that are not there yet, and blocks that were not served until their pause is over.
   const passedNow = () =>
     pausedOf(walkContext, cursor).reduce((all, { at }) => paginator.next(all, at), cursor);
   let [passed, asked, absent] = [passedNow(), 0, 0];
@@ -58,13 +58,13 @@ export async function walkBlocks(
       inRow = 0;
     } catch (error) {
       inRow += 1;
-      // Nothing else was answered: the trouble is not one block's.
+      // No other block was served, so the endpoint fails and not one block.
       if (!mayConcernPage(error) || inRow === MOST_IN_ROW) throw error;
       cursor = paginator.pass(cursor, seqno, nowOf(walkContext));
       failure = notServed(seqno, error);
     }
     if (!isRenewed()) continue;
-    // There are new blocks at the head, which come first. So do those that were not there, unless most are still not.
+    // New blocks at the head come first. Missing blocks are retried too, unless most of them are still missing.
     wanted = await lookForBlocks();
     if (2 * absent < asked) [passed, asked, absent] = [passedNow(), 0, 0];
   }
@@ -83,23 +83,23 @@ export async function walkBlocks(
   }
 }
 
-/** Blocks that are not asked for yet again; a run that somebody has started waits for none. */
+/** Blocks whose pause is not over. A backfill ignores the pauses. */
 function pausedOf(walkContext: WalkContext, { lacking }: SeqnoCursor): Lacking[] {
   if (walkContext.priority === 'backfill') return [];
   return lacking.filter(({ until }) => until > nowOf(walkContext));
 }
 
-/** @throws NotServedError where nothing but 404 has come, for too many blocks to believe it */
+/** @throws NotServedError if the server answered 404 for too many blocks to believe it */
 function requireSome({ dataset }: WalkContext, absent: number, asked: number): void {
   if (absent < asked || absent < MOST_ABSENT) return;
   throw new NotServedError(`${dataset.name}: the server answers 404 for each of ${absent} blocks`, {
-    hint: 'It may lack the endpoint, or lag far behind: `toncenter-etl doctor` asks each route. They are asked for again.',
+    hint: 'It may lack the endpoint, or lag far behind: `toncenter-etl doctor` asks each route. They are retried.',
   });
 }
 
 function notServed(seqno: number, { message }: EtlError): NotServedError {
   return new NotServedError(`masterchain block ${seqno} is not served: ${message}`, {
-    hint: 'The other blocks are read; this one is asked for again, with growing pauses.',
+    hint: 'The other blocks are read; this one is retried, with growing pauses.',
   });
 }
 
@@ -120,14 +120,14 @@ async function readBlock(
     await writeResponse(walkContext, { response, reading, cursor: next });
     return next;
   } catch (error) {
-    // Below the watermark a 404 means later.
+    // Below the watermark, a 404 means that the block comes later.
     if (!(error instanceof NotFoundError)) throw error;
-    context.logger.warn({ dataset: dataset.name, seqno }, 'masterchain block is not there yet');
+    context.logger.warn({ dataset: dataset.name, seqno }, 'masterchain block not available yet');
     return undefined;
   }
 }
 
-/** The seqno of the first masterchain block at or after a second: remembered, stored, or asked for. */
+/** The seqno of the first masterchain block at or after a second. It is remembered, stored, or requested. */
 async function borderOf(
   walkContext: WalkContext<PerBlockWalk>,
   { borders }: SeqnoCursor,

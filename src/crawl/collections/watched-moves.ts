@@ -14,11 +14,12 @@ const Accounts = z.object({ accounts: z.array(AccountMove).nullable() });
 
 type ProbingWalk = WalkContext<LookupWalk | BackwardWalk>;
 
-/** Accounts that one probe asks for. */
+/** The most accounts that one request asks for. */
 const MOST = 500;
 
 /**
- * Asks the index how far the watched accounts have moved: one request for many of them spares one for each that has not.
+ * Asks the index how far the watched accounts have moved. One request for many accounts saves a request for
+ * each account that has not moved.
  */
 export async function noteWatchedMoves(walkContext: ProbingWalk): Promise<void> {
   const { context, dataset, walk, network } = walkContext;
@@ -34,7 +35,9 @@ export async function noteWatchedMoves(walkContext: ProbingWalk): Promise<void> 
   }
 }
 
-/** Asks by halves where the list is too long for a gateway, or takes the server too long. */
+/**
+ * Requests account states. If the list is too long for a gateway, or too slow for the server, it asks for each half.
+ */
 async function askStates(walkContext: ProbingWalk, address: readonly string[]): Promise<AccountMove[]> {
   const { context, priority, stop, turns } = walkContext;
   const request = {

@@ -17,7 +17,7 @@ interface ResponseToWrite {
   readonly outcomes?: Outcomes;
 }
 
-/** Commits a response with the cursor behind it, and what came with it of other collections. */
+/** Commits a response with the cursor behind it, and the records of other collections that came with it. */
 export async function writeResponse(
   walkContext: WalkContext,
   { response, reading, cursor, outcomes }: ResponseToWrite,
@@ -72,7 +72,7 @@ interface Piggybacked {
   readonly outcomes: Outcomes;
 }
 
-/** Records of another collection that came with the response, read as its first walk reads its own. */
+/** Records of another collection that came with the response, read by the rules of its first walk. */
 function piggybackedBy({ name, job }: Collection, response: WalkResponse, now: number): Piggybacked {
   const [walk] = job.walks;
   const map = job.piggybackedAs === undefined ? undefined : response.value.maps[job.piggybackedAs];

@@ -9,11 +9,11 @@ export interface RowRate {
   readonly perSecond: number;
 }
 
-/** What reading the missing part of a dataset will bring and cost. */
+/** What the missing part of a dataset will hold and cost. */
 export interface Estimate {
   readonly rows: Guess;
   readonly requests: Guess;
-  /** Characters of JSON that will come. */
+  /** Characters of JSON to be received. */
   readonly size: Guess;
   /** Characters of one record. */
   readonly recordSize: number;
@@ -27,30 +27,30 @@ interface EstimateFacts {
   readonly missing: readonly Range[];
   /** The most rows of a page. */
   readonly pageSize: number;
-  /** How many pools or accounts it is read for, one by one; 1 if it is read whole. */
+  /** The number of pools or accounts that it is read for, one by one; 1 if it is read as a whole. */
   readonly scopes: Guess;
-  /** How far the mean of those that were looked into may be from that of all, as a share of it. */
+  /** Relative uncertainty of the mean of the sampled pools or accounts. */
   readonly scopesDoubt: number;
-  /** Requests for each page: more than 1 if the bounds of logical time may have to be asked for. */
+  /** Requests for each page: more than 1 if the bounds of logical time may have to be requested. */
   readonly requestsPerPage: Guess;
-  /** The part of its requests that is needed where other datasets bring the same rows; else 1. */
+  /** The share of its requests that is needed if other datasets contain the same rows; else 1. */
   readonly share: Guess;
   /** Bytes in Postgres for each character of JSON. */
   readonly diskFactor: Guess;
 }
 
-/** No estimate is better than this, whatever the samples say. */
+/** The least relative uncertainty of an estimate, whatever the samples show. */
 const LEAST_DOUBT = 0.08;
 /**
- * What samples cannot see: bursts, and rows that come in clumps. Bounds that were chosen: so far the rows of unseen seconds
- * may be above and below those of the seen ones, the farther the fewer rows were seen. On ten simulated networks with dense
- * seconds all ranges then contain the outcome, and are no wider than a factor of 8.
+ * Uncertainty about unseen seconds: bursts, and rows that come in clumps. The numbers were chosen. The fewer
+ * rows were seen, the wider is the range. On ten simulated networks with dense seconds, all ranges then
+ * contain the outcome and span at most a factor of 8.
  */
 const UNSEEN = { below: 0.25, above: 0.7, clump: 12 };
-/** A burst that a page ends in is seen in part: this many times as many rows may be in it. */
+/** If a page ends within a burst, the burst may hold this many times the rows that were seen. */
 const MOST_OF_BURST = 3;
 
-/** From looks into the parts of a range to what all of its missing seconds hold. */
+/** Extrapolates from samples of a range to all of its missing seconds. */
 export function estimate(samples: readonly Sample[], facts: EstimateFacts): Estimate {
   const seen = samples.filter(({ seconds }) => seconds > 0);
   const mean = total(seen.map(({ rows }) => rows)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
@@ -60,7 +60,7 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
     perSecond: sample.seconds > 0 ? perSecond(sample, hours) : mean,
   }));
   const ofOne = rowsIn(profile, facts.missing);
-  // How neighbours differ and how few rows were seen tell of the same chance: the greater of both.
+  // The difference of neighbors and the number of rows measure the same chance, so the greater one counts.
   const doubt = Math.max(
     LEAST_DOUBT,
     facts.scopesDoubt,
@@ -72,7 +72,7 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
   const rows = {
     low: (facts.scopes.low * ofOne * (1 - UNSEEN.below * hidden)) / (1 + doubt),
     likely: facts.scopes.likely * (ofOne + bursts),
-    // Nothing seen does not prove that nothing is there: the rule of three.
+    // If no row was seen, there may still be some: the rule of three.
     high:
       facts.scopes.high *
       ((ofOne + MOST_OF_BURST * bursts) * (1 + UNSEEN.above * hidden) * (1 + doubt) +
@@ -89,18 +89,21 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
   };
 }
 
-/** Of a part that lasts a day or longer its mean, though it was looked into at one hour; of a shorter one what was seen. */
+/**
+ * The rate of a part: its daily mean if it lasts a day or longer, although it was sampled at one hour; else
+ * the rate that was seen.
+ */
 function perSecond(sample: Sample, hours: ReturnType<typeof dailyCycle>): number {
   const seen = sample.rows / sample.seconds;
   return lengthOf([sample.stratum]) < DAY ? seen : seen / hours(sample);
 }
 
-/** Rows that a profile has in ranges. */
+/** The rows that a profile has in some ranges. */
 export function rowsIn(profile: readonly RowRate[], ranges: readonly Range[]): number {
   return total(profile.map(({ span, perSecond }) => perSecond * lengthOf(common([span], ranges))));
 }
 
-/** Twice the standard error of stratified samples, judged by how neighbours differ. */
+/** Twice the standard error of stratified samples, estimated from the differences of neighbors. */
 function differenceOf(profile: readonly RowRate[], missing: readonly Range[]): number {
   const weights = profile.map(({ span }) => lengthOf(common([span], missing)));
   const jumps = profile
@@ -111,7 +114,7 @@ function differenceOf(profile: readonly RowRate[], missing: readonly Range[]): n
   return 2 * error;
 }
 
-/** The part of the missing seconds that no sample has seen. */
+/** The share of the missing seconds that no sample has seen. */
 function unseenShare(seen: readonly Sample[], missing: readonly Range[]): number {
   return Math.max(0, 1 - total(seen.map(({ seconds }) => seconds)) / Math.max(1, lengthOf(missing)));
 }
@@ -121,7 +124,7 @@ function chance(seen: readonly Sample[]): number {
   return 2 * Math.sqrt(UNSEEN.clump / Math.max(1, total(seen.map(({ rows }) => rows))));
 }
 
-/** Rows of bursts that pages ended in, beyond what their seconds would have had, as often as all samples met them. */
+/** Expected additional rows of bursts, as often as the samples ended in one. */
 function burstsIn(seen: readonly Sample[], missing: readonly Range[]): number {
   const beyond = seen.map(({ rows, seconds, cut }) => Math.max(0, cut - rows / seconds));
   return (total(beyond) * lengthOf(missing)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
@@ -148,7 +151,7 @@ function requestsFor(rows: Guess, facts: EstimateFacts): Guess {
   };
 }
 
-/** Short pages that readers without work may add. */
+/** Short pages that idle readers may add. */
 const IDLE_PAGES = 4;
 
 function sizeFor(rows: Guess, each: number, { share }: EstimateFacts): Guess {
@@ -171,7 +174,7 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-/** A look into a chain: from when, for how many seconds, and how many rows it showed. */
+/** A sample of a chain: its start, its seconds, and the rows that it showed. */
 interface ChainLook {
   readonly from: number;
   readonly seconds: number;
@@ -181,18 +184,18 @@ interface ChainLook {
 type Vector = readonly [number, number, number];
 
 const OMEGA = (2 * Math.PI) / DAY;
-/** Three numbers are fitted: from fewer looks they would follow its noise. */
+/** Three parameters are fitted. With fewer samples they would follow noise. */
 const LEAST_LOOKS = 8;
-/** No hour is taken for quieter than this part of the mean. */
+/** No hour counts as quieter than this share of the mean. */
 const LEAST_FACTOR = 0.1;
 
 /**
- * How busy the hours of a look are, as a factor of a whole day's mean, by the looks of all hours together: a cosine of
- * 24 hours, fitted by least squares (single-component cosinor, Nelson et al., Chronobiologia 1979) to the means over
- * each look. Looks into dead times say nothing of it. Always 1 where there are too few.
+ * How busy the hours of a sample are, as a factor of the daily mean. It fits a cosine of 24 hours by least squares to
+ * the means of all samples (single-component cosinor, Nelson et al., Chronobiologia 1979). Samples without rows do not
+ * count. Always 1 if there are too few samples.
  *
- * The rows of a whole range hardly need it (both ways within a factor 1.2), the time left on the way through it does: on
- * a network whose noon is ten times as busy as its midnight, half of it is 1 % off with it and 32 % without.
+ * The total of a range hardly needs it (within a factor of 1.2 either way), but the estimate of the time left does. On
+ * a network that is ten times as busy at noon as at midnight, half-way estimates are 1 % off with it and 32 % without.
  */
 function dailyCycle(looks: readonly ChainLook[]): (look: ChainLook) => number {
   const alive = looks.filter(({ rows, seconds }) => rows > 0 && seconds > 0);
@@ -206,7 +209,7 @@ function dailyCycle(looks: readonly ChainLook[]): (look: ChainLook) => number {
   };
 }
 
-/** The means of 1, cosine and sine of the time of day over a look. */
+/** The means of 1, cosine and sine of the time of day over a sample. */
 function basis({ from, seconds }: ChainLook): Vector {
   const [a, b] = [OMEGA * from, OMEGA * (from + seconds)];
   if (seconds === 0) return [1, Math.cos(a), Math.sin(a)];
@@ -218,7 +221,7 @@ interface Point {
   readonly value: number;
 }
 
-/** The normal equations, solved by Cramer's rule; NaN where the points do not tell the three apart. */
+/** Solves the normal equations by Cramer's rule; NaN if the points do not determine the three parameters. */
 function fit(points: readonly Point[]): {
   readonly mean: number;
   readonly cosine: number;
@@ -230,7 +233,7 @@ function fit(points: readonly Point[]): {
     sum(({ at }) => weight(at) * at[1]),
     sum(({ at }) => weight(at) * at[2]),
   ];
-  // Symmetric: its rows are its columns.
+  // The matrix is symmetric: its rows are its columns.
   const [a, b, c] = [row((at) => at[0]), row((at) => at[1]), row((at) => at[2])];
   const target: Vector = [
     sum(({ at, value }) => at[0] * value),

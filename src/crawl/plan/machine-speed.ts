@@ -1,25 +1,25 @@
 import type { BusyMoment } from '../../read/busy-moments.ts';
 
-/** Seconds of a step of what was committed. */
+/** Seconds of one step of the commit history. */
 export const STEP_SECONDS = 10;
-/** What a small machine takes in and writes, two shared cores with the database on them, characters of JSON a second. */
+/** Characters of JSON a second that a small machine reads and writes: two shared cores with the database on them. */
 const USUAL = 10_000_000;
-/** The busiest steps may be chance; the one behind them counts. */
+/** The busiest steps may be chance; the next one counts. */
 const CHANCE = 2;
-/** With so much of the requests allowed, the limit was not the machine. */
+/** Above this share of the allowed requests, the rate was the limit and not the machine. */
 const RATE_BOUND = 0.8;
 
 /** How fast this machine reads and writes. */
 export interface MachineSpeed {
   /** Characters of JSON a second. */
   readonly perSecond: number;
-  /** True where it was seen, in what lately was committed. */
+  /** True if it was measured in recent commits. */
   readonly isSeen: boolean;
 }
 
 /**
- * The speed of the busiest moments, where these were not bound by the rate of requests; else the usual one, or what was
- * seen if that is more. `sizes`: characters of a record, by dataset.
+ * The speed of the busiest steps if these were not limited by the rate of requests; else the usual speed, or
+ * the measured one if that is higher. `sizes`: characters of a record, by dataset.
  */
 export function machineSpeed(
   moments: readonly BusyMoment[],
@@ -34,7 +34,7 @@ export function machineSpeed(
     step.waitedMs += waitedMs;
     steps.set(at, step);
   }
-  // Where requests did not follow each other closely, there was nothing more to read: a daemon at rest.
+  // If requests did not follow each other closely, there was nothing more to read: the daemon was idle.
   const busy = [...steps.values()].filter(({ waitedMs }) => waitedMs >= 1000 * STEP_SECONDS);
   const seen = busy.sort((a, b) => b.size - a.size)[CHANCE];
   if (seen === undefined || seen.size === 0) return { perSecond: USUAL, isSeen: false };

@@ -1,4 +1,4 @@
-import { broughtAmong, type Dataset } from '../../dataset/dataset.ts';
+import { alsoHeldAmong, type Dataset } from '../../dataset/dataset.ts';
 import { readBusyMoments } from '../../read/busy-moments.ts';
 import { keepEstimate, type Guess } from '../../read/row-estimates.ts';
 import { EtlError } from '../../errors.ts';
@@ -7,9 +7,9 @@ import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../failure-policy.ts';
 import { missingOf } from '../streams/missing.ts';
-import type { Reach } from '../streams/reach.ts';
+import type { ReadablePart } from '../streams/readable-part.ts';
 import { streamOf, streamsOf } from '../streams/streams.ts';
-import { neededShareOf } from './brought.ts';
+import { neededShareOf } from './also-held.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import { machineSpeed, STEP_SECONDS, type MachineSpeed } from './machine-speed.ts';
 import { probe, valuesIn, type Sample } from './probe.ts';
@@ -17,18 +17,21 @@ import { probe, valuesIn, type Sample } from './probe.ts';
 /** Samples of a range for each dataset. */
 const SAMPLES = 16;
 /**
- * How many pools or accounts are looked into, once each, if a dataset is read one by one: a few of them may have all rows.
+ * The most pools or accounts that are sampled, once each, if a dataset is read one by one. A few of them may
+ * have all rows.
  */
 const MOST_SCOPES = 32;
 /**
- * Bytes in Postgres for each character of JSON, indexes included: bounds that were chosen, around what crawls of the
- * simulated network take.
+ * Bytes in Postgres for each character of JSON, indexes included. The bounds were chosen around measurements
+ * of the simulated network.
  */
 const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
-/** Traces bring transactions and messages, which are stored once. */
+/** Traces contain transactions and messages, which are stored once. */
 const DISK_STORED_TWICE = { low: 0.01, likely: 0.04, high: 0.1 };
 
-/** Requests for each page of an endpoint whose index is by logical time, if the bounds of its pages must be asked for. */
+/**
+ * Requests for each page of an endpoint that is indexed by logical time, if the bounds of its pages must be requested.
+ */
 const WITH_BOUNDS = { low: 1, likely: 2, high: 3 };
 const ONE = { low: 1, likely: 1, high: 1 };
 
@@ -38,10 +41,10 @@ export interface Planned {
   readonly estimate: Estimate;
 }
 
-/** What is expected of each dataset, and how fast this machine is for them. */
+/** The estimate of each dataset, and how fast this machine is for them. */
 export interface Plan {
   readonly planned: readonly Planned[];
-  /** Why nothing is known of a dataset: the server does not have its endpoint, or does not answer it. */
+  /** The datasets without an estimate, with the reason: the server lacks the endpoint, or fails to answer it. */
   readonly unknown: ReadonlyMap<string, EtlError>;
   readonly speed: MachineSpeed;
 }
@@ -50,14 +53,14 @@ interface PlanOptions {
   /** Requests a second that are allowed. */
   readonly rps: number;
   readonly datasets: readonly Dataset[];
-  /** All that there are. */
+  /** All datasets that exist. */
   readonly jobs: readonly Dataset[];
   readonly range: Range;
-  readonly watermark: Reach['watermark'];
+  readonly watermark: ReadablePart['watermark'];
   readonly signal: AbortSignal;
 }
 
-/** Estimates what is missing of each dataset in a range, and keeps it for the backfill of this range. */
+/** Estimates what is missing of each dataset in a range, and stores it for the backfill of this range. */
 export async function planDatasets(context: CrawlContext, options: PlanOptions): Promise<Plan> {
   const { datasets, range, watermark } = options;
   const missing = await missingOf(context, datasets, range, watermark);
@@ -65,7 +68,7 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   const unknown = new Map<string, EtlError>();
   for (const dataset of datasets) {
     const isNew = (await streamsOf(context.database, dataset)).length === 0;
-    // Of pools that are not known yet all is missing.
+    // If no pool is known yet, the whole range is missing.
     const holes = isNew ? [range] : union(missing.get(dataset.name) ?? []);
     const one = await planDataset(context, dataset, holes, options).catch(whyUnknown);
     if (one instanceof EtlError) {
@@ -86,7 +89,7 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   return { planned, unknown, speed: machineSpeed(moments, sizes, options.rps) };
 }
 
-/** What the API does not answer of one dataset, it may answer of the others. */
+/** If the API fails for one dataset, it may still answer for the others. */
 function whyUnknown(error: unknown): EtlError {
   if (error instanceof EtlError && isOfOneAlone(error)) return error;
   throw error;
@@ -105,7 +108,7 @@ async function planDataset(
   const sampled = missing.length === 0 ? [] : spread(streams, MOST_SCOPES);
   const samples: Sample[][] = [];
   for (const stream of sampled) samples.push(await probe(context, { dataset, stream, range, count, signal }));
-  const isStoredTwice = broughtAmong(datasets).some(({ bringer }) => bringer.name === dataset.name);
+  const isStoredTwice = alsoHeldAmong(datasets).some(({ holder }) => holder.name === dataset.name);
   return estimate(merge(samples), {
     missing,
     pageSize: dataset.job.paginator.maxSize,
@@ -117,7 +120,10 @@ async function planDataset(
   });
 }
 
-/** The pools or accounts that a dataset is read for. Those that are not known yet come from a page of what names them. */
+/**
+ * The pools or accounts that a dataset is read for. If they are not known yet, they come from a page of the
+ * dataset that names them.
+ */
 async function scopesOf(
   context: CrawlContext,
   dataset: Dataset,
@@ -132,15 +138,15 @@ async function scopesOf(
     source === undefined
       ? []
       : await valuesIn(context, { dataset: source, stream: streamOf(source), range, member, signal });
-  const fresh = found.filter((scope) => known.every((stream) => stream.scope !== scope));
-  const streams = [...known, ...fresh.map((scope) => ({ ...streamOf(dataset), scope }))];
-  // They become known by the rows that name them.
+  const newScopes = found.filter((scope) => known.every((stream) => stream.scope !== scope));
+  const streams = [...known, ...newScopes.map((scope) => ({ ...streamOf(dataset), scope }))];
+  // Pools become known by the rows that name them.
   const isNamed = datasets.some((chosen) => chosen.name === name);
   const low = isNamed ? streams.length : known.length;
-  return { streams, scopes: { low, likely: streams.length, high: streams.length + fresh.length } };
+  return { streams, scopes: { low, likely: streams.length, high: streams.length + newScopes.length } };
 }
 
-/** At most so many of a list, evenly spread over it. */
+/** At most `most` elements of a list, evenly spread. */
 function spread<T>(list: readonly T[], most: number): T[] {
   const step = Math.max(1, list.length / most);
   return list.filter((_, index) => Math.floor(index / step) > Math.floor((index - 1) / step));
@@ -151,7 +157,7 @@ function rateOf(samples: readonly Sample[]): number {
   return sum('rows') / Math.max(1, sum('seconds'));
 }
 
-/** Twice the relative standard error of a mean, of some of so many values. */
+/** Twice the relative standard error of the mean of a sample of `of` values. */
 function doubtOf(values: readonly number[], of: number): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
@@ -160,7 +166,7 @@ function doubtOf(values: readonly number[], of: number): number {
   return (2 * Math.sqrt(variance)) / mean;
 }
 
-/** Of several pools each part is sampled once for each: what they have in common is their mean. */
+/** Merges the samples of several pools part by part. */
 function merge(samples: readonly (readonly Sample[])[]): Sample[] {
   return (samples[0] ?? []).map(({ stratum, from }, index) => {
     const ofPart = samples.flatMap((list) => list[index] ?? []);

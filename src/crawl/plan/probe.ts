@@ -5,7 +5,7 @@ import { DAY, isInside, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage, type PageRead } from '../streams/page/ask-page.ts';
 
-/** What a request for the rows of a moment showed of the part of a range that it lies in. */
+/** The result of a sample request, and the part of the range that it stands for. */
 export interface Sample {
   /** The part of the range that the sample stands for. */
   readonly stratum: Range;
@@ -14,17 +14,17 @@ export interface Sample {
   /** Seconds that were seen whole. */
   readonly seconds: number;
   readonly rows: number;
-  /** Rows of the second in which the page ended, which was not seen whole: many if it ended in a burst. */
+  /** Rows of the second in which the page ended, which was not seen whole. There are many if it ended in a burst. */
   readonly cut: number;
   /** Characters of JSON of these rows. */
   readonly bytes: number;
 }
 
-/** Rows asked for in one sample: enough that their number says something, few enough to cost the server little. */
+/** Rows of one sample: enough to be significant, few enough to cost the server little. */
 const ROWS = 200;
-/** A window that comes out full is narrowed so often. */
+/** The most times that a full window is narrowed. */
 const MOST_PAGES = 6;
-/** Multiples of it fill an interval evenly, however many there are. */
+/** Multiples of the golden ratio fill an interval evenly, for any number of them. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 interface ProbeOptions {
@@ -37,8 +37,8 @@ interface ProbeOptions {
 }
 
 /**
- * Takes one sample of each of `count` equal parts of a range. Where the parts are days or longer, the samples are
- * spread evenly over the hours of the day, so that a network whose nights are quiet is not taken for a quiet one.
+ * Takes one sample of each of `count` equal parts of a range. If the parts last a day or longer, the samples are spread
+ * evenly over the hours of the day. Otherwise a network with quiet nights could be taken for a quiet one.
  */
 export async function probe(
   context: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
@@ -59,7 +59,7 @@ export function partsOf({ from, to }: Range, count: number): Range[] {
   );
 }
 
-/** Second of a part of the range where its sample begins. */
+/** The second at which the sample of a part begins. */
 export function placeIn({ from, to }: Range, index: number): number {
   const share = (index * GOLDEN) % 1;
   const length = to - from;
@@ -95,7 +95,10 @@ function memberOf(record: unknown, name: string): unknown {
   return members.find(([each]) => each === name)?.[1];
 }
 
-/** Follows the dataset's own paginator until some seconds are complete: what is cut short at a page's end is left out. */
+/**
+ * Follows the dataset's own paginator until some seconds are complete. Rows of an incomplete second at a
+ * page's end do not count.
+ */
 async function sample(
   { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
   { dataset, stream, signal }: Pick<ProbeOptions, 'dataset' | 'stream' | 'signal'>,
@@ -127,7 +130,7 @@ async function sample(
   return { seconds: 0, rows: 0, cut: 0, bytes: 0 };
 }
 
-/** Counts the rows of a page that lie in its completed seconds, and the characters of their JSON. */
+/** Counts the rows of a page in its completed seconds, and the characters of their JSON. */
 function measure(
   { records, reading }: PageRead,
   completed: Range,

@@ -7,27 +7,27 @@ import { readLeases } from './read-leases.ts';
 import { alsoOnPage, type CrawlContext } from '../crawl-context.ts';
 import { missingOf } from './missing.ts';
 import type { Planner, Want } from './planner.ts';
-import type { Reach } from './reach.ts';
+import type { ReadablePart } from './readable-part.ts';
 import { firstReadings, secondReadings } from './streams.ts';
 
 export interface CrawlOptions {
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly datasets: readonly Dataset[];
-  readonly reach: Reach;
+  readonly readable: ReadablePart;
   readonly stop: Stop;
-  /** How often the work is taken up while the API or the database is away; default once. */
+  /** Attempts while the API or the database is down; default 1. */
   readonly attempts?: number;
-  /** True: what has matured since its first reading is read a second time. */
+  /** If true, ranges that have matured since their first reading are read a second time. */
   readonly again?: boolean;
-  /** Covers what other datasets have brought of this one; so it is read last, and only what is left of it. */
+  /** A dataset that is read last. `derive` first covers what the pages of other datasets contain of it. */
   readonly derived?: { readonly dataset: string; readonly derive: (range: Range) => Promise<unknown> };
 }
 
-/** Covers a range once; the ranges that are still missing afterwards, by dataset. */
+/** Covers a range once. Returns the ranges that are still missing, by dataset. */
 export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
-  const { context, datasets, derived, reach, stop } = options;
-  const { range, watermark } = reach;
+  const { context, datasets, derived, readable, stop } = options;
+  const { range, watermark } = readable;
   if (range === undefined) return new Map();
   const { attempts = 1 } = options;
   await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async (isBack) => {
@@ -45,20 +45,20 @@ export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<strin
 
 async function coverOnce(options: CrawlOptions, range: Range): Promise<void> {
   if (options.datasets.length === 0) return;
-  // Looked up for each lease, because the pools of one dataset are found in what another has brought.
+  // Computed for each lease, because reading one dataset may reveal new pools of another.
   const take = async (readers: number) => options.planner.takeSome(await wantsOf(options, range), readers);
   const names = options.datasets.map(({ name }) => name);
-  // Another worker's lease may end with its range unread: somebody has to be there then.
+  // If another worker gives its lease up unread, this process has to read that range.
   const isOver = async () => !(await isLeased(options.context.database, names, range));
   await readLeases({ ...options, priority: 'backfill', isOver, take });
 }
 
-async function wantsOf({ context, datasets, reach, again }: CrawlOptions, range: Range): Promise<Want[]> {
+async function wantsOf({ context, datasets, readable, again }: CrawlOptions, range: Range): Promise<Want[]> {
   const first = await firstReadings(context.database, datasets, {
     range,
-    watermark: reach.watermark,
+    watermark: readable.watermark,
     priority: 'backfill',
   });
   if (again !== true) return first;
-  return [...first, ...(await secondReadings(context.database, datasets, range, reach.watermark))];
+  return [...first, ...(await secondReadings(context.database, datasets, range, readable.watermark))];
 }

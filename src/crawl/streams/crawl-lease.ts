@@ -9,28 +9,28 @@ import { explainByGap } from '../gaps.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import type { Assignment } from './planner.ts';
-import { readPages, type LeaseReading, type Peers } from './read-pages.ts';
+import { readPages, type LeaseReading, type IdleReaders } from './read-pages.ts';
 
-/** Nobody waits for work. */
-const NO_PEERS: Peers = { idle: () => 0, wake: () => undefined };
+/** Used if a lease is read alone: no reader waits for work. */
+const NO_IDLE_READERS: IdleReaders = { count: () => 0, wake: () => undefined };
 
-type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'peers'>>;
+type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'idleReaders'>>;
 
 /**
- * Reads a lease, and gives back what is not read of it. A range for which the API fails for good is refused for a while
- * and logged.
- * @throws whatever the API or the database refused and concerns others too, after the lease was given back
+ * Reads a lease, and releases what is left of it. If the API fails for good for a range, the range is refused
+ * for a while and logged.
+ * @throws every error that stops the other readers too, after the lease was released
  */
 export async function crawlLease(
   context: CrawlContext,
   assignment: Assignment,
-  { stop, peers = NO_PEERS }: CrawlLeaseOptions,
+  { stop, idleReaders = NO_IDLE_READERS }: CrawlLeaseOptions,
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
   const { stream } = lease;
   const prolong = () => prolongLease(database, lease);
-  const letGo = keepAlive(context, {
+  const stopRenewing = keepAlive(context, {
     what: `a lease of ${dataset.name}`,
     heldSeconds: HOLD_SECONDS,
     prolong,
@@ -38,25 +38,26 @@ export async function crawlLease(
   let rest = lease.span;
   const network = context.network.begin();
   const read = async () => {
-    for await (rest of readPages(context, { ...assignment, stop, peers, network }));
+    for await (rest of readPages(context, { ...assignment, stop, idleReaders, network }));
   };
-  const sayLost = () => {
+  const logLost = () => {
     logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');
   };
   const lost = (error: unknown) => {
     if (!(error instanceof LeaseLostError)) throw error;
-    sayLost();
+    logLost();
   };
   try {
     const failure = await readUnlessRefused({ context, stream, stop }, () => read().catch(lost));
-    // While it is held: another reader would take what is free, and ask for it again before it is refused.
+    // The range is refused while its lease is held. Otherwise another reader could claim it and send the same
+    // request again.
     if (failure === undefined) return;
     if (dataset.name === 'blocks' && (await explainByGap(context, rest, failure, stop.leaving))) return;
     if (await prolong()) await refuseRest(context, assignment, rest, failure);
-    else sayLost();
+    else logLost();
   } finally {
-    letGo();
-    // The commit that completes a lease ends it.
+    stopRenewing();
+    // The commit that completes a lease also ends it.
     if (rest.from < rest.to) await releaseLease(database, lease).catch(() => undefined);
   }
 }

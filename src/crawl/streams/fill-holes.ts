@@ -16,8 +16,8 @@ export interface FillContext {
 }
 
 /**
- * Takes holes out of coverage and reads them again. They are leased as they are taken out, and held until a reader is
- * free; where a lease was lost or cut, what is left of it is claimed anew.
+ * Takes holes out of coverage and reads them again. The same transaction leases them, and the leases are held
+ * until a reader is free. If a lease is lost or cut, the rest of it is claimed again.
  */
 export async function fillHoles(
   { crawl, planner, stop }: FillContext,
@@ -41,12 +41,12 @@ export async function fillHoles(
     for (const lease of lost) waiting.splice(waiting.indexOf(lease), 1);
   };
   const what = `leases of ${dataset.name} that wait`;
-  const letGo = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, prolong });
+  const stopRenewing = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, prolong });
   const isOver = () => Promise.resolve(true);
   try {
     await readLeases({ context: crawl, stop, planner, priority, take, isOver });
   } finally {
-    letGo();
+    stopRenewing();
     for (const lease of waiting) await releaseLease(crawl.database, lease).catch(() => undefined);
   }
 }

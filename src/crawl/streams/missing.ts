@@ -4,15 +4,15 @@ import { readMissing } from '../../ledger/stored-coverage.ts';
 import type { Range } from '../../range.ts';
 import { readableNow, streamsOf } from './streams.ts';
 
-/** What a run wants of a dataset: a range of every scope, of which a part is covered already. */
+/** A range that a run wants of every scope of a dataset, a part of which may be covered already. */
 export interface Work {
   readonly dataset: string;
   readonly range: Range;
-  /** What is not covered yet, by scope; also what was refused. */
+  /** The seconds that are not covered yet, by scope, including those that were refused. */
   readonly missing: ReadonlyMap<string, readonly Range[]>;
 }
 
-/** Reads how much work a range is for each dataset that has a part in it which can be read now. */
+/** The missing seconds of a range, for each dataset with a part that can be read now. */
 export async function readWork(
   database: Database,
   datasets: readonly Dataset[],
@@ -29,7 +29,7 @@ export async function readWork(
   return works;
 }
 
-/** What is missing of each dataset that lacks something, of all its scopes. */
+/** The missing seconds of each dataset that lacks some, over all its scopes. */
 export async function missingOf(
   { database }: { readonly database: Database },
   datasets: readonly Dataset[],

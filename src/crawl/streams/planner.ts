@@ -6,7 +6,7 @@ import type { OtherReaders } from '../../budget/in-flight.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { HOUR, intersect, type Range } from '../../range.ts';
 
-/** Work that is wanted of one stream. Claims are tried zone by zone, so that no lease lies in two of them. */
+/** Wanted ranges of one stream. Claims are tried zone by zone, so that no lease lies in two zones. */
 export interface Want {
   readonly dataset: Dataset;
   readonly stream: Stream;
@@ -14,7 +14,7 @@ export interface Want {
   readonly priority: Priority;
 }
 
-/** A lease and what it is for. */
+/** A lease and the work that it is for. */
 export interface Assignment extends Want {
   readonly lease: Lease;
 }
@@ -23,21 +23,27 @@ interface PlannerOptions {
   readonly database: Database;
   /** Name of this worker in leases and logs. */
   readonly owner: string;
-  /** Seconds of a lease, of those that are free; `streams`: how many have something free. */
+  /**
+   * The length of a lease in seconds, as a function of the free seconds. `streams`: how many streams have
+   * something free.
+   */
   readonly lengthOf: (dataset: Dataset, streams: number) => (free: number) => number;
 }
 
-/** Hands out `wanted - covered - leased - refused`, dataset by dataset in turn, the newest hole first. */
+/** Hands out `wanted - covered - leased - refused`, one dataset after the other, the newest hole first. */
 export interface Planner {
-  /** The next lease of what is wanted now; undefined where nothing is free. */
+  /** The next lease of the wanted ranges; undefined if nothing is free. */
   take(wants: readonly Want[]): Promise<Assignment | undefined>;
-  /** The next leases, for so many readers that are idle: some of them, all of one stream; none where nothing is free. */
+  /** The next leases for this many idle readers, all of one stream; empty if nothing is free. */
   takeSome(wants: readonly Want[], readers: number): Promise<Assignment[]>;
-  /** Who else reads leases of this priority. */
+  /** The readers of other processes that have leases of this priority. */
   others(priority: Priority): Promise<OtherReaders>;
 }
 
-/** Few, so that processes that begin together share what is free; more than one, because a claim takes many round trips. */
+/**
+ * Few, so that processes that start together share the free ranges. More than one, because a claim takes many
+ * round trips.
+ */
 const MOST_AT_ONCE = 4;
 
 export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Planner {
@@ -65,7 +71,7 @@ export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Pl
     streams: number,
     readers: number,
   ): Promise<Lease[]> {
-    // Every stream that has something free gets its part of the readers.
+    // Every stream with free ranges gets its share of the readers.
     const most = Math.min(MOST_AT_ONCE, Math.ceil(readers / streams));
     for (const wanted of zones) {
       const claim = { stream, wanted, length: lengthOf(dataset, streams), owner, priority };
@@ -77,12 +83,12 @@ export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Pl
 }
 
 /**
- * Where windows may not cross: what is older than this is answered from an archive that lags by some servers, so a
- * short page of a window that crosses it could come from the archive and lack its newest part.
+ * A window must not cross this age. Older rows come from an archive that lags on some servers. A short page
+ * of a crossing window could come from the archive and lack its newest part.
  */
 const ARCHIVE_AGE = HOUR;
 
-/** Cuts a range at the age where servers change from live data to the archive: what is live, what is archived. */
+/** Splits a range at the age at which servers change from live data to the archive. */
 export function splitAtArchive(
   range: Range,
   watermark: number,
@@ -94,7 +100,7 @@ export function splitAtArchive(
   ];
 }
 
-/** The parts of a range that one window may not cross; the newer part first. */
+/** The parts of a range that one window must not cross, the newer part first. */
 export function zonesOf(range: Range, watermark: number): Range[] {
   return splitAtArchive(range, watermark).filter((zone) => zone !== undefined);
 }

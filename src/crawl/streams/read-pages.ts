@@ -9,7 +9,7 @@ import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
-import { readServed, servesElsewhere } from './apart.ts';
+import { readServed, servesElsewhere } from './second-rows.ts';
 import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import type { NetworkWatch } from '../network-guard.ts';
@@ -19,61 +19,61 @@ import type { SpanTrust } from '../limit-trust.ts';
 import type { Assignment } from './planner.ts';
 import { needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page/to-commit.ts';
 
-/** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
+/** Milliseconds after which a page is logged as slow. Usual pages take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
 
 /** The other readers of this process. */
-export interface Peers {
-  /** How many have nothing to read, of those that this process should have. */
-  readonly idle: () => number;
-  /** There is something to read for them. */
+export interface IdleReaders {
+  /** The number of idle readers among those that this process should have. */
+  readonly count: () => number;
+  /** Tells idle readers that there is something to read. */
   readonly wake: () => void;
 }
 
 /** A lease to be read. */
 export interface LeaseReading extends Assignment {
   readonly stop: Stop;
-  /** Since the reading began. */
+  /** Watches the network since the reading began. */
   readonly network: NetworkWatch;
-  readonly peers: Peers;
+  readonly idleReaders: IdleReaders;
 }
 
-/** A page that the server did not serve, though it serves others. */
+/** A page that failed although the server serves others. */
 interface Doubt {
-  /** The seconds before this one hold what it does not serve, as far as is known. */
+  /** The seconds before this one hold rows that are not served, as far as is known. */
   readonly until: number;
-  /** End of the seconds that are asked for. */
+  /** End of the requested seconds. */
   readonly to: number;
 }
 
-/** After so many seconds of a lease that the server does not serve whole, the rest is refused. */
+/** After this many seconds of a lease that are not served whole, the rest is refused. */
 const MOST_PASSED = 64;
-/** The same, where nothing came between them. */
+/** The same for consecutive seconds without any row between them. */
 const MOST_IN_ROW = 8;
 
-/** How far the reading of a lease has come. */
+/** The progress of reading a lease. */
 interface LeaseProgress {
-  /** The lease, as far as it is still to be read. */
+  /** The part of the lease that is still to be read. */
   readonly held: Lease;
-  /** Where the next page begins; undefined where the lease is read. */
+  /** The position of the next page; undefined if the lease is read. */
   readonly cursor: unknown;
-  /** Rows of later seconds are new; undefined if none is known to be. */
+  /** Rows after this second are new; undefined if no row is known to be. */
   readonly newAfter: number | undefined;
-  /** Pages of a second that is written as a whole, and is not whole yet. */
+  /** Pages of a second that is written as a whole and is not complete yet. */
   readonly waiting: readonly FetchedPage[];
-  /** Whether a short page may have been cut. */
+  /** Decides whether a short page may have been cut. */
   readonly trust: SpanTrust;
-  /** Set while less is asked for at once, because a page was not served. */
+  /** Set while smaller parts are requested because a page was not served. */
   readonly doubt?: Doubt | undefined;
-  /** Seconds that were passed over because the server does not serve some row of them: all, and since the last row came. */
+  /** Skipped seconds because the server does not serve some of their rows: in total, and since the last row. */
   readonly passed: { readonly all: number; readonly inRow: number };
-  /** What was read of it so far, for the log. */
+  /** Totals of this lease, for the log. */
   readonly read: { readonly requests: number; readonly rows: number; readonly bytes: number };
 }
 
 /**
- * Reads a lease that is held to its end: page → rows → commit. What was committed stays, whatever ends it early.
- * @yields after each page what of the lease is left, in unix seconds
+ * Reads a held lease to its end: page → rows → commit. Commits stay, whatever ends the reading early.
+ * @yields after each page, the part of the lease that is left, in unix seconds
  */
 export async function* readPages(context: CrawlContext, reading: LeaseReading): AsyncGenerator<Range, void> {
   const { dataset, lease, priority, stop } = reading;
@@ -99,8 +99,8 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
 }
 
 /**
- * Only for history: pages of the tail are small. Nor for what is read again, or written as whole seconds, or read for one
- * pool beside the rows of others.
+ * Only for history, because pages of the tail are small. Not for second readings, rows written as whole
+ * seconds, or one pool beside the rows of others.
  */
 async function newAfterOf({ database }: CrawlContext, assignment: LeaseReading): Promise<number | undefined> {
   const { dataset, lease, priority } = assignment;
@@ -109,7 +109,7 @@ async function newAfterOf({ database }: CrawlContext, assignment: LeaseReading):
   return (await isEmpty(database, Object.values(dataset.job.tables), span)) ? span.from : undefined;
 }
 
-/** Reads a page; one that the server does not serve, though it serves others, is asked for in smaller parts. */
+/** Reads a page. If the server fails for it but serves others, smaller parts are requested. */
 async function readOrDivide(
   context: CrawlContext,
   reading: LeaseReading,
@@ -124,7 +124,7 @@ async function readOrDivide(
   }
 }
 
-/** Asks for the first half of the seconds that may hold what is not served; a second alone is passed over. */
+/** Requests the first half of the seconds that may hold rows that are not served. A single second is skipped. */
 async function divide(
   context: CrawlContext,
   reading: LeaseReading,
@@ -139,12 +139,12 @@ async function divide(
   return passSecond(context, reading, progress, failure);
 }
 
-/** How many seconds the page may have held. */
+/** The number of seconds that the failed page may have held. */
 function likelySeconds({ tuning }: CrawlContext, { dataset }: LeaseReading): number {
   return Math.ceil(2 * (tuning(dataset).density.pageSeconds() ?? Infinity));
 }
 
-/** Goes on with half of the seconds before `until`, or with all that is left of the lease where they are read. */
+/** Continues with half of the seconds before `until`. If those are read, continues with the rest of the lease. */
 function goOnIn(
   context: CrawlContext,
   { dataset }: LeaseReading,
@@ -158,7 +158,7 @@ function goOnIn(
   return {
     ...progress,
     cursor: from < to ? dataset.job.paginator.start(part, !isBehind) : undefined,
-    // What was written of the first second comes again.
+    // Rows of the first second that are already written come again.
     newAfter: undefined,
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(part),
@@ -166,7 +166,7 @@ function goOnIn(
   };
 }
 
-/** Writes what the server serves of a second, refuses it unless that is all of it, and goes on behind it. */
+/** Writes what the server serves of a second, refuses the second unless that is all of it, and continues behind it. */
 async function passSecond(
   context: CrawlContext,
   reading: LeaseReading,
@@ -210,7 +210,7 @@ async function reportRefused(
   logger.error({ dataset, scope, range, code: failure.code, reason: why.detail }, 'range refused');
 }
 
-/** Asks for a page and writes it; its place in memory is free again behind it. */
+/** Requests a page and writes it. Then its memory slot is free again. */
 async function readPage(
   context: CrawlContext,
   reading: LeaseReading,
@@ -228,21 +228,21 @@ async function readPage(
   }
 }
 
-/** Of a dataset whose records follow from each other: what the page follows from has to be there. */
+/** If records of the dataset follow from each other, the parents of the page have to be there. */
 async function requireBefore(
   context: CrawlContext,
   { priority, stop }: LeaseReading,
   span: Range,
   page: FetchedPage,
 ): Promise<void> {
-  // Pages look beyond their lease: what is named there is the next one's.
+  // Pages look beyond their lease. Parents that are named there belong to the next lease.
   const before = page.value.reading.joins?.before?.filter(({ namedAt }) => namedAt < span.to) ?? [];
   if (before.length === 0) return;
   const { api } = context;
   await requirePredecessors(context, { api, priority, signal: stop.leaving }, before, span.from);
 }
 
-/** Writes a page, unless its rows have to wait for more of their second, and goes on behind it. */
+/** Writes a page, unless its rows have to wait for the rest of their second, and advances. */
 async function commitAndAdvance(
   context: CrawlContext,
   assignment: LeaseReading,
@@ -278,12 +278,12 @@ async function commitAndAdvance(
   return done === undefined && step.cursor !== undefined ? next : await goOn(context, assignment, next);
 }
 
-/** The last second of a span of which a page has a row. */
+/** The last second of a span for which a page has a row. */
 function lastSecondOf({ value }: FetchedPage, { from, to }: Range): number {
   return value.reading.positions.reduce((last, { utime }) => Math.max(last, Math.min(utime, to)), from);
 }
 
-/** What comes behind seconds that are done. */
+/** The progress behind completed seconds. */
 async function goOn(
   context: CrawlContext,
   reading: LeaseReading,
@@ -300,22 +300,22 @@ function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit)
 }
 
 /**
- * Gives the end of a lease back, where it turned out to be far more work than one lease should be, or where others have
- * nothing to read: then it is shared with them.
+ * Gives back the end of a lease if it is far more work than one lease should be, or if other readers are
+ * idle. Then they share it.
  */
 async function shorten(
   context: CrawlContext,
-  { dataset, peers }: LeaseReading,
+  { dataset, idleReaders }: LeaseReading,
   progress: LeaseProgress,
 ): Promise<LeaseProgress> {
   const { from, to } = progress.held.span;
   const { density, limits } = context.tuning(dataset);
-  const lengthOf = leaseLength(1 + peers.idle(), density.pageSeconds());
-  const seconds = lengthOf(peers.idle() > 0 ? to - from : Infinity);
+  const lengthOf = leaseLength(1 + idleReaders.count(), density.pageSeconds());
+  const seconds = lengthOf(idleReaders.count() > 0 ? to - from : Infinity);
   if (to - from <= 2 * seconds) return progress;
   const held = await cutLease(context.database, progress.held, from + seconds);
-  peers.wake();
-  // What lies behind the cut is asked for in another span, so that it cannot clear a page of this one.
+  idleReaders.wake();
+  // The part behind the cut is requested in another span, so that it cannot clear a doubted page of this one.
   return {
     ...progress,
     held,
@@ -324,7 +324,7 @@ async function shorten(
   };
 }
 
-/** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
+/** Requests the next page; undefined if the server timed out and a smaller page is requested next. */
 async function fetchPage(
   { api, lts, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: LeaseReading,
@@ -353,12 +353,12 @@ async function fetchPage(
     );
     pageSize.arrived();
     const { reading, step, content } = page.value;
-    // The records themselves are let go: those of a long second would all stay in memory until it is committed.
+    // Releases the raw records: those of a long second would all stay in memory until it is committed.
     return { ...page, value: { reading, step, ...(content && { content }) } };
   } catch (error) {
     const { limit } = dataset.job.paginator.request(cursor, size);
     if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;
-    // What cannot be split is asked for whole: the same request again would be answered alike, for ever.
+    // If the page cannot be made smaller, the error stands: the same request would fail forever.
     if (dataset.job.paginator.request(cursor, pageSize.current()).limit >= limit) throw error;
     return undefined;
   }

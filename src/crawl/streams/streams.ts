@@ -13,19 +13,19 @@ export function streamOf(dataset: Dataset): Stream {
   return { dataset: dataset.name, scope: '', pass: 0 };
 }
 
-/** The first readings of a dataset: one, or one for each pool that is known. */
+/** The first readings of a dataset: one, or one for each known pool. */
 export async function streamsOf(session: Session, dataset: Dataset): Promise<Stream[]> {
   const { scopes } = dataset.job;
   if (scopes === undefined) return [streamOf(dataset)];
   return (await readPools(session, dataset.name)).map((scope) => ({ ...streamOf(dataset), scope }));
 }
 
-/** The part of a range that a dataset can be asked for: some sources lag behind the chain's. */
+/** The part of a range that a dataset can be asked for: some endpoints lag behind the chain. */
 function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
   return intersect(range, { from: -Infinity, to: watermark - delayOf(dataset, 0) });
 }
 
-/** The end of a range that datasets cannot be asked for yet, because their source lags behind the chain's. */
+/** The end of a range that datasets cannot be asked for yet, because their endpoint lags behind the chain. */
 export function delayedOf(
   datasets: readonly Dataset[],
   range: Range,
@@ -38,13 +38,13 @@ export function delayedOf(
   return new Map(delayed);
 }
 
-/** The part of a range that is kept: what lies below a dataset's floor has expired. */
+/** The part of a range above a dataset's floor; everything below it has expired. */
 function keptOf({ name }: Dataset, range: Range | undefined, { datasets }: Floors): Range | undefined {
   const floor = datasets.get(name);
   return range === undefined || floor === undefined ? range : intersect(range, { from: floor, to: Infinity });
 }
 
-/** The part of a range that a dataset can be asked for and that is kept, of each dataset that has one. */
+/** For each dataset, the part of a range that can be read and is kept. Datasets without one are omitted. */
 export async function readableNow(
   session: Session,
   datasets: readonly Dataset[],
@@ -58,7 +58,7 @@ export async function readableNow(
   });
 }
 
-/** What is wanted of the datasets between two seconds, for the first time. */
+/** Wanted first readings of the datasets in a range. */
 export async function firstReadings(
   database: Database,
   datasets: readonly Dataset[],
@@ -77,8 +77,8 @@ export async function firstReadings(
 }
 
 /**
- * What is to be read a second time: what was covered at least as long ago as the dataset takes to mature, both by the
- * chain's time and by the clock, and not confirmed since.
+ * Wanted second readings: seconds that were covered at least `maturitySeconds` ago, both by chain time and by
+ * the clock, and not confirmed since.
  */
 export async function secondReadings(
   database: Database,
@@ -101,7 +101,10 @@ export async function secondReadings(
   return wants;
 }
 
-/** What matures all the time is read again in pieces: request by request it would cost as much as the tail. */
+/**
+ * Continuously maturing seconds are read again in larger pieces. Request by request, they would cost as much
+ * as the tail.
+ */
 function isWorthReading({ job }: Dataset, due: readonly Range[], watermark: number): boolean {
   const { maturitySeconds = 0, delaySeconds = 0 } = job;
   const growing = watermark - maturitySeconds - delaySeconds - SECOND_READING_SECONDS;

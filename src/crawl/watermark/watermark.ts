@@ -25,74 +25,77 @@ import {
   type BrokenLink,
   type LinkedBlock,
 } from '../block-links.ts';
-import { createSettling, LOOK_BACK, type PollResult, type Settled } from './settling.ts';
+import { createFinalityDelay, LOOK_BACK, type PollResult, type SafeWatermark } from './finality-delay.ts';
 import type { ChainInfo } from '../chain-info.ts';
 import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from '../visible-blocks.ts';
 
-/** Seconds before the head that are asked for again, for blocks that become visible out of order. */
+/** Seconds before the head that are requested again, for blocks that become visible out of order. */
 const OVERLAP = 120;
-/** Seconds of chain time for which a missing block holds the watermark. What is missing for longer is a gap of the source. */
+/**
+ * Seconds of chain time for which a missing block holds the watermark. If it is missing for longer, it is a
+ * gap in the source.
+ */
 const GAP_AGE = HOUR;
-/** What lay so far back when another process looked last is looked through at the start. */
+/** The longest time since another process's last look that is scanned at the start. */
 const LONGEST_SCAN = DAY;
 
 /** How far it is safe to read. */
 export interface Watermark {
-  /** No row with an earlier block time can still appear. Unix seconds; 0 where that is not known yet. */
+  /** No row with an earlier block time can still appear. Unix seconds; 0 if it is not known yet. */
   readonly utime: number;
   /** The masterchain block up to which every earlier one is visible, and its time. */
   readonly head: { readonly seqno: number; readonly utime: number };
   /** Time of the newest masterchain block that follows from the head and whose shard tops are visible. */
   readonly newest: number;
   /**
-   * Below it every replica of the source shows everything: how far to read what has no delay of its own. At least
-   * `ETL_WATERMARK_DELAY` below the watermark.
+   * Below this, every replica of the source shows everything. Datasets without a delay of their own are read
+   * up to here. At least `ETL_WATERMARK_DELAY` below the watermark.
    */
   readonly everywhere: number;
-  /** Why the watermark stands below the newest visible block, where it did not move; for the operator. */
+  /** Why the watermark did not move although it is below the newest visible block; for the operator. */
   readonly waitingFor: string | undefined;
-  /** What is wrong with an answer of the source, where the watermark waits for one of another form. */
+  /** What is wrong with an answer of the source, if the watermark waits for a better one. */
   readonly unfit?: string | undefined;
-  /** When more of it passes without another poll, in milliseconds of the clock that never runs backwards. */
+  /** When the watermark rises without another poll, in milliseconds of the monotonic clock. */
   readonly dueMs?: number | undefined;
 }
 
-/** A watermark, and what the process that polls next has to know. */
+/** A watermark, and what the next process that polls has to know. */
 export interface PolledWatermark extends Watermark {
-  /** Where the watermark will be when what is held back has been visible for long enough. */
+  /** The watermark once the held-back blocks have been visible for long enough. */
   readonly visible: number;
-  /** Time of the newest masterchain block that this poll was shown, whatever is missing below it; 0 if it was shown none. */
+  /** Time of the newest masterchain block of this poll, even if blocks below it are missing; 0 if there was none. */
   readonly shown: number;
-  /** Gaps that the watermark has passed since the last poll: they must be kept before anything above them is read. */
+  /** Gaps that the watermark has passed since the last poll. They must be stored before anything above them is read. */
   readonly gaps: readonly Gap[];
   readonly polls: readonly PollResult[];
 }
 
 export interface WatermarkReader {
-  /** Asks the API (two requests where the head is near) and returns a watermark that never falls. */
+  /** Polls the API (two requests if the head is near) and returns a watermark that never falls. */
   read(signal: AbortSignal): Promise<PolledWatermark>;
-  /** What time has let pass since; asks nobody. */
+  /** The watermark after more time has passed, without a request. */
   release(): PolledWatermark;
 }
 
-/** What of the chain is not visible yet, named by its seqno or its key. */
+/** A part of the chain that is not visible yet, named by its seqno or its key. */
 interface Awaited {
   readonly kind: 'masterchain block' | 'shard state of masterchain block' | 'block';
   readonly name: string;
-  /** What is wrong with an answer that is there: no later one will be another. */
+  /** What is wrong with the answer, if no later answer will differ. */
   readonly unfit?: string;
 }
 
-/** The chain as the last poll left it; what is remembered between two polls. */
+/** The chain as the last poll left it: the state between two polls. */
 interface ChainState extends Omit<Watermark, 'everywhere' | 'waitingFor' | 'dueMs'> {
   readonly waitingFor: Awaited | undefined;
-  /** Time of the newest masterchain block that the last poll was shown, joined to the head or not. */
+  /** Time of the newest masterchain block of the last poll, connected to the head or not. */
   readonly seen: number;
   /** Visible blocks near the head and above the watermark, by key. */
   readonly known: ReadonlyMap<string, LinkedBlock>;
-  /** The shard tops of the head: everything below them is there. */
-  readonly settled: ReadonlySet<string>;
-  /** Blocks that were missing for so long that they are given up, by key. */
+  /** The shard tops of the head. Every block below them is visible. */
+  readonly completeTops: ReadonlySet<string>;
+  /** Keys of blocks that have been missing for too long to wait for them. */
   readonly lost: ReadonlySet<string>;
 }
 
@@ -103,30 +106,33 @@ const UNKNOWN: ChainState = {
   seen: 0,
   waitingFor: undefined,
   known: new Map(),
-  settled: new Set(),
+  completeTops: new Set(),
   lost: new Set(),
 };
 
-const NOTHING: Settled = { utime: 0, everywhere: 0 };
+const NOTHING: SafeWatermark = { utime: 0, everywhere: 0 };
 
 /** How a watermark is read. */
 export interface WatermarkOptions {
   readonly api: ApiClient;
   readonly info: ChainInfo;
   readonly clock: Clock;
-  /** How far a replica may lag behind the others, in seconds. */
+  /** How far one replica may lag behind another, in seconds. */
   readonly delaySeconds: number;
   /** The last polls of the process that polled before this one. */
   readonly before?: readonly PollResult[] | undefined;
-  /** Time of the head that another process has seen: up to there no look for gaps is needed. Default: an hour back. */
+  /**
+   * The time of the head that another process has seen. Up to there no search for gaps is needed. Default: an
+   * hour back.
+   */
   readonly joinedUntil?: number | undefined;
 }
 
 /**
- * Masterchain blocks become visible out of order, and a shard's newest blocks are named by nobody yet. Let H be the
- * last masterchain block up to which seqnos are contiguous. Every block that is not visible yet descends from one of
- * H's shard tops, and time never falls along a chain: so below the smallest time among those tops nothing can appear,
- * once all tops and everything below them is there.
+ * Masterchain blocks become visible out of order, and no visible block names a shard's newest blocks yet. Let
+ * H be the last masterchain block up to which seqnos are contiguous. Every block that is not visible yet
+ * descends from one of H's shard tops, and time never falls along a chain. So nothing can appear below the
+ * smallest time of those tops, if all tops and everything below them are visible.
  */
 export function createWatermarkReader({
   api,
@@ -136,13 +142,13 @@ export function createWatermarkReader({
   before,
   joinedUntil,
 }: WatermarkOptions): WatermarkReader {
-  const settling = createSettling(delaySeconds, before);
+  const finality = createFinalityDelay(delaySeconds, before);
   const size = blocksPageSize();
   let state = UNKNOWN;
   let gaps: readonly Gap[] = [];
-  const given = ({ utime: settled, everywhere }: Settled): PolledWatermark => {
+  const given = ({ utime: settled, everywhere }: SafeWatermark): PolledWatermark => {
     const { utime, head, newest, seen, waitingFor } = state;
-    const dueAt = settling.dueAt();
+    const dueAt = finality.dueAt();
     return {
       head,
       newest,
@@ -152,7 +158,7 @@ export function createWatermarkReader({
       visible: utime,
       shown: seen,
       gaps,
-      polls: settling.polls(),
+      polls: finality.polls(),
       waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,
       unfit: waitingFor?.unfit,
     };
@@ -162,16 +168,16 @@ export function createWatermarkReader({
     async read(signal) {
       const asking: Asking = { api, priority: 'tail', signal };
       ({ state, gaps } = await pollChain(asking, state, { info, joinedUntil, size }));
-      return given(state.utime === 0 ? NOTHING : settling.settle(state, seconds()));
+      return given(state.utime === 0 ? NOTHING : finality.addPoll(state, seconds()));
     },
     release: () => {
       gaps = [];
-      return given(state.utime === 0 ? NOTHING : settling.release(seconds()));
+      return given(state.utime === 0 ? NOTHING : finality.release(seconds()));
     },
   };
 }
 
-/** Polls once: the chain as it is now, and the gaps that nothing is waited for in any more. */
+/** Polls once. Returns the chain as it is now, and the gaps for which it does not wait any more. */
 async function pollChain(
   asking: Asking,
   state: ChainState,
@@ -184,7 +190,7 @@ async function pollChain(
   };
   if (state.head.seqno === 0) {
     const { from, gaps } = await scanForGaps(asking, info, joinedUntil).catch((error: unknown) => {
-      // A server that lists no masterchain blocks alone can be read all the same.
+      // A server that cannot list masterchain blocks alone can still be read.
       if (!(error instanceof NotFoundError || error instanceof RequestRefusedError)) throw error;
       return { from: firstPollFrom(info), gaps: [] };
     });
@@ -192,7 +198,7 @@ async function pollChain(
   }
   const from = await pollFrom(asking, state);
   let next = await poll(state, from);
-  // All that may have come late is looked at before it is given up.
+  // Everything that may have come late is checked before it is given up.
   if (overdueOf(next).length > 0 && from > next.utime) next = await poll(next, next.utime);
   const overdue = overdueOf(next);
   if (overdue.length === 0) return { state: next, gaps: [] };
@@ -205,8 +211,8 @@ function firstPollFrom({ first, last }: Pick<ChainInfo, 'first' | 'last'>): numb
 }
 
 /**
- * Where the first poll begins: a little before the newest block, or below a masterchain block that has been missing for
- * less than an hour. What is missing for longer, since another process looked last, is a gap.
+ * The start of the first poll: a little before the newest block, or below a masterchain block that has been missing for
+ * less than an hour. Blocks that have been missing for longer, since another process's last look, are gaps.
  */
 async function scanForGaps(
   asking: Asking,
@@ -227,7 +233,7 @@ async function scanForGaps(
   return { from, gaps };
 }
 
-/** Links above the watermark that have been broken for too long to be waited for. */
+/** Broken links above the watermark that are too old to wait for them. */
 function overdueOf({ known, lost, utime, seen, waitingFor }: ChainState): BrokenLink[] {
   if (waitingFor === undefined || utime === 0) return [];
   return brokenLinks(known).filter(
@@ -240,8 +246,8 @@ function overdueOf({ known, lost, utime, seen, waitingFor }: ChainState): Broken
 }
 
 /**
- * From the watermark on where a block is known to be missing, else only what is new since the last poll. One that has
- * been missing for long is looked for by its name: what lies above it is known.
+ * The start of the next poll: the watermark if a block is known to be missing, else the last poll. A block
+ * that has been missing for long is requested by its name, because the blocks above it are known.
  */
 async function pollFrom(asking: Asking, { utime, head, seen, waitingFor }: ChainState): Promise<number> {
   const recent = Math.max(utime, head.utime - OVERLAP);
@@ -264,9 +270,9 @@ function withBlocks(state: ChainState, blocks: readonly LinkedBlock[]): ChainSta
   return { ...state, known, seen: Math.max(state.seen, headTime(blocks)) };
 }
 
-/** Moves the head and the watermark as far as the visible blocks prove, or says what is awaited. */
+/** Moves the head and the watermark as far as the visible blocks prove, or says which block is awaited. */
 async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
-  const { known, settled, head, lost } = state;
+  const { known, completeTops: settled, head, lost } = state;
   const waitFor = (kind: Awaited['kind'], name: string, unfit?: string) => ({
     ...state,
     waitingFor: { kind, name, ...(unfit !== undefined && { unfit }) },
@@ -289,12 +295,12 @@ async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
     seen: withTops.seen,
     waitingFor: undefined,
     known: withoutOld(withTops.known, utime),
-    settled: new Set(tops.map(blockKey)),
+    completeTops: new Set(tops.map(blockKey)),
     lost: state.lost,
   };
 }
 
-/** What is wrong with shard tops of which a whole workchain is missing; undefined where one of its shards may come late. */
+/** What is wrong with shard tops that lack a whole workchain; undefined if a shard may just be late. */
 function unfitOf(tops: readonly LinkedBlock[], seqno: number): string | undefined {
   const there = new Set(tops.map(({ workchain }) => workchain));
   const missing = [MASTERCHAIN, 0].filter((workchain) => !there.has(workchain));
@@ -302,12 +308,12 @@ function unfitOf(tops: readonly LinkedBlock[], seqno: number): string | undefine
   return `the shard state of masterchain block ${seqno} was answered, but its tops do not cover workchain ${missing.join(' and ')}`;
 }
 
-/** The error where nothing can be done before there is a watermark. */
+/** The error if nothing can be done before there is a watermark. */
 export function watermarkNotKnown({ waitingFor, unfit }: Watermark): EtlError {
-  const what = 'how far it is safe to read is not known';
+  const what = 'the watermark is not known';
   if (unfit !== undefined)
     return new UnfitSourceError(`${what}: ${unfit}`, {
-      hint: 'The server is no complete TON Center API, or its index is empty: run `toncenter-etl doctor`, and look at the server.',
+      hint: 'The server is not a complete TON Center API, or its index is empty: run `toncenter-etl doctor`, and look at the server.',
     });
   return new ApiUnavailableError(`${what} yet: waiting for ${waitingFor ?? 'blocks'}`);
 }
@@ -327,8 +333,8 @@ function headTime(blocks: readonly LinkedBlock[]): number {
 }
 
 /**
- * All visible blocks from a second on. A page that ends before `newest`, which was seen before, was cut by a server that
- * gives fewer rows than it is asked for.
+ * All visible blocks from a second on. If a page ends before `newest`, which was seen before, the server
+ * capped its limit.
  */
 async function blocksSince(
   asking: Asking,
@@ -344,8 +350,8 @@ async function blocksSince(
 }
 
 /**
- * The tops of all shards at a masterchain block; undefined where the block is not there yet: a 404 below the head means
- * later. A server that leaves the masterchain's own block out has shown it before: it is the one that was asked for.
+ * The tops of all shards at a masterchain block; undefined if the block is not there yet (a 404 below the
+ * head means later). Some servers leave the masterchain's own block out. It was visible before, and is added.
  */
 async function shardTops(
   asking: Asking,
@@ -363,7 +369,7 @@ async function shardTops(
   }
 }
 
-/** Of a server without the endpoint, v2 names the tops. */
+/** If the server lacks the endpoint, v2 names the tops. */
 async function askTops(
   asking: Asking,
   known: ReadonlyMap<string, LinkedBlock>,
@@ -389,7 +395,7 @@ async function askTops(
 
 const NamedShards = z.object({ shards: z.array(BlockId) });
 
-/** Blocks well below the watermark are never asked for again. */
+/** Drops blocks well below the watermark, which are never requested again. */
 function withoutOld(
   known: ReadonlyMap<string, LinkedBlock>,
   utime: number,

@@ -4,12 +4,12 @@ import { formatTime, MINUTE } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readChainInfo } from '../chain-info.ts';
 
-/** A replica may lag so many seconds behind another one at least, whatever ETL_WATERMARK_DELAY says. */
+/** A replica may lag this many seconds behind another one, even if ETL_WATERMARK_DELAY is less. */
 const LEAST_TOLERANCE = MINUTE;
 const LOOKS = 5;
 const PAUSE_MS = 2000;
 
-/** Seconds by which the head may fall: more than a lagging replica makes of it. */
+/** Seconds by which the head may fall because of a lagging replica. */
 export function toleranceOf(delaySeconds: number): number {
   return Math.max(delaySeconds, LEAST_TOLERANCE);
 }
@@ -18,15 +18,15 @@ interface HeadOptions {
   /** The newest block that the source has shown, unix seconds. */
   readonly seen: number;
   readonly delaySeconds: number;
-  /** When the source showed it, in milliseconds of the clock that never runs backwards. */
+  /** When the source showed it, in milliseconds of the monotonic clock. */
   readonly sinceMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Looks whether the source still shows what it has shown. If its head lies below by more than replicas lag, in several
- * looks, what was read above it since then is taken out of coverage: nobody knows which rows were missing.
- * @throws SourceWentBackError if so
+ * Checks that the source still shows what it has shown. If several looks find the head lower than replicas lag,
+ * everything that was read above it since then is taken out of coverage. Rows may have been missing there.
+ * @throws SourceWentBackError in that case
  */
 export async function requireHead(
   { api, clock, database }: Pick<CrawlContext, 'api' | 'clock' | 'database'>,

@@ -7,17 +7,17 @@ import { lengthOf } from '../../range.ts';
 import { ageOf } from '../../status/lag.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
 
-/** Seconds: from a page that comes at once to one that the server nearly gives up on. */
+/** Seconds: from a page that comes at once to one at which the server nearly times out. */
 const PAGE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Gauges of the library's own with names of counters. Others show what they show, by type. */
+/** Default gauges of the library with names of counters. Other metrics show the same by type. */
 const MISNAMED = ['handles', 'requests', 'resources'] as const;
 
-/** Metrics of this process and of the database that it writes to. */
+/** Metrics of this process and of its database. */
 export interface Metrics {
-  /** Counts a page that was committed. */
+  /** Counts a committed page. */
   onPage(event: PageEvent): void;
-  /** The text that Prometheus reads. Undefined: the database is away, and what only it knows is left out. */
+  /** The text for Prometheus. If the snapshot is undefined, the database is down, and metrics from it are omitted. */
   render(snapshot: Snapshot | undefined): Promise<string>;
   readonly contentType: string;
 }
@@ -52,35 +52,35 @@ function pageMetrics(registry: Registry) {
       name: 'toncenter_etl_rows_total',
       registers,
       labelNames,
-      help: 'Records committed by this process since it started. A high rate is a backfill; no growth for minutes while lag grows means that it waits: look at toncenter_etl_budget_paused_seconds, then at the log.',
+      help: 'Records committed by this process since it started. A high rate is a backfill; no growth for minutes while lag grows means that the crawl waits: look at toncenter_etl_budget_paused_seconds, then at the log.',
     }),
     bytes: new Counter({
       name: 'toncenter_etl_page_bytes_total',
       registers,
       labelNames,
-      help: 'Bytes of committed pages as they came over the wire, mostly compressed. High beside few rows means heavy records: look at etl.pages for the requests that bring them.',
+      help: 'Bytes of committed pages on the wire, mostly compressed. High with few rows means large records: look at etl.pages for their requests.',
     }),
     seconds: new Histogram({
       name: 'toncenter_etl_page_seconds',
       registers,
       labelNames,
       buckets: PAGE_SECONDS,
-      help: 'Time from sending a request to the end of its body. High means that the source or the line is slow: look at etl.pages (ms by request) and at the status of the source.',
+      help: 'Time from sending a request to the end of its body. High means that the source or the network is slow: look at etl.pages (ms by request) and at the status of the source.',
     }),
   };
 }
 
-/** Counted by the client already; shown as they are when somebody asks. */
+/** The client counts these already; they are copied when the metrics are read. */
 function countRequests(registry: Registry, stats: Stats): void {
   const counters = {
     requests:
-      'Requests sent by this process, every attempt counted. High means that the budget is used, which is what it is for: look at toncenter_etl_lag_seconds to see whether it suffices.',
+      'Requests sent by this process, including retries. High means that the budget is used, as intended: look at toncenter_etl_lag_seconds to see whether it suffices.',
     refused:
-      'Requests that the server refused for their rate (429). High means that the plan is smaller than TONCENTER_RPS or that somebody else uses the key: look at toncenter_etl_budget_rate and lower TONCENTER_RPS.',
+      'Requests that the server refused because of their rate (429). High means that the plan is smaller than TONCENTER_RPS, or that other processes use the key: look at toncenter_etl_budget_rate and lower TONCENTER_RPS.',
     retries:
-      'Attempts made because an earlier one failed. High means that the source is in trouble: look at the log for "request failed, trying again" and at etl.failures.',
+      'Attempts after a failed one. High means that the source is failing: look at the log for "request failed, retrying" and at etl.failures.',
     bytes:
-      'Bytes received over the wire, mostly compressed. High means much traffic: look at toncenter_etl_page_bytes_total for the dataset that brings it.',
+      'Bytes received over the wire, mostly compressed. High means much traffic: look at toncenter_etl_page_bytes_total for the dataset that causes it.',
   } as const;
   for (const counter of ['requests', 'refused', 'retries', 'bytes'] as const) {
     new Counter({
@@ -182,55 +182,55 @@ function showBudget({ spending }: Snapshot, set: Set): void {
       set('waiting_requests', { worker, priority }, count);
 }
 
-/** What the database knows, the same from every process: a gauge each, with its labels and its help. */
+/** State that the database knows, the same from every process: one gauge each, with labels and help. */
 const STATE = {
   database_up: [
     [],
-    'Whether the database answers in time: 1 or 0. A high value is good; at 0 nothing is written, or it is slow: look at Postgres, its locks, and DATABASE_URL.',
+    'Whether the database answers in time: 1 or 0. A high value is good. If it is 0, the database is down or slow: look at Postgres, its locks, and DATABASE_URL.',
   ],
   ready: [
     [],
-    'Whether everything wanted is there: 1 or 0. A high value is good; at 0 look at /ready, which says why.',
+    'Whether everything wanted is stored: 1 or 0. A high value is good. If it is 0, /ready says why.',
   ],
   head_age_seconds: [
     [],
-    'Age of the newest masterchain block seen. High means that the source stands still or cannot be reached: look at the source’s own status, then at the log for "waiting".',
+    'Age of the newest masterchain block seen. High means that the source has stopped or is unreachable: look at the source’s own status, then at the log for "not available".',
   ],
   watermark_age_seconds: [
     [],
-    'Age of the time below which no row can still appear. High while the head is young means that a block or a shard is late: look at waitingFor in /status.',
+    'Age of the time below which no row can still appear. High with a recent head means that a block or a shard is late: look at waitingFor in /status.',
   ],
   lag_seconds: [
     ['dataset'],
-    'How far the end of what is covered lies behind the clock. High means that the tail does not keep up: look at toncenter_etl_budget_rate, then at toncenter_etl_head_age_seconds.',
+    'Seconds between the end of the covered range and now. High means that the tail does not keep up: look at toncenter_etl_budget_rate, then at toncenter_etl_head_age_seconds.',
   ],
   lag_limit_seconds: [
     ['dataset'],
-    'Lag above which the dataset counts as behind: its own delay plus the tolerance. A high value is by design where a source is late; look at toncenter_etl_lag_seconds, which is held against it.',
+    'Lag above which the dataset counts as behind: its own delay plus the tolerance. A high value is by design if an endpoint lags; compare it with toncenter_etl_lag_seconds.',
   ],
   collection_age_seconds: [
     ['dataset', 'walk'],
-    'Seconds since the source last answered a list, a look-up, a history or a sample; of what was never read, since this process began. High (above toncenter_etl_collection_age_limit_seconds) means that it is not read: look at the collections in /status, at their last error, and at the budget.',
+    'Seconds since a list, a look-up, a history or a sample was last read; since this process began, if it never was. High (above toncenter_etl_collection_age_limit_seconds) means that it is not read: look at the collections in /status, at their last error, and at the budget.',
   ],
   collection_age_limit_seconds: [
     ['dataset', 'walk'],
-    'Age above which a list, look-up, history or sample that was chosen counts as not read: three of its rounds and a quarter of an hour. A high value is by design of what is read seldom; look at toncenter_etl_collection_age_seconds, which is held against it.',
+    'Age above which a chosen list, look-up, history or sample counts as not read: three of its rounds and a quarter of an hour. A high value is by design if it is read seldom; compare it with toncenter_etl_collection_age_seconds.',
   ],
   disk_free_bytes: [
     [],
-    'Bytes that are free where the embedded database lies; absent for a server of your own. A high value is good; near toncenter_etl_disk_needed_bytes a crawl is about to pause: look at ETL_RETENTION and at what else fills the disk.',
+    'Free bytes on the disk of the embedded database; absent for another server. A high value is good. Near toncenter_etl_disk_needed_bytes, the crawl is about to pause: look at ETL_RETENTION and at other files on the disk.',
   ],
   disk_needed_bytes: [
     [],
-    'Bytes of ETL_MIN_FREE, below which nothing more is read. High means that it pauses early: look at toncenter_etl_disk_free_bytes.',
+    'Bytes of ETL_MIN_FREE, below which the crawl pauses. High means that it pauses early: look at toncenter_etl_disk_free_bytes.',
   ],
   lake_age_seconds: [
     [],
-    'Seconds since all that was covered was in the lake of ETL_LAKE. High means that it is not written: look at toncenter_etl_lake_failing, and at the log for "the lake cannot be written".',
+    'Seconds since the lake of ETL_LAKE last had everything covered. High means that it is not written: look at toncenter_etl_lake_failing, and at the log for "the lake cannot be written".',
   ],
   lake_failing: [
     [],
-    'Whether the last round of writing the lake failed: 1 or 0. High means that its place is away or full: look at the lake in /status, which says what was wrong.',
+    'Whether the last round of writing the lake failed: 1 or 0. 1 means that its storage is unreachable or full: the lake in /status shows the error.',
   ],
   covered_seconds: [
     ['dataset'],
@@ -238,7 +238,7 @@ const STATE = {
   ],
   verified_seconds: [
     ['dataset'],
-    'Seconds of chain time that were proved or cross-checked. A high value is good; far below covered means that verification is behind: look at etl.verifications.',
+    'Seconds of chain time that were proved or cross-checked. A high value is good; a value far below covered means that verification is behind: look at etl.verifications.',
   ],
   missing_seconds: [
     ['dataset'],
@@ -250,23 +250,23 @@ const STATE = {
   ],
   refused_seconds: [
     ['dataset', 'reason'],
-    'Seconds that could not be read and are tried again later. High means trouble of the kind that the reason names: look at status, which says what the source answered.',
+    'Seconds that could not be read and are retried later. High means failures of the kind in the label reason: status shows the answers of the source.',
   ],
   quarantined_records: [
     ['dataset'],
-    'Records that do not fit their schema. High means that the API has changed: look at path and reason in etl.quarantine; a newer version may take them.',
+    'Records that do not fit their schema. High means that the API has changed: look at path and reason in etl.quarantine; a newer version may accept them.',
   ],
   table_rows: [
     ['dataset', 'table'],
-    'Rows of a table, as Postgres estimates. High means a large table: look at ETL_RETENTION and at toncenter_etl_missing_seconds for what is still to come.',
+    'Rows of a table, as Postgres estimates. High means a large table: look at ETL_RETENTION, and at toncenter_etl_missing_seconds for rows to come.',
   ],
   budget_plan: [
     ['host'],
-    'Requests a second that the plan allows, over all processes. High means a large plan: it must be what the key really has; look at TONCENTER_RPS.',
+    'Requests a second that the plan allows, over all processes. High means a large plan, which must be that of the key: look at TONCENTER_RPS.',
   ],
   budget_rate: [
     ['host'],
-    'Requests a second that may be sent now, of what the plan allows. A high value (near the plan) is good; low means that the server refused: look at toncenter_etl_api_refused_total.',
+    'Requests a second that may be sent now, at most the plan. A high value (near the plan) is good; low means that the server refused: look at toncenter_etl_api_refused_total.',
   ],
   budget_paused_seconds: [
     ['host'],
@@ -274,10 +274,10 @@ const STATE = {
   ],
   budget_spent: [
     ['host', 'worker', 'priority'],
-    'Requests in the last whole minute by process and purpose. High for one process means that it uses up the budget: look at what it reads in etl.leases.',
+    'Requests in the last whole minute by process and purpose. High for one process means that it uses up the budget: etl.leases shows what it reads.',
   ],
   waiting_requests: [
     ['worker', 'priority'],
-    'Requests that wait for the budget. High is normal in a backfill; high for tail means that the plan is too small for the freshness wanted: look at ETL_FRESHNESS and ETL_DATASETS.',
+    'Requests that wait for the budget. High is normal in a backfill; high for the tail means that the plan is too small for the freshness: look at ETL_FRESHNESS and ETL_DATASETS.',
   ],
 } as const satisfies Record<string, readonly [readonly string[], string]>;

@@ -12,14 +12,14 @@ import type { Metrics } from './metrics.ts';
 import { sayReasons } from '../../status/readiness.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
 
-/** Milliseconds between two reads of the database while somebody has the status page open. */
+/** Milliseconds between two reads of the database while a status page is open. */
 const LIVE_EVERY_MS = 1000;
-/** A comment now and then tells proxies that the stream of events lives. */
+/** A regular comment tells proxies that the stream of events is alive. */
 const KEEP_ALIVE_MS = 15_000;
-/** Who watches gives up after a while, Prometheus after 10 s: before that it learns that the database is slow. Milliseconds. */
+/** Milliseconds after which a slow database is reported. Clients give up after a while, Prometheus after 10 s. */
 const LONGEST_SNAPSHOT_MS = 5000;
 
-/** Answered as a stream, for as long as somebody reads it. */
+/** Answered as a stream, for as long as a client reads it. */
 const EVENTS = '/events';
 
 interface ServerOptions {
@@ -29,7 +29,7 @@ interface ServerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly snapshot: () => Promise<Snapshot>;
-  /** Called with what `/ready` and `/metrics` answer. */
+  /** Called with the answers of `/ready` and `/metrics`. */
   readonly onReadiness?: (ready: boolean, reasons: readonly string[]) => void;
 }
 
@@ -46,17 +46,18 @@ interface Reply {
 }
 
 /**
- * Serves `/health` (the process lives), `/ready` (it has caught up; else 503 and the reasons), `/metrics` (Prometheus),
- * `/status` (JSON), `/events` (the same, as it changes) and the status page at `/`. It only reads, and knows no secret.
- * @throws UsageError where the address cannot be had
+ * Serves `/health` (the process is alive), `/ready` (it has caught up; else 503 and the reasons), `/metrics`
+ * (Prometheus), `/status` (JSON), `/events` (the same, as it changes) and the status page at `/`. It only
+ * reads, and has no secrets.
+ * @throws UsageError if the address is not available
  */
 export async function startStatusServer(options: ServerOptions): Promise<StatusServer> {
   const routes = routesOf(options, await readPage());
   const live = new Map<ServerResponse, AbortController>();
   const server = createServer((request, response) => {
-    // Nobody but this request has to do with what goes wrong in it: uncaught, it would end the daemon.
+    // An error concerns this request only. If it were uncaught, it would end the daemon.
     serve(request, response, { ...options, routes, live }).catch((error: unknown) => {
-      options.logger.debug({ path: request.url, reason: String(error) }, 'status not read');
+      options.logger.debug({ path: request.url, reason: String(error) }, 'status request failed');
       response.destroy();
     });
   });
@@ -77,7 +78,7 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
 
 type Answer = () => Reply | Promise<Reply>;
 
-/** What is answered under each path. */
+/** The answer of each path. */
 function routesOf(options: ServerOptions, page: Reply): ReadonlyMap<string, Answer> {
   const { snapshot, metrics } = options;
   return new Map<string, Answer>([
@@ -103,13 +104,16 @@ function routesOf(options: ServerOptions, page: Reply): ReadonlyMap<string, Answ
 
 interface Serving extends ServerOptions {
   readonly routes: ReadonlyMap<string, Answer>;
-  /** Those who follow the events, and what ends each. A signal that all shared would keep everyone who ever was here. */
+  /**
+   * Clients of the events, with the controller that ends each. A shared signal would keep a listener for
+   * every client that ever connected.
+   */
   readonly live: Map<ServerResponse, AbortController>;
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
   if (!isOwnName(request.headers.host, serving.listen)) {
-    send(request, response, json(403, { error: 'this server has another name: ask for its address' }));
+    send(request, response, json(403, { error: 'unknown host name: use the address of this server' }));
     return;
   }
   const path = pathOf(request.url ?? '');
@@ -118,13 +122,16 @@ async function serve(request: IncomingMessage, response: ServerResponse, serving
     return;
   }
   const reply = await answer(serving.routes, request.method ?? 'GET', path).catch((error: unknown) => {
-    serving.logger.debug({ path, reason: String(error) }, 'status not read');
+    serving.logger.debug({ path, reason: String(error) }, 'status request failed');
     return json(503, { error: String(error) });
   });
   send(request, response, reply);
 }
 
-/** Cut out, not parsed: `new URL` throws at what anybody may ask for, such as `//`. A proxy may name the host before it. */
+/**
+ * The path is cut out with a pattern, because `new URL` throws for targets that any client may send, such as
+ * `//`. A proxy may put the host in front.
+ */
 function pathOf(target: string): string {
   return /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(target)?.[1] || '/';
 }
@@ -137,13 +144,11 @@ async function answer(routes: ReadonlyMap<string, Answer>, method: string, path:
   return json(404, { error: `there is no ${path}; there are ${paths}` });
 }
 
-/** A snapshot, or an error where it takes long; it is read on for who asks next. */
+/** A snapshot, or an error if it takes long. The read continues for the next request. */
 async function promptly({ snapshot, clock }: ServerOptions): Promise<Snapshot> {
   const answered = new AbortController();
   const late = clock.sleep(LONGEST_SNAPSHOT_MS, answered.signal).then((): never => {
-    throw new DatabaseUnavailableError(
-      `the database has not said within ${LONGEST_SNAPSHOT_MS / 1000} s how things stand`,
-    );
+    throw new DatabaseUnavailableError(`the database did not answer within ${LONGEST_SNAPSHOT_MS / 1000} s`);
   });
   try {
     return await Promise.race([snapshot(), late]);
@@ -152,7 +157,7 @@ async function promptly({ snapshot, clock }: ServerOptions): Promise<Snapshot> {
   }
 }
 
-/** Whether all is there, as far as is known in time; undefined is a database that is away or slow. */
+/** The readiness; `current` is undefined if the database is down or slow. */
 async function judged(options: ServerOptions) {
   const judgement = await promptly(options).then(
     (current) => ({ current, readiness: inSentences(current).readiness }),
@@ -162,7 +167,7 @@ async function judged(options: ServerOptions) {
   return judgement;
 }
 
-/** A snapshot for programs: its reasons are sentences. */
+/** A snapshot for programs, with its reasons as sentences. */
 function inSentences(snapshot: Snapshot) {
   const { readiness, at } = snapshot;
   return { ...snapshot, readiness: { ready: readiness.ready, reasons: sayReasons(readiness, at) } };
@@ -183,7 +188,7 @@ function send(request: IncomingMessage, response: ServerResponse, reply: Reply):
   response.end(request.method === 'HEAD' ? undefined : reply.body);
 }
 
-/** The page may run its own script and style, and ask nobody but this server. */
+/** The page may run its own script and style, and connect to this server only. */
 async function readPage(): Promise<Reply> {
   const body = await readFile(join(packageRoot, 'web', 'status.html'), 'utf8');
   const hashOf = (tag: string) => {
@@ -199,7 +204,7 @@ async function readPage(): Promise<Reply> {
   };
 }
 
-/** Server-sent events: what of the snapshot has changed since the last one that this reader was sent. */
+/** Server-sent events: the changes of the snapshot since the last event of this client. */
 async function follow({ snapshot, clock, live }: Serving, response: ServerResponse): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -227,7 +232,7 @@ async function stream(
       (current) => ({ parts: shownOf(current), beside: { at: current.at } }),
       (error: unknown) => ({ parts: { error: messageOf(error) }, beside: {} }),
     );
-    // Who left meanwhile takes no more: writing after the end is an error.
+    // A client that has left gets nothing more: writing after the end is an error.
     if (gone.aborted) return;
     const changed = changes(parts, beside);
     if (changed !== undefined) response.write(`data: ${changed}\n\n`);
@@ -236,7 +241,7 @@ async function stream(
   });
 }
 
-/** A snapshot as the page is sent it: what the clock alone moves the page computes from moments, which stay as they are. */
+/** A snapshot as the page gets it. The page computes ages itself from constant times. */
 function shownOf({ at, head, datasets, spending, ...others }: Snapshot): Readonly<Record<string, unknown>> {
   const moment = (seconds: number) => Math.round(at + seconds);
   return {
@@ -261,7 +266,7 @@ async function bind(server: Server, listen: string): Promise<string> {
   const { hostname, port } = new URL(`http://${listen}`);
   const host = hostname.replace(/^\[|\]$/g, '');
   await new Promise<void>((resolve, reject) => {
-    // Also later ones, such as of a connection that was gone before it was taken.
+    // Also handles later errors, such as a connection that was closed before it was accepted.
     server.on('error', (error) =>
       reject(
         new UsageError(`the status page cannot be served at ${listen}: ${error.message}`, {
@@ -278,9 +283,9 @@ async function bind(server: Server, listen: string): Promise<string> {
 }
 
 /**
- * True for a `Host` header by which this server may be meant: an address, a name without a dot (localhost, a service of
- * compose), the machine's own name, or the name in ETL_LISTEN. A page of any website can make its own name lead here
- * (DNS rebinding), and would then read what is served; such a name has a dot.
+ * True if a `Host` header may mean this server: an address, a name without a dot (localhost, a service of
+ * compose), the machine's own name, or the name in ETL_LISTEN. Any website can point its own name here (DNS
+ * rebinding) and would then read what is served. Such a name has a dot.
  */
 function isOwnName(host: string | undefined, listen: string): boolean {
   const name = nameOf(host ?? '');
@@ -295,13 +300,16 @@ function nameOf(authority: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '') : undefined;
 }
 
-/** Lists that are sent row by row, because they are long and few of their rows change. The page knows the rows' keys. */
+/**
+ * Lists that are sent row by row, because they are long and few of their rows change. The page knows the keys
+ * of the rows.
+ */
 const BY_ROW: ReadonlySet<string> = new Set(['datasets', 'activity', 'spentMinutes']);
 
 /**
- * Makes a function that says what of its parts differs from what it said before, as a JSON object: whole parts, and of
- * lists in `BY_ROW` the rows that are new or differ. Undefined where nothing does. What is said beside comes along with
- * a change, and is none.
+ * Creates a function that returns the changes of its parts since its last call, as a JSON object: whole
+ * parts, and for lists in `BY_ROW` the new and changed rows. Undefined if nothing changed. `beside` is sent
+ * along with a change, but does not count as one.
  */
 function createChanges(): (
   parts: Readonly<Record<string, unknown>>,
@@ -315,10 +323,10 @@ function createChanges(): (
       const isList = BY_ROW.has(name) && Array.isArray(value);
       const texts = isList ? value.map((row) => JSON.stringify(row)) : [JSON.stringify(value)];
       const before = known.get(name);
-      const fresh = texts.filter((text) => before?.has(text) !== true);
+      const changedTexts = texts.filter((text) => before?.has(text) !== true);
       known.set(name, new Set(texts));
-      if (before !== undefined && fresh.length === 0) continue;
-      changed.push(`${JSON.stringify(name)}:${isList ? `[${fresh.join()}]` : fresh.join()}`);
+      if (before !== undefined && changedTexts.length === 0) continue;
+      changed.push(`${JSON.stringify(name)}:${isList ? `[${changedTexts.join()}]` : changedTexts.join()}`);
     }
     const also = Object.entries(beside).map(
       ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,

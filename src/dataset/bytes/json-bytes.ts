@@ -1,6 +1,6 @@
 /*
- * Where values of JSON end, in the bytes of a body. Only the ends are looked for: the code that takes a value parses it, and
- * finds out whether it is one.
+ * Finds the ends of JSON values in the bytes of a body. Only the ends: the code that parses a value finds out
+ * whether it is valid.
  */
 
 export const QUOTE = 34;
@@ -19,13 +19,13 @@ export const ZERO = 48;
 const NINE = 57;
 export const BACKSLASH = 92;
 
-/** No end. */
+/** No end was found. */
 export const NOWHERE = -1;
 
-/** Whole numbers of so many digits are the same in JavaScript, and are printed alike. */
+/** Integers of this many digits are exact in JavaScript, and are printed unchanged. */
 const MOST_DIGITS = 15;
 
-/** The end of a word, or of a number that JavaScript has and prints as it stands: of whole ones, and short. */
+/** The end of a word, or of a short integer that JavaScript parses and prints unchanged. */
 export function plainEnd(bytes: Uint8Array, start: number): number {
   const first = bytes[start] ?? 0;
   const word = WORDS.get(first);
@@ -42,7 +42,7 @@ function numberEnd(bytes: Uint8Array, start: number, digits: number): number {
   return bytes[digits] === ZERO && at - start > 1 ? NOWHERE : at;
 }
 
-/** Behind digits these belong to the number: a fraction, an exponent. */
+/** After digits, these bytes belong to the number: a fraction, an exponent. */
 const GOES_ON: ReadonlySet<number> = new Set(Buffer.from('.eE+-'));
 const WORDS: ReadonlyMap<number, Uint8Array> = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
@@ -65,7 +65,7 @@ export function valueEnd(bytes: Uint8Array, start: number): number {
   return first === OPEN || first === OPEN_LIST ? partsEnd(bytes, start) : tokenEnd(bytes, start);
 }
 
-/** The first byte at or behind a place that is no white space. */
+/** The first byte at or after a position that is not white space. */
 export function skipSpace(bytes: Uint8Array, start: number): number {
   let at = start;
   while (SPACES.has(bytes[at] ?? 0)) at += 1;
@@ -94,7 +94,7 @@ function partsEnd(bytes: Uint8Array, start: number): number {
   return NOWHERE;
 }
 
-/** By how much a byte changes how deep what follows is. */
+/** How much a byte changes the nesting depth. */
 const DEPTHS = Int8Array.from({ length: 2 ** 8 }, (_, byte) => {
   if (byte === OPEN || byte === OPEN_LIST) return 1;
   return byte === CLOSE || byte === CLOSE_LIST ? -1 : 0;
@@ -108,23 +108,23 @@ function tokenEnd(bytes: Uint8Array, start: number): number {
 
 const ENDS: ReadonlySet<number> = new Set([...SPACES, COMMA, CLOSE, CLOSE_LIST]);
 
-/** So many bytes of one kind, one behind the other. */
+/** Consecutive bytes of one kind, with the least and the most number of them. */
 export interface Run {
-  /** For each byte 1 where it is of the kind. */
+  /** 1 for each byte of the kind. */
   readonly kind: Uint8Array;
   readonly least: number;
   readonly most: number;
 }
 
-/** As many as there are. */
+/** No upper bound. */
 export const MANY = 2 ** 30;
 
-/** All that a string of JSON holds as it stands: nothing that ends it, is escaped, or has to be. */
+/** Any JSON string that contains no escapes. */
 export const ANY_TEXT: readonly (readonly Run[])[] = [
   [{ kind: kindWhere(() => true), least: 0, most: MANY }],
 ];
 
-/** The end of text that agrees with one of the rows, where a quote stands; NOWHERE where it agrees with none. */
+/** The end of a text that matches one of the rows and is followed by a quote; NOWHERE if no row matches. */
 export function textEnd(bytes: Uint8Array, start: number, rows: readonly (readonly Run[])[]): number {
   for (let index = 0; index < rows.length; index += 1) {
     const at = rowEnd(bytes, start, rows[index] ?? []);
@@ -142,7 +142,10 @@ function rowEnd(bytes: Uint8Array, start: number, runs: readonly Run[]): number 
   return at;
 }
 
-/** Four bytes at a time, as long as there are four. Without closures: it is called for each part of each text. */
+/**
+ * Tests four bytes at a time while there are four. It uses no closures, because it is called for each part of
+ * each text.
+ */
 export function runEnd(bytes: Uint8Array, start: number, { kind, least, most }: Run): number {
   const until = Math.min(start + most, bytes.length);
   let at = start;
@@ -163,7 +166,7 @@ function isOf(kind: Uint8Array, byte = 0): number {
   return kind[byte] ?? 0;
 }
 
-/** Of ASCII alone, but for text of every kind: there a byte may be a part of a character. */
+/** The kind of the bytes whose character passes the test. Bytes beyond ASCII may be parts of a character. */
 export function kindWhere(isOfKind: (character: string) => boolean): Uint8Array {
   return Uint8Array.from({ length: 2 ** 8 }, (_, byte) => {
     const stands = byte >= 32 && byte !== QUOTE && byte !== BACKSLASH;
@@ -171,20 +174,20 @@ export function kindWhere(isOfKind: (character: string) => boolean): Uint8Array 
   });
 }
 
-/** What lies deeper, or has more names in the objects around it, is rather parsed. */
+/** Values that are nested deeper, or have more names in the enclosing objects, are parsed. */
 const DEEPEST = 32;
 const MOST_NAMES = 64;
 
-/** lossless-json prints an object with such a member as a number. */
+/** lossless-json prints an object with this member as a number. */
 const NUMBER_MARK = Buffer.from('isLosslessNumber');
 
 /**
- * Finds values of JSON that would be parsed and printed again just as they stand: compact, without escapes, with numbers that
- * JavaScript has, and with members that it keeps in their order. It says so of no other value, but not of each of these.
+ * Finds JSON values that would not change if they were parsed and printed again: compact, without escapes, with numbers
+ * that JavaScript can hold, and with members whose order it keeps. It recognizes most such values, but no others.
  */
 export class SameJson {
   private readonly bytes: Uint8Array;
-  /** The beginnings and the lengths of the names in the objects around the byte that is read next. */
+  /** The starts and lengths of the names in the objects around the current byte. */
   private readonly names = new Int32Array(2 * MOST_NAMES);
   private used = 0;
   private depth = 0;
@@ -194,7 +197,7 @@ export class SameJson {
     this.bytes = bytes;
   }
 
-  /** The end of the value that begins there; NOWHERE for another one. */
+  /** The end of the value that begins at `start`; NOWHERE if it would change. */
   endOf(start: number): number {
     [this.at, this.used, this.depth] = [start, 0, 0];
     return this.value() ? this.at : NOWHERE;
@@ -236,7 +239,10 @@ export class SameJson {
     return this.passes(CLOSE);
   }
 
-  /** A name that its object, whose names begin at `first`, does not have yet. What begins with a digit may be an index. */
+  /**
+   * Reads a name that its object does not have yet. The names of the object begin at `first`. A name that
+   * begins with a digit may be an index.
+   */
   private name(first: number): boolean {
     const { bytes, names, used } = this;
     const start = this.at + 1;

@@ -5,9 +5,9 @@ import { compileReader, type Layout, type Member, type ValueCheck } from './obje
 import { viewClassOf, type MemberKind } from './view.ts';
 
 /*
- * What a schema says of the bytes of its records. This is the one check of records beside zod's, and it is made of the
- * schema alone. It takes no value that the schema would refuse or change; it leaves some that the schema takes, which are
- * then parsed and go through the schema.
+ * Derives from a schema which bytes its records may have. Besides zod, this is the only check of records. It
+ * accepts no value that the schema would refuse or change. Some values that the schema accepts are not
+ * accepted here; these are parsed and checked by the schema.
  */
 
 const layouts = new WeakMap<object, Layout | null>();
@@ -40,7 +40,7 @@ function makeLayout(schema: z.ZodObject): Layout | null {
     };
     members.push(member);
     if (!isTakenAsIs(inner, undefined)) required.push(member);
-    // Of lists and maps only the place is noted: each of their elements has slots of its own.
+    // A list or map takes one slot here; each of its elements has slots of its own.
     size += member.kind === 'object' && member.layout !== undefined ? member.layout.size : 1;
   }
   const byName = new Map(members.map((member) => [member.name, member]));
@@ -49,13 +49,13 @@ function makeLayout(schema: z.ZodObject): Layout | null {
   return { ...parts, byName, read: compileReader(parts) };
 }
 
-/** True of null or undefined that the schema takes and leaves as it is. */
+/** True if the schema accepts null or undefined unchanged. */
 function isTakenAsIs(schema: z.core.$ZodType, value: null | undefined): boolean {
   const { success, data } = z.safeParse(schema, value);
   return success && data === value;
 }
 
-/** The member at a path, and how many slots behind its record; undefined for one within a value that is parsed. */
+/** The member at a path, and its slot relative to its record; undefined if it is within a parsed value. */
 export function find(
   { byName }: Layout,
   [name = '', ...path]: readonly string[],
@@ -76,7 +76,7 @@ const NO_READING: Omit<Reading, 'kind'> = {
   schema: undefined,
 };
 
-/** True if what lets a value be null or left out asks nothing else of it. */
+/** True if the wrappers that allow null or undefined have no checks of their own. */
 function isBare(schema: z.core.$ZodType): boolean {
   const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   return !isWrapper || (!hasChecks(schema) && isBare(schema.unwrap()));
@@ -96,13 +96,15 @@ function readingOf(member: z.core.$ZodType): Reading {
   );
 }
 
-/** True if the members of a member have their own places in rows; else it is one value of its row, as JSON. */
+/**
+ * True if the members of a member have columns or rows of their own; otherwise the member is one JSON value of its row.
+ */
 function hasPlaces(member: z.core.$ZodType): boolean {
   const kind = placeOf(member)?.kind;
   return kind === 'spread' || kind === 'elsewhere';
 }
 
-/** A value of JSON, which goes through its schema if that asks anything of it. */
+/** A JSON value, which its schema checks unless the schema accepts anything. */
 function wholeReading(schema: z.core.$ZodType): Reading {
   const inner = unwrap(schema);
   const isAny = inner instanceof z.ZodUnknown && !hasChecks(inner) && isBare(schema);
@@ -117,7 +119,7 @@ function textReading(inner: z.core.$ZodType): Reading | undefined {
   return runs && { ...NO_READING, ...runs, kind: 'text', checks: own.custom };
 }
 
-/** An object, or many of one kind. */
+/** An object, or a list or map of objects of one kind. */
 function partsReading(inner: z.core.$ZodType): Reading | undefined {
   const [kind, part] = partOf(inner);
   const layout = part && layoutOf(part);
@@ -131,7 +133,7 @@ function partOf(inner: z.core.$ZodType): [MemberKind, z.core.$ZodType | undefine
   return ['map', isMap && !hasChecks(inner) && !hasChecks(inner.keyType) ? inner.valueType : undefined];
 }
 
-/** What `.regex()` and `.refine()` ask of a value; undefined if something else is asked too. */
+/** The checks of `.regex()` and `.refine()`; undefined if the schema has other checks. */
 function ownChecks(schema: z.ZodType): { patterns: RegExp[]; custom: ValueCheck[] } | undefined {
   const [patterns, custom]: [RegExp[], ValueCheck[]] = [[], []];
   for (const { _zod } of schema.def.checks ?? []) {
@@ -147,7 +149,7 @@ function isCheck(value: unknown): value is ValueCheck {
   return typeof value === 'function';
 }
 
-/** One token of JSON; also text with something that only the whole text shows. */
+/** One JSON token, or text with checks that need the whole text. */
 function scalarReading(inner: z.core.$ZodType): Reading | undefined {
   const checks = scalarChecks(inner);
   return checks && { ...NO_READING, kind: 'scalar', checks };
@@ -187,7 +189,7 @@ const NUMBERS: Readonly<Record<string, ValueCheck>> = {
   safeint: Number.isSafeInteger,
 };
 
-/** What `.regex()`, `.min()`, `.max()` and `.refine()` add. */
+/** The checks of `.regex()`, `.min()`, `.max()` and `.refine()`. */
 function furtherCheck(def: z.core.$ZodCheckDef): ValueCheck | undefined {
   if ('pattern' in def && def.pattern instanceof RegExp) {
     const { pattern } = def;
@@ -200,14 +202,14 @@ function furtherCheck(def: z.core.$ZodCheckDef): ValueCheck | undefined {
   return def.check === 'less_than' ? (value) => Number(value) <= bound : undefined;
 }
 
-/** What a text is made of: one of these rows of runs. */
+/** The possible contents of a text: one of these rows of runs. */
 type Runs = Pick<Reading, 'runs' | 'encoding'>;
 
 const ANY: Runs = { runs: ANY_TEXT, encoding: 'utf8' };
 
-/** A character or a class of characters, and how often it comes. */
+/** A character or a class of characters, with a quantifier. */
 const PART = /(\[[^\]^]+\]|\\[d$/.]|[\w:+=$,-])(?:([?*+])|\{(\d+)(?:(,)(\d*))?\})?/y;
-/** The first group of alternatives that comes once, and has no group in it. */
+/** The first group of alternatives without a quantifier and without nested groups. */
 const ALTERNATIVES = /^(.*?)\(\?:([^()]*)\)(?![?*+{])(.*)$/;
 const TIMES: Readonly<Record<string, Pick<Run, 'least' | 'most'>>> = {
   '?': { least: 0, most: 1 },
@@ -216,9 +218,9 @@ const TIMES: Readonly<Record<string, Pick<Run, 'least' | 'most'>>> = {
 };
 
 /**
- * The runs of bytes that an expression stands for, one row for each of its alternatives: all of ASCII. Text that agrees
- * with a row, each run as long as it can be, is text that the expression takes; other text it may still take. Undefined for
- * an expression that is not made of characters, classes and alternatives alone.
+ * The runs of ASCII bytes that a regular expression stands for, one row for each alternative. Text that
+ * matches a row greedily also matches the expression; other text may match it, too. Undefined if the
+ * expression contains anything but characters, classes and alternatives.
  */
 export function runsOf({ source, flags }: RegExp): Runs | undefined {
   if (flags !== '' || !/^\^.*[^\\]\$$/.test(source)) return undefined;
@@ -242,7 +244,7 @@ function runsIn(source: string): Run[] | undefined {
     if (found === null) return undefined;
     const [, part = '', sign, least = '1', more, most] = found;
     const expression = new RegExp(`^${part}$`);
-    // A byte beyond ASCII is a part of a character, and no character.
+    // A byte beyond ASCII is a part of a character.
     const kind = kindWhere((character) => character <= '\u007f' && expression.test(character));
     const counted = {
       least: Number(least),

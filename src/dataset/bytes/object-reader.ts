@@ -16,7 +16,7 @@ import {
 } from './json-bytes.ts';
 import { NULL, type Page, type ViewClass, type ViewedMember } from './view.ts';
 
-/** True of a value that passes. */
+/** True if a value passes. */
 export type ValueCheck = (value: unknown) => boolean;
 
 export function passesAll(checks: readonly ValueCheck[], value: unknown): boolean {
@@ -24,48 +24,45 @@ export function passesAll(checks: readonly ValueCheck[], value: unknown): boolea
   return true;
 }
 
-/** A member of a record, as it stands in a body. */
+/** A member of a record in a body. */
 export interface Member extends ViewedMember {
   readonly takesNull: boolean;
-  /** What a text may be made of: one of these rows. */
+  /** The possible contents of a text: one of these rows. */
   readonly runs: readonly (readonly Run[])[];
-  /** What else a text has to pass, and what a scalar has to. */
+  /** Further checks of a text, or the checks of a scalar. */
   readonly checks: readonly ValueCheck[];
-  /** Of a value that is parsed: what it goes through; undefined if it may be any. */
+  /** The schema of a value that is parsed; undefined if it accepts anything. */
   readonly schema: z.core.$ZodType | undefined;
   readonly layout: Layout | undefined;
 }
 
-/** Where the values of an object are noted: its own place first, and then those of its members, one behind the other. */
+/** The slots of an object: its own slot first, then those of its members in order. */
 export interface Layout {
   readonly View: ViewClass;
   readonly members: readonly Member[];
   readonly byName: ReadonlyMap<string, Member>;
-  /** Members that have to be there. */
+  /** Required members. */
   readonly required: readonly Member[];
-  /** How many slots it takes. */
+  /** The number of slots. */
   readonly size: number;
-  /** What the whole has to pass. */
+  /** The checks of the whole object. */
   readonly checks: readonly ValueCheck[];
   readonly read: ReadObject;
 }
 
 /**
- * Notes where the values of an object stand, and says where it ends; NOWHERE if it has to be parsed. The reader is a
- * `RecordReader`.
+ * Notes the positions of an object's values and returns its end; NOWHERE if it has to be parsed. The reader
+ * is a `RecordReader`.
  */
 type ReadObject = (reader: { readonly page: Page }, start: number, slot: number) => number;
 
-/** What is known of a layout before there is a reader of it. */
+/** A layout without its compiled reader. */
 type Unread = Omit<Layout, 'read' | 'byName'>;
 
 const NULL_TEXT = Buffer.from('null');
 const FAIL = `return ${NOWHERE}`;
 
-/**
- * Compiles the reader of a layout's objects. It takes a third less time than code that asks at each value what its member is
- * like.
- */
+/** Compiles the reader of a layout's objects. It is a third faster than code that looks up each member at run time. */
 export function compileReader(layout: Unread): ReadObject {
   const source = new ObjectSource();
   const made = compile(source.object(layout), source.scope);
@@ -78,15 +75,15 @@ function isReader(made: unknown): made is ReadObject {
 }
 
 /**
- * The code of a reader `r` for the object that begins at `start`. In it `at` is the byte that is read next, `v` the first one
- * of a value, `e` the end of a text, and `place` the first of a value's two numbers in `slots`. What of a schema enters the
- * source are names of members, as numbers; all else stands in the scope.
+ * Generates the code of a reader `r` for the object that begins at `start`. In it, `at` is the next byte, `v` the first
+ * byte of a value, `e` the end of a text, and `place` the first of a value's two numbers in `slots`. The source
+ * contains only the names of members, as numbers. Everything else from the schema is in the scope.
  */
 class ObjectSource {
   readonly scope: Record<string, unknown> = { plainEnd, runEnd, textEnd };
   private last = 0;
 
-  /** Members in another order than the schema's take more than one round, and those that are unknown a round for nothing. */
+  /** If the members are in another order than the schema's, the loop takes more rounds. Unknown members end it. */
   object(layout: Unread): string {
     const required = layout.required.map(({ slot }) => `slots[own + ${2 * slot}] === 0`);
     const whole = layout.checks.length === 0 ? [] : [`!r.passesWhole(${this.name(layout)}, slot)`];
@@ -107,7 +104,7 @@ class ObjectSource {
     }`;
   }
 
-  /** One that is noted already is not read again: what comes twice is left, as unknown members are. */
+  /** A member that is already noted is not read again: duplicates are left unread, like unknown members. */
   private member(member: Member): string {
     const { length, words } = keyOf(member.name);
     const isWord = words.map(({ behind, word }) => `words.getInt32(at + ${behind}, true) === ${word}`);
@@ -136,7 +133,7 @@ class ObjectSource {
     return kind === 'scalar' ? this.scalar(checks) : this.json(member);
   }
 
-  /** Objects in it may need more slots than there were. */
+  /** The nested objects may need more slots than there were. */
   private nested({ kind, slot }: Member, layout: Layout): string {
     const read = kind === 'object' ? `${this.name(layout.read)}(r, ` : `r.${kind}(${this.name(layout)}, `;
     return `at = ${read}v, slot + ${slot});
@@ -157,7 +154,7 @@ class ObjectSource {
       ${note('v + 1', 'e')}`;
   }
 
-  /** True of text that agrees with a row. */
+  /** True if the text matches a row. */
   private row(runs: readonly Run[]): string {
     const passes = runs.map((run) =>
       run.least === 1 && run.most === 1
@@ -182,7 +179,7 @@ class ObjectSource {
       }`;
   }
 
-  /** An object without members, as amounts of extra currencies mostly are, is not parsed. */
+  /** An empty object is not parsed: amounts of extra currencies are mostly empty. */
   private json({ schema, slot }: Member): string {
     const whole = `at = r.json(${this.name(schema)}, v, slot + ${slot});
         if (at === ${NOWHERE}) ${FAIL};`;
@@ -208,17 +205,17 @@ function note(start: string, end: string): string {
 
 const WORD = 4;
 
-/** Four bytes of a name, as a number, and how many bytes behind its beginning they stand. */
+/** Four bytes of a name as a number, and their offset in the name. */
 interface KeyWord {
   readonly behind: number;
   readonly word: number;
 }
 
-/** The name of a member with its quotes and colon, as it stands in compact JSON: four bytes at least. */
+/** The name of a member with its quotes and colon, as in compact JSON: at least four bytes. */
 function keyOf(name: string): { readonly length: number; readonly words: readonly KeyWord[] } {
   const bytes = Buffer.from(`${JSON.stringify(name)}:`);
   const words = Array.from({ length: Math.ceil(bytes.length / WORD) }, (_, index) => {
-    // The last word ends with the name, and may have something of the one before.
+    // The last word ends with the name, and may overlap the word before it.
     const behind = Math.min(index * WORD, bytes.length - WORD);
     return { behind, word: bytes.readInt32LE(behind) };
   });

@@ -19,13 +19,13 @@ import { layoutOf } from './layout.ts';
 import { passesAll, type Layout, type ValueCheck } from './object-reader.ts';
 import { Page, scalarAt, type View } from './view.ts';
 
-/** The records of a body, and the rest of it. */
+/** The records of a body, and its remainder. */
 export interface ReadList {
-  /** Views of records that fit; any other one parsed. */
+  /** Views of records that fit their layout; the others are parsed. */
   readonly records: readonly unknown[];
   /** The body as text with an empty list. */
   readonly rest: string;
-  /** Called if the records are read no more, nor the body: its memory may be used for another one. */
+  /** Called when neither the records nor the body are needed any more: their memory may be reused. */
   readonly release: () => void;
 }
 
@@ -36,16 +36,17 @@ interface ListBody {
   readonly record: z.ZodType;
   /** Parses JSON without loss. */
   readonly parse: (text: string) => unknown;
-  /** Lets others have the thread, every few milliseconds. */
+  /** Yields the thread every few milliseconds. */
   readonly turn: () => Promise<void>;
 }
 
-/** Records that are read in some two milliseconds. */
+/** Records that take about two milliseconds. */
 const SLICE = 100;
 
 /**
- * Reads the records of a body: the one way from a response to records. A record that its view cannot show is parsed alone, and
- * no other record is slower for it. Undefined if the body has no such list, or is no JSON as far as was read.
+ * Reads the records of a body. All responses of streams are read here. A record that a view cannot show is
+ * parsed alone and does not slow the others down. Undefined if the body has no such list, or is not valid
+ * JSON as far as it was read.
  */
 export async function readList({
   bytes,
@@ -80,7 +81,7 @@ export async function readList({
   };
 }
 
-/** Where the list of this name opens in an object. */
+/** The start of the list with this name in an object. */
 function startOfList(bytes: Buffer, list: string): number {
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN) return NOWHERE;
@@ -104,16 +105,16 @@ function isName(json: string, name: string): boolean {
 }
 
 /**
- * Reads records of strict schemas out of the bytes of a body, without making objects of them: it checks each value where
- * it stands, and notes where that is. It reads compact JSON, as servers send it. What is otherwise, or does not fit, it
- * leaves: unknown and repeated members, escapes in text that becomes a column, fractions, long numbers.
+ * Reads records of strict schemas from the bytes of a body, without creating objects. It checks each value in place and
+ * notes its position. It reads compact JSON, which servers send. It does not read other forms or values that do not
+ * fit: unknown and duplicate members, escapes in text that becomes a column, fractions, long numbers.
  *
- * Objects are read by code that is compiled for their layouts. For other values than plain text it calls the methods here,
- * which say where a value ends: NOWHERE where it has to be read otherwise.
+ * The code that reads objects is compiled from their layouts. For values other than plain text it calls these methods.
+ * They return the end of a value, or NOWHERE if it has to be parsed.
  */
 class RecordReader {
   readonly page: Page;
-  /** The byte that is read next. */
+  /** The next byte. */
   private at = 0;
   private readonly bytes: Buffer;
   private readonly same: SameJson;
@@ -125,7 +126,7 @@ class RecordReader {
     this.page = new Page(bytes, parse);
   }
 
-  /** The element of the list that begins there, and where it ends. */
+  /** The element of the list that begins at `start`, and its end. */
   element(layout: Layout | null, start: number): [record: unknown, end: number] {
     this.at = start;
     const view = layout === null ? undefined : this.record(layout);
@@ -135,7 +136,7 @@ class RecordReader {
     return [this.page.parsedAt(start, end), end];
   }
 
-  /** The record that begins here; undefined, and `at` is anywhere in it, if it has to be parsed. */
+  /** The record that begins at `at`. Undefined if it has to be parsed; then `at` is somewhere within it. */
   private record(layout: Layout): View | undefined {
     const slot = this.reserve(layout.size);
     if (this.passTo(layout.read(this, this.at, slot))) return new layout.View(this.page, slot);
@@ -143,19 +144,19 @@ class RecordReader {
     return undefined;
   }
 
-  /** Passes a byte, if it is the next one. */
+  /** Skips a byte if it is the next one. */
   private passes(byte: number): boolean {
     if (this.bytes[this.at] !== byte) return false;
     this.at += 1;
     return true;
   }
 
-  /** True where an object passes what is asked of it as a whole. */
+  /** True if an object passes the checks of the whole. */
   passesWhole({ View, checks }: Pick<Layout, 'View' | 'checks'>, slot: number): boolean {
     return passesAll(checks, new View(this.page, slot));
   }
 
-  /** Reads a text of any kind, which the checks have to see; `place` is where its beginning is noted. */
+  /** Reads a text whose checks need all of it. `place`: the index of its start in `slots`. */
   text(checks: readonly ValueCheck[], start: number, place: number): number {
     const end = textEnd(this.bytes, start + 1, ANY_TEXT);
     if (end === NOWHERE || !passesAll(checks, this.page.textAt(start + 1, end, 'utf8'))) return NOWHERE;
@@ -165,12 +166,12 @@ class RecordReader {
     return end + 1;
   }
 
-  /** True where a number passes. */
+  /** True if a number passes. */
   number(checks: readonly ValueCheck[], start: number, end: number): boolean {
     return passesAll(checks, scalarAt(this.page, start, end));
   }
 
-  /** Reads many objects of one kind. */
+  /** Reads a list of objects of one kind. */
   list(layout: Layout, start: number, slot: number): number {
     const views: View[] = [];
     this.at = start;
@@ -184,7 +185,7 @@ class RecordReader {
     return this.at;
   }
 
-  /** The same, by their names. */
+  /** Reads a map of objects of one kind. */
   map(layout: Layout, start: number, slot: number): number {
     const views: Record<string, View> = {};
     this.at = start;
@@ -199,7 +200,7 @@ class RecordReader {
     return this.at;
   }
 
-  /** JSON that may be any is not parsed if it can be written as it stands. */
+  /** JSON that may be anything is not parsed if it can be copied unchanged. */
   json(schema: z.core.$ZodType | undefined, start: number, slot: number): number {
     const same = schema === undefined ? this.same.endOf(start) : NOWHERE;
     if (same !== NOWHERE) {
@@ -212,14 +213,14 @@ class RecordReader {
     return value === undefined ? NOWHERE : end;
   }
 
-  /** What a schema makes of a value; undefined for one that it does not take as it came. */
+  /** The value that a schema returns; undefined if the schema does not accept it. */
   private parsed(start: number, end: number, schema: z.core.$ZodType | undefined): unknown {
     const value = this.page.parsedAt(start, end);
     if (schema === undefined) return value;
     return doubledWithin(schema, value) === undefined ? z.safeParse(schema, value).data : undefined;
   }
 
-  /** Passes what stands between the brackets of a list or a map. */
+  /** Reads the elements between the brackets of a list or a map. */
   private parts(close: number, next: () => boolean): boolean {
     if (this.passes(close)) return true;
     do {
@@ -255,7 +256,7 @@ class RecordReader {
     slots[2 * slot + 1] = end;
   }
 
-  /** Where the end of what stands is noted, its place. */
+  /** Stores a value and returns the number that is noted in place of its end. */
   private keep(value: unknown): number {
     return ~(this.page.values.push(value) - 1);
   }

@@ -2,32 +2,32 @@ import type { ZodType } from 'zod';
 import { giveMemory, takeMemory } from '../../spare-memory.ts';
 import { LETTER_F, LETTER_T, MINUS, QUOTE, ZERO } from './json-bytes.ts';
 
-/** How the value of a member is read: `json` stands for all that is parsed as it comes. */
+/** How the value of a member is read: `json` stands for all parsed values. */
 export type MemberKind = 'text' | 'scalar' | 'object' | 'list' | 'map' | 'json';
 
-/** What a view knows of a member. */
+/** The facts of a member that a view needs. */
 export interface ViewedMember {
   readonly name: string;
-  /** Where it is noted, behind the object that it belongs to. */
+  /** Its slot relative to its object. */
   readonly slot: number;
   readonly kind: MemberKind;
-  /** Of text: `latin1` for ASCII alone, which is read faster. */
+  /** For text: `latin1` if it is ASCII only, which is read faster. */
   readonly encoding: 'utf8' | 'latin1';
-  /** Of an object, or of each element of a list or a map. */
+  /** The layout of an object, or of each element of a list or a map. */
   readonly layout: { readonly View: ViewClass } | undefined;
 }
 
 /**
- * A body whose records were read where they stand. It is a class, and grows its slots at once: else V8 throws away what it
- * has compiled for the first page when there is a second one, or one that needs more slots.
+ * A body whose records were read in place. It is a class and grows its slots in one step. Otherwise V8 would discard
+ * the code that it compiled for the first page when a second page comes, or a page that needs more slots.
  */
 export class Page {
   readonly bytes: Buffer;
-  /** The same, several bytes at a time. */
+  /** The same bytes, for access to several bytes at a time. */
   readonly words: DataView;
   /**
-   * For each slot the beginning and the end of its value, without quotes; of JSON with them. No value begins at 0: that is one
-   * that was not sent. An end below 0 is the complement of a place in `values`.
+   * For each slot the start and the end of its value: without quotes for text, with them for JSON. No value
+   * starts at 0, so 0 means that it was not sent. A negative end is the complement of an index of `values`.
    */
   slots: Int32Array;
   /** Lists, maps, and parsed JSON. */
@@ -39,7 +39,7 @@ export class Page {
     this.bytes = bytes;
     this.parse = parse;
     this.words = wordsOf(bytes);
-    // A value takes some ten bytes for each of its two numbers.
+    // A value takes about ten bytes for each of its two numbers.
     this.slots = takeSlots(Math.max(2 ** 10, bytes.length >> 3));
   }
 
@@ -50,7 +50,7 @@ export class Page {
     giveMemory(before.buffer);
   }
 
-  /** No view is read any more: its body and its slots may be used for another page. */
+  /** Called when no view is needed any more: the memory of the body and the slots may be reused. */
   release(): void {
     giveMemory(this.slots.buffer);
     giveMemory(this.bytes.buffer);
@@ -61,7 +61,7 @@ export class Page {
     return this.bytes.toString(encoding, start, end);
   }
 
-  /** What stands there, parsed without loss: numbers are read exactly if they stand in something. */
+  /** The value at a position, parsed without loss: within a list, numbers are parsed exactly. */
   parsedAt(start: number, end: number): unknown {
     const list = this.parse(`[${this.textAt(start, end, 'utf8')}]`);
     return Array.isArray(list) ? list[0] : undefined;
@@ -78,12 +78,12 @@ export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataVie
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Where a null begins. */
+/** The start of a null value. */
 export const NULL = -1;
 
 /**
- * A record, or an object in one, whose members are read where they stand when they are asked for. It has the members of its
- * schema, but none of them as its own: what it holds as a whole, `rawOf` tells.
+ * A record, or an object in one, whose members are read in place when they are accessed. It has the members
+ * of its schema, but none as own properties. `rawOf` returns all of its JSON.
  */
 export abstract class View {
   abstract readonly $schema: object;
@@ -98,7 +98,7 @@ export abstract class View {
 
 export type ViewClass = new (page: Page, slot: number) => View;
 
-/** The views of a schema's objects. */
+/** The class of the views of a schema's objects. */
 export function viewClassOf(schema: object, members: readonly ViewedMember[]): ViewClass {
   const Own = class extends View {
     declare readonly $schema: object;
@@ -113,7 +113,7 @@ export function viewClassOf(schema: object, members: readonly ViewedMember[]): V
   return Own;
 }
 
-/** The value of a member, so many slots behind its object. */
+/** The value of a member whose slot is `behind` slots after its object's. */
 export function valueOf(
   { $page, $slot }: View,
   behind: number,
@@ -130,7 +130,7 @@ export function valueOf(
   return kind === 'text' ? text : JSON.parse(text);
 }
 
-/** A string, a whole number of few digits, or a boolean. */
+/** A string, a short integer, or a Boolean. */
 export function scalarAt(page: Page, start: number, end: number): unknown {
   const { bytes } = page;
   if (bytes[start - 1] === QUOTE) return page.textAt(start, end, 'utf8');
@@ -142,19 +142,19 @@ export function scalarAt(page: Page, start: number, end: number): unknown {
   return first === MINUS ? -value : value;
 }
 
-/** True of a view of what a schema takes as it is. */
+/** True if the record is a view of this schema, which accepts it unchanged. */
 export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is Rec {
   return record instanceof View && record.$schema === schema;
 }
 
-/** A record as it came. */
+/** A record as it was received. */
 export function rawOf(record: unknown): unknown {
   if (!(record instanceof View)) return record;
   const { start, end } = placeOf(record);
   return record.$page.parsedAt(start, end);
 }
 
-/** Where a view's object stands in its body. */
+/** The position of a view's object in its body. */
 function placeOf({ $page: { slots }, $slot }: View): { start: number; end: number } {
   return { start: slots[2 * $slot] ?? 0, end: slots[2 * $slot + 1] ?? 0 };
 }

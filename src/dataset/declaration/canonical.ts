@@ -2,41 +2,41 @@ import * as z from 'zod';
 import { BadResponseError } from '../../errors.ts';
 import { doubledWithin, TWICE } from './doubled.ts';
 
-/** Puts a value into the form that its schema takes; returns what it cannot read as it is. */
+/** Converts a value into the form that its schema accepts. Returns unreadable values unchanged. */
 export type FormReader = (value: unknown) => unknown;
 
-/** By the definitions of schemas, which their copies share. */
+/** Keyed by the definitions of schemas, which their copies share. */
 const ownReaders = new WeakMap<object, FormReader>();
 const readers = new WeakMap<object, FormReader | null>();
 
 /**
- * Says of a schema which other forms of its values servers may send, and how they become the one form that it takes and
- * that the tables hold. So a schema checks one form only, and its values need no second look where a server sends that.
+ * Declares other forms of a schema's values that servers may send, and their conversion into the one form that the
+ * schema accepts and the tables store. So a schema checks one form only, and values in that form need no conversion.
  */
 export function withOtherForms<S extends z.ZodType>(schema: S, read: FormReader): S {
   ownReaders.set(schema.def, read);
   return schema;
 }
 
-/** What a schema takes or null, which may be left out; an empty string says null, too. */
+/** Accepts the schema's values, null, or a missing member. An empty string also means null. */
 export function optional<S extends z.ZodType>(schema: S): z.ZodOptional<z.ZodNullable<S>> {
   return withOtherForms(schema.nullish(), (value) => (value === '' ? null : value));
 }
 
-/** A value as it came, with all within it that its schema knows in the form that the schema takes. */
+/** The value with all known parts converted to the form that their schema accepts. */
 export function canonicalOf(schema: z.core.$ZodType, value: unknown): unknown {
   const read = readerOf(schema);
   return read === null ? value : read(value);
 }
 
-/** Parses a value whose parts may be in other forms. Throws an error for what does not fit, or has a member twice. */
+/** Parses a value whose parts may be in other forms. Throws if it does not fit or has a duplicate member. */
 export function parseCanonical<T>(schema: z.ZodType<T>, value: unknown): T {
   const twice = doubledWithin(schema, value);
   if (twice !== undefined) throw new BadResponseError(`${twice.map(String).join('.')} ${TWICE}`);
   return schema.parse(canonicalOf(schema, value));
 }
 
-/** Null for a schema of which no part has other forms. */
+/** Null for a schema without other forms in any part. */
 function readerOf(schema: z.core.$ZodType): FormReader | null {
   let reader = readers.get(schema);
   if (reader === undefined) {
@@ -89,7 +89,7 @@ function listReader(reader: FormReader | null): FormReader | null {
   return reader && ((value) => (Array.isArray(value) ? value.map(reader) : value));
 }
 
-/** A copy where a member has changed. */
+/** A copy if a member has changed, else the same object. */
 function withMembers(value: unknown, members: readonly (readonly [string, FormReader])[]): unknown {
   if (!isObject(value)) return value;
   let copy: Record<string, unknown> | undefined;

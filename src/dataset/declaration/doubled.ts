@@ -2,26 +2,29 @@ import * as z from 'zod';
 import { unwrap } from './place.ts';
 
 /*
- * Members that come twice in one object. JSON.parse keeps the last one and says nothing, so what the first one held would
- * be lost. Where a body has them is remembered here, and whoever reads such a member by its name refuses it.
+ * Duplicate members in one object. JSON.parse silently keeps the last one and drops the first. Duplicates are
+ * remembered here, and code that reads such a member by its name refuses it.
  */
 
-/** What a text of JSON holds, counted without parsing it. */
+/** Counts of a JSON text, computed without parsing it. */
 interface Survey {
   /** Names of members. */
   readonly names: number;
-  /** Members, elements and brackets: each is an object in memory, or a place in one. */
+  /** Members, elements and brackets: each takes an object or a slot in memory. */
   readonly values: number;
 }
 
 const [QUOTE, BACKSLASH, COLON] = [34, 92, 58];
-/** For each character that matters outside of texts: 1 for a quote, 2 for the colon behind a name, 3 for what begins a value. */
+/**
+ * For each character that matters outside of strings: 1 for a quote, 2 for the colon after a name, 3 for the
+ * start of a value.
+ */
 const KINDS = new Uint8Array(2 ** 7);
 KINDS[QUOTE] = 1;
 KINDS[COLON] = 2;
 for (const byte of Buffer.from(',[{')) KINDS[byte] = 3;
 
-/** Of text, or of its bytes, a character for each. */
+/** Counts in a text, or in bytes decoded as one character each. */
 export function surveyJson(json: string): Survey {
   let [names, values] = [0, 1];
   for (let at = 0; at < json.length; at += 1) {
@@ -34,10 +37,10 @@ export function surveyJson(json: string): Survey {
   return { names, values };
 }
 
-/** A longer text is searched by the machine's own means, which take as long to begin as some characters take here. */
+/** Longer strings are searched by `indexOf`, which takes as long to start as this loop takes for some characters. */
 const SHORT_TEXT = 32;
 
-/** The place of the quote that ends a text: the first one that no backslash escapes. */
+/** The index of the quote that ends a string: the first one that no backslash escapes. */
 function textEnd(json: string, start: number): number {
   for (let at = start; at < json.length; at += 1) {
     for (const until = at + SHORT_TEXT; at < until; at += 1) {
@@ -55,7 +58,10 @@ function textEnd(json: string, start: number): number {
   return json.length;
 }
 
-/** The names of members in parsed JSON: fewer than in its text where some came twice. It may be deep, so the walk uses no stack. */
+/**
+ * The number of member names in parsed JSON, which is less than in the text if there are duplicates. The
+ * value may be deeply nested, so this uses no recursion.
+ */
 export function countNames(parsed: unknown): number {
   let names = 0;
   const unread: unknown[] = [parsed];
@@ -78,13 +84,13 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return isHolder(value) && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** What is wrong with a member that came twice. */
-export const TWICE = 'comes twice in one object';
+/** The reason for refusing a duplicate member. */
+export const TWICE = 'is a duplicate member';
 
 const noted = new WeakMap<object, Set<string>>();
 let isAnyNoted = false;
 
-/** A bracket that is open: what was parsed of it, and where in it the reading is. */
+/** An open bracket: its parsed value, and the current position in it. */
 interface Level {
   readonly parsed: unknown;
   readonly names: Set<string> | undefined;
@@ -93,7 +99,7 @@ interface Level {
 
 const TOKEN = /[[\]{},]|"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/gs;
 
-/** Remembers of each object of a parsed text which members came twice. */
+/** Remembers the duplicate members of each object of a parsed text. */
 export function noteDoubled(text: string, parsed: unknown): void {
   const levels: Level[] = [{ parsed: [parsed], names: undefined, place: 0 }];
   for (const [token, name = '', colon] of text.matchAll(TOKEN)) {
@@ -129,18 +135,21 @@ function isHolder(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** The members of an object that came twice; undefined for none. */
+/** The duplicate members of an object; undefined if there are none. */
 export function doubledIn(value: unknown): ReadonlySet<string> | undefined {
   return isAnyNoted && isHolder(value) ? noted.get(value) : undefined;
 }
 
-/** A copy has come as what it is a copy of. */
+/** Copies the note of duplicate members to a copy of an object. */
 export function noteCopy(copy: object, source: object): void {
   const names = isAnyNoted ? noted.get(source) : undefined;
   if (names !== undefined) noted.set(copy, names);
 }
 
-/** The path of a member that the schema names and that came twice; undefined for none. Of what may be any, nothing is read by name. */
+/**
+ * The path of a duplicate member that the schema names; undefined if there is none. In a part that may be
+ * anything, no member is read by name.
+ */
 export function doubledWithin(schema: z.core.$ZodType, value: unknown): PropertyKey[] | undefined {
   if (!isAnyNoted || !isHolder(value)) return undefined;
   const inner = unwrap(schema);

@@ -6,17 +6,17 @@ import { doubledWithin, TWICE } from './doubled.ts';
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
 
-/** No unknown members, as nearly every record has. */
+/** No unknown members, as in nearly every record. */
 export const NOTHING: Extra = {};
 
-/** One record of a response, held against its schema. */
+/** The result of parsing one record with its schema. */
 export type RecordReading<Rec> =
   | { readonly ok: true; readonly record: Rec; readonly extra: Extra }
   | { readonly ok: false; readonly path: string; readonly reason: string };
 
 /**
- * Parses one record with a strict schema. Members that the schema does not name are taken out and returned as `extra`:
- * the API grew, which is no fault of the record. Any other mismatch is returned with its path.
+ * Parses one record with a strict schema. Members that the schema does not name are removed and returned as
+ * `extra`: the API has grown, and the record is valid. Any other mismatch is returned with its path.
  */
 export function readRecord<Rec>(
   schema: ZodType<Rec>,
@@ -64,12 +64,12 @@ function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** `extra` as a row stores it: null where it has no members. */
+/** `extra` as a row stores it: null if it is empty. */
 export function orNull(extra: Extra): Extra | null {
   return Object.keys(extra).length === 0 ? null : extra;
 }
 
-/** The part of `extra` below `prefix`, of one name or two, with the prefix taken off; null where there is none. */
+/** The part of `extra` below `prefix` (one or two names), without the prefix; null if there is none. */
 export function extraWithin(extra: Extra, prefix: string): Extra | null {
   if (extra === NOTHING) return null;
   const inside = byPrefix(extra).get(prefix) ?? [];
@@ -78,7 +78,7 @@ export function extraWithin(extra: Extra, prefix: string): Extra | null {
 
 const grouped = new WeakMap<Extra, ReadonlyMap<string, readonly [string, unknown][]>>();
 
-/** By the first name of their paths, and by the first two: a record of thousands of parts asks for each of them. */
+/** Groups the paths by their first name and by their first two: a record of thousands of parts looks up each group. */
 function byPrefix(extra: Extra): ReadonlyMap<string, readonly [string, unknown][]> {
   const known = grouped.get(extra);
   if (known !== undefined) return known;
@@ -96,7 +96,7 @@ function byPrefix(extra: Extra): ReadonlyMap<string, readonly [string, unknown][
   return groups;
 }
 
-/** `extra` without what lies below the prefixes; null where nothing is left. */
+/** `extra` without the paths below the prefixes; null if nothing is left. */
 export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra | null {
   if (extra === NOTHING) return null;
   const outside = Object.entries(extra).filter(
@@ -105,12 +105,12 @@ export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra |
   return orNull(Object.fromEntries(outside));
 }
 
-/** True for a member that was sent, but with nothing in it: its columns alone would say that it was not sent. */
+/** True for a member that was sent empty. Its columns alone would say that it was not sent. */
 export function isEmpty(member: object | null | undefined): member is object {
   return member != null && Object.values(member).every((value) => value == null);
 }
 
-/** Names a record that does not name itself: the SHA-256 of its JSON, in base64. */
+/** Identifies a record without an id of its own: the SHA-256 of its JSON, in base64. */
 export function hashOf(raw: unknown): string {
   return createHash('sha256')
     .update(stringify(raw) ?? '')

@@ -1,14 +1,15 @@
 import type { Params } from './paginator.ts';
 
-/** Where a transaction stands in its account's history. */
-export interface HistoryPlace {
+/** The position of a transaction in its account's history. */
+export interface HistoryPosition {
   readonly lt: string;
   readonly hash: string;
 }
 
 /**
- * Which part of an account's history is stored. Two parts can be: everything from `newest` down to `oldest`, and, while
- * what came later is read, everything from `top` down to `at`. An example with logical times alone, two records a page:
+ * The stored parts of an account's history: everything from `newest` down to `oldest` and, while newer
+ * transactions are read, everything from `top` down to `at`. An example with logical times only, two records
+ * a page:
  *
  * | the account has | after | cursor | next request |
  * |---|---|---|---|
@@ -19,21 +20,21 @@ export interface HistoryPlace {
  * | 80 70 60 50 … | 70 60, then 60 | `{ newest: 80, oldest: 20, complete: true }` | none |
  */
 export interface BackwardCursor {
-  /** The ends of what is stored without a break; null where nothing is. */
-  readonly newest: HistoryPlace | null;
-  readonly oldest: HistoryPlace | null;
-  /** True once the account's first transaction, or the first that the servers keep, is stored. */
+  /** The ends of the contiguous stored part; null if nothing is stored. */
+  readonly newest: HistoryPosition | null;
+  readonly oldest: HistoryPosition | null;
+  /** True once the account's first transaction, or the first one that the servers keep, is stored. */
   readonly complete: boolean;
-  /** The ends of what has been read of the part above `newest`; null where that part is not being read. */
-  readonly top: HistoryPlace | null;
-  readonly at: HistoryPlace | null;
+  /** The ends of the part above `newest` that is being read; null if it is not being read. */
+  readonly top: HistoryPosition | null;
+  readonly at: HistoryPosition | null;
 }
 
 export interface BackwardStep {
   readonly cursor: BackwardCursor;
-  /** How many records at the page's beginning are repetitions of the one with which the last page ended. */
+  /** How many records at the page's start repeat the end of the last page. */
   readonly repeated: number;
-  /** True where the newest transactions are stored and the beginning was reached: nothing is left to ask for. */
+  /** True if the newest transactions are stored and the beginning was reached. */
   readonly done: boolean;
 }
 
@@ -42,22 +43,22 @@ export interface BackwardPaginator {
   readonly maxSize: number;
   start(cursor: BackwardCursor | undefined): BackwardCursor;
   request(cursor: BackwardCursor, phase: Phase, size: number): Params & { readonly limit: number };
-  /** Which part to ask for next: first what is new, then what is old; undefined where both are done. */
+  /** The part to request next: new transactions first, then old ones; undefined if both are done. */
   phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined;
-  next(cursor: BackwardCursor, phase: Phase, places: readonly HistoryPlace[], size: number): BackwardStep;
+  next(cursor: BackwardCursor, phase: Phase, places: readonly HistoryPosition[], size: number): BackwardStep;
 }
 
-/** `head`: what is newer than all that is stored. `tail`: what is older. */
+/** `head`: newer than all stored transactions. `tail`: older. */
 export type Phase = 'head' | 'tail';
 
 const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
 
-/** Records that the API gives at once. */
+/** The most records of a response. */
 const MAX_SIZE = 100;
 
 /**
- * The start of a page is inclusive, so each page but the first begins with the row that ended the last one; `to_lt` is
- * exclusive. A walk resumes from both ends: from the head down to what is stored, then from its oldest row on.
+ * The start of a page is inclusive, so each page but the first begins with the last row of the page before; `to_lt` is
+ * exclusive. A walk resumes from both ends: from the head down to the stored part, then from its oldest row on.
  */
 export function newestFirst(): BackwardPaginator {
   return {
@@ -77,19 +78,19 @@ export function newestFirst(): BackwardPaginator {
   };
 }
 
-function repeatedIn(places: readonly HistoryPlace[], from: HistoryPlace | null): number {
+function repeatedIn(places: readonly HistoryPosition[], from: HistoryPosition | null): number {
   const [first] = places;
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
 }
 
-/** A page that is not full has reached what is stored, or, where nothing is, the account's beginning. */
-function afterHead(cursor: BackwardCursor, places: readonly HistoryPlace[], size: number): BackwardStep {
+/** If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. */
+function afterHead(cursor: BackwardCursor, places: readonly HistoryPosition[], size: number): BackwardStep {
   const repeated = repeatedIn(places, cursor.at);
-  const fresh = places.slice(repeated);
-  const last = fresh.at(-1);
-  const top = cursor.top ?? fresh[0] ?? null;
+  const newRows = places.slice(repeated);
+  const last = newRows.at(-1);
+  const top = cursor.top ?? newRows[0] ?? null;
   if (cursor.newest === null) {
-    // The first page of an account: what is older is the tail's business.
+    // The first page of an account. The tail reads older transactions.
     if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
     return { cursor: { ...NOTHING, newest: top, oldest: last }, repeated, done: true };
   }
@@ -98,8 +99,11 @@ function afterHead(cursor: BackwardCursor, places: readonly HistoryPlace[], size
   return { cursor: { ...cursor, newest: top ?? cursor.newest, top: null, at: null }, repeated, done: true };
 }
 
-/** No row tells what came before it: the beginning is reached where a page holds nothing but the row that it began with. */
-function afterTail(cursor: BackwardCursor, places: readonly HistoryPlace[]): BackwardStep {
+/**
+ * No row shows whether an earlier one exists. The beginning is reached if a page contains only the row with
+ * which it began.
+ */
+function afterTail(cursor: BackwardCursor, places: readonly HistoryPosition[]): BackwardStep {
   const repeated = repeatedIn(places, cursor.oldest);
   const last = places.slice(repeated).at(-1);
   if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };

@@ -3,16 +3,16 @@ import type { Range } from '../../range.ts';
 
 export interface ByBlockCursor {
   readonly span: Range;
-  /** Masterchain blocks that are still to be read, ascending; the first one is being read. */
+  /** Remaining masterchain blocks, ascending; the first one is being read. */
   readonly seqnos: readonly number[];
-  /** Records of the first one that were read. */
+  /** Records of the first block that were read. */
   readonly skip: number;
 }
 
 /**
- * Reads a span through the masterchain blocks that register what is in it, one after the other, for endpoints that take
- * its number, `limit`, `offset` and whose responses never change. Only the last of them completes the span. `seqnosOf` must
- * name at least one block; records of other seconds that come along do no harm.
+ * Reads a span through the masterchain blocks that register its records, one after the other. For endpoints
+ * that take a block's number, `limit` and `offset`, and whose responses never change. Only the last block
+ * completes the span. `seqnosOf` must return at least one block. Records of other seconds do no harm.
  */
 export function byBlock(
   seqnosOf: (span: Range) => readonly number[],

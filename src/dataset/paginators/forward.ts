@@ -5,50 +5,50 @@ import { nextLength } from './next-length.ts';
 import { requireInside } from './require-inside.ts';
 import { readLt } from './position.ts';
 
-/** Seconds beyond the span that a request looks for successors: doubled while it finds none. */
+/** Seconds beyond the span in which a request looks for successors: doubled while there are none. */
 const FIRST_LOOK_AHEAD = 30;
 const LAST_LOOK_AHEAD = 8 * 60 * 60;
-/** So often may the row that ended the last page be missing from its place before offsets are given up. */
+/** The most times that the row which ended the last page may be missing before offsets are given up. */
 const MOST_RESTARTS = 3;
 
 export interface ForwardCursor {
-  /** The next second to be completed; all before it in the span is done. */
+  /** The next second to complete; everything before it in the span is done. */
   readonly at: number;
   readonly to: number;
-  /** Rows of second `at` already read, and the id of the last of them. */
+  /** Rows of second `at` that were read, and the id of the last one. */
   readonly skip: number;
   readonly anchor: string;
   readonly restarts: number;
   readonly ahead: number;
-  /** Seconds that a request of the largest page asks for. */
+  /** Seconds that a request for the largest page spans. */
   readonly length: number;
-  /** Set while second `at`, larger than a page, is taken apart. */
+  /** Set while second `at`, which is larger than a page, is split. */
   readonly second: Second | undefined;
 }
 
 interface ForwardOptions {
   /**
-   * How the endpoint sorts rows of one second. `total`: always alike, so a second larger than a page is read on by
-   * offset. `partial`: any order, perhaps another in each request, so offsets would lose rows.
+   * How the endpoint sorts rows of one second. `total`: always alike, so a second larger than a page is
+   * continued by offset. `partial`: any order, possibly another in each request, so offsets would lose rows.
    */
   readonly order: 'total' | 'partial';
-  /** The most rows that the endpoint gives at once. */
+  /** The most rows of a response. */
   readonly maxSize?: number;
-  /** True where a short page may be cut short, and pages say by themselves how far they are joined (`joins`). */
+  /** True if a short page may have been cut, and pages show how far they are complete (`joins`). */
   readonly joined?: boolean;
   /**
-   * Seconds of the first request, where the server looks through all rows of the seconds asked for, however few it gives.
-   * Later requests are as long as a page is likely to last; a smaller page is asked of fewer seconds. Default: all.
+   * Seconds of the first request, if the server scans all rows of the requested seconds, however few it returns. Later
+   * requests span as much time as a page is likely to hold; smaller pages span less. Default: all.
    */
   readonly narrow?: number;
 }
 
 /**
  * Reads a span in ascending time with closed windows, for endpoints that take `start_utime`, `end_utime`, `sort`,
- * `limit`. A full page whose last row lies in second `t` completes everything before `t`. In a total order reading goes
- * on at row `k` of second `t`: it asks from `k - 1` and requires that the page begins with the row that ended the last
- * one. In a partial order second `t` is read again, and one that fills a page alone is taken apart by logical time
- * (`second.ts`). No offset is deeper than one second. Pages must hold at least two rows.
+ * `limit`. A full page whose last row is in second `t` completes everything before `t`. In a total order, reading
+ * continues at row `k` of second `t`: it requests from `k - 1` and requires that the page begins with the last row of
+ * the page before. In a partial order, second `t` is read again. If it fills a page alone, it is split by logical time.
+ * No offset is deeper than one second. Pages must hold at least two rows.
  */
 export function forward(
   options: ForwardOptions & { readonly order: 'partial' },
@@ -91,12 +91,12 @@ export function forward({
 
 const FIRST = { skip: 0, anchor: '', restarts: 0, second: undefined };
 
-/** The cursor at the beginning of a second. */
+/** The cursor at the start of a second. */
 function begin({ to, ahead, length }: ForwardCursor, at: number): ForwardCursor {
   return { ...FIRST, at, to, ahead, length };
 }
 
-/** Behind the end of a narrowed request the span goes on; how long the next one is follows from what this one brought. */
+/** Continues behind the end of a narrowed request. The length of the next one follows from the rows of this one. */
 function goOnBeyond(
   { to, ahead, length }: ForwardCursor,
   { completed, cursor }: Step<ForwardCursor>,
@@ -125,7 +125,7 @@ function windowRequest(
   };
 }
 
-/** A server that ignores the window or the sort would make everything after it wrong. */
+/** If a server ignored the window or the order, all later steps would be wrong. */
 function requireSorted(cursor: ForwardCursor, positions: readonly Position[]): void {
   const to = cursor.second === undefined ? cursor.to + cursor.ahead : cursor.at + 1;
   let latest = cursor.at;
@@ -161,12 +161,12 @@ function fullPage(
   };
 }
 
-/** True where the row that the last page ended with does not begin this one. */
+/** True if this page does not begin with the last row of the page before. */
 function hasLostAnchor({ skip, anchor }: ForwardCursor, positions: readonly Position[]): boolean {
   return skip > 0 && positions[0]?.id !== anchor;
 }
 
-/** Completes `[at, until)` of the span and goes on there. */
+/** Completes `[at, until)` of the span and continues there. */
 function complete(cursor: ForwardCursor, until: number): Step<ForwardCursor> {
   return {
     completed: range(cursor.at, until),
@@ -191,23 +191,25 @@ function goOnBehind(
   return { completed: range(cursor.at, last.utime), cursor: next };
 }
 
-/** Another replica or build answered: its rows may stand elsewhere, so second `at` is read again from its first row. */
+/**
+ * Another replica or build answered, whose order of rows may differ. So second `at` is read again from its first row.
+ */
 function restart(cursor: ForwardCursor): Step<ForwardCursor> {
   const restarts = cursor.restarts + 1;
   return { completed: undefined, cursor: { ...begin(cursor, cursor.at), restarts } };
 }
 
-/** Another server may have what this one lacks, so it is asked for again from the gap on. */
+/** Another server may have the missing rows, so the next request starts at the gap. */
 function goOnAtGap(cursor: ForwardCursor, gapAt: number): Step<ForwardCursor> {
   if (gapAt <= cursor.at) throw notJoined(cursor);
   return complete(cursor, gapAt);
 }
 
 function notJoined({ at }: ForwardCursor): NotJoinedError {
-  return new NotJoinedError(`no row joins what lies at ${formatTime(at)} to what follows it`);
+  return new NotJoinedError(`no row connects ${formatTime(at)} with later rows`);
 }
 
-/** `until` is where the page's own links end: beyond it a successor may have been cut off. */
+/** `until` is the end of the page's own links. Beyond it, a successor may have been cut off. */
 function shortPage(cursor: ForwardCursor, { until, gapAt = Infinity }: Joins): Step<ForwardCursor> {
   if (until >= cursor.to) return complete(cursor, cursor.to);
   if (until > cursor.at) return complete(cursor, until);
@@ -227,39 +229,42 @@ function range(from: number, to: number): Range | undefined {
   return from < to ? { from, to } : undefined;
 }
 
-/** Rounds of gathering one logical time before it is given up as saturated. */
+/** The most rounds for one logical time before it counts as saturated. */
 const MOST_ROUNDS = 20;
 
-/** Rows of one logical time, more than a page, in no fixed order: read by offset, in both directions in turn. */
+/**
+ * Gathers the rows of one logical time that are more than a page and have no fixed order. They are read by
+ * offset, in alternating directions.
+ */
 interface TieGathering {
   readonly round: number;
   readonly offset: number;
-  /** Rows counted in this round, repeated ones included: at its end, how many there are. */
+  /** Rows counted in this round, including repeated ones: at its end, the number of all rows. */
   readonly counted: number;
   readonly seen: readonly string[];
 }
 
 const FIRST_ROUND: TieGathering = { round: 0, offset: 0, counted: 0, seen: [] };
 
-/** The rows of a second whose logical time lies in `[lo, hi]`; undefined is unbounded. */
+/** The rows of a second with a logical time in `[lo, hi]`; undefined is unbounded. */
 interface SecondPart {
   readonly lo: bigint | undefined;
   readonly hi: bigint | undefined;
   readonly gathering?: TieGathering;
-  /** Rows of a page that may be all of them: it is asked whether there are more. */
+  /** A doubted page that may hold all rows: the next request checks for more. */
   readonly shown?: readonly Position[];
 }
 
-/** A second with more rows than a page, taken apart by logical time; the first part is the next to be read. */
+/** A second with more rows than a page, split by logical time. The first part is read next. */
 interface Second {
   readonly parts: readonly SecondPart[];
-  /** True once a part could not be read whole. */
+  /** True once a part could not be read completely. */
   readonly saturated: boolean;
 }
 
 const WHOLE: SecondPart = { lo: undefined, hi: undefined };
 
-/** Takes apart a second of which a full page was received, or looks for more than a page that may have been cut. */
+/** Splits a second whose page was full. If the page was doubted, it first checks for more rows. */
 function openSecond(positions: readonly Position[], isDoubted = false): Second {
   return {
     parts: isDoubted ? [{ ...WHOLE, shown: positions }] : split(WHOLE, positions),
@@ -282,18 +287,18 @@ function partRequest(
     ...(part.lo !== undefined && { start_lt: String(part.lo) }),
     ...(part.hi !== undefined && { end_lt: String(part.hi) }),
     sort: round % 2 === 0 ? 'asc' : 'desc',
-    // A logical time cannot be split further, so it is asked for with all that one page may hold.
+    // A logical time cannot be split, so the largest page is requested.
     limit: isSingle(part) ? maxSize : size,
     offset: part.shown?.length ?? offset,
   };
 }
 
-/** True for a part that is one logical time. */
+/** True if the part is one logical time. */
 function isSingle({ lo, hi }: SecondPart): boolean {
   return lo !== undefined && lo === hi;
 }
 
-/** What is left of the second after a page; no parts are left when it is read. */
+/** The rest of the second after a page; it has no parts left when the second is read. */
 function readPart(second: Second, page: Page): Second {
   const [part, ...rest] = second.parts;
   if (part === undefined) return second;
@@ -307,8 +312,8 @@ function readPart(second: Second, page: Page): Second {
 }
 
 /**
- * There are no more rows than were shown where none lie behind them, in whatever order they come. Else the page was cut, and
- * the part is taken apart.
+ * If there is no row behind those that were shown, in whatever order, these are all. Otherwise the page was
+ * cut, and the part is split.
  */
 function lookBehind(
   { lo, hi }: SecondPart,
@@ -321,8 +326,8 @@ function lookBehind(
 }
 
 /**
- * Around the median of the times received, because with a bound on utime the servers sort by nothing else: the page is
- * an arbitrary part of the rows, so going on behind its last row would skip some.
+ * Splits at the median of the received times. With a bound on utime, servers sort by nothing else. So the
+ * page is an arbitrary part of the rows, and continuing behind its last row would skip some.
  */
 function split(part: SecondPart, positions: readonly Position[]): SecondPart[] {
   const times = positions.flatMap(({ lt }) => readLt(lt) ?? []).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
@@ -335,9 +340,9 @@ function split(part: SecondPart, positions: readonly Position[]): SecondPart[] {
 }
 
 /**
- * A round of offsets counts the rows, though it may see some twice and others not at all; it is complete when as many
- * different rows were seen as a round counts. This is a proof where "nothing new came" would be a guess. `after`: what is
- * left of the second when the part is read.
+ * A round of offsets counts the rows, although it may see some twice and others not at all. The part is
+ * complete when the number of distinct rows equals the count of a round. That is a proof, whereas "no new
+ * rows came" would be a guess. `after`: the rest of the second once the part is read.
  */
 function gather(part: SecondPart, before: TieGathering, page: Page, after: Second): Second {
   const goOn = (gathering: TieGathering) => ({ ...after, parts: [{ ...part, gathering }, ...after.parts] });

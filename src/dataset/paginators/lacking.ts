@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** What the server does not serve of a list or of blocks that are asked for one by one: an offset, or a seqno. */
+/** An offset of a list, or a seqno, for which the server fails. */
 export const Lacking = z.object({
   at: z.number(),
-  /** How often it was asked for. */
+  /** Attempts so far. */
   tries: z.number(),
-  /** Unix seconds before which it is not asked for again. */
+  /** Unix seconds before which it is not retried. */
   until: z.number(),
 });
 
@@ -14,7 +14,7 @@ export type Lacking = z.infer<typeof Lacking>;
 const FIRST_PAUSE = 60;
 const LONGEST_PAUSE = 24 * 60 * 60;
 
-/** Notes one more attempt in vain: the next one follows after a minute, then twice as late each time, at most a day. */
+/** Notes a failed attempt. The next one follows after a minute, then after twice as long each time, at most a day. */
 export function withLacking(known: readonly Lacking[], at: number, now: number): Lacking[] {
   const tries = (known.find((one) => one.at === at)?.tries ?? 0) + 1;
   const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(tries - 1, 20));

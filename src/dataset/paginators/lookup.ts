@@ -1,6 +1,6 @@
 /**
- * How many keys fit into one request, as far as requests have shown. Example: 1000 keys are refused, so 500 are tried.
- * They pass: between 500 and 1000, 750 are tried. They are refused: 625 are tried, and so on.
+ * How many keys fit into one request, learned from requests. Example: if 1000 keys are refused, 500 are
+ * tried. If these pass, 750 are tried. If these are refused, 625 are tried, and so on.
  *
  * | after | learned | next batch |
  * |---|---|---|
@@ -12,43 +12,44 @@
 export interface BatchSize {
   /** The largest batch that passed. */
   readonly fits: number;
-  /** The smallest batch that was refused; null where none was yet. */
+  /** The smallest batch that was refused; null if none was. */
   readonly tooMany: number | null;
   /** Batches that passed since the last refusal: after many, a larger one is tried again. */
   readonly passed: number;
 }
 
-/** Cuts keys into requests: a value without state or I/O. */
+/** Splits keys into requests: a value without state or I/O. */
 export interface BatchPaginator {
-  /** The request parameter that takes the keys; empty where the subject's fields are the parameters. */
+  /** The request parameter for the keys; empty if the subject's fields are the parameters. */
   readonly param: string;
-  /** The most keys that one request may have. */
+  /** The most keys of one request. */
   readonly most: number;
-  /** True where the response is cut at a limit that has to be asked for as well. */
+  /** True if the response is cut at a limit that has to be sent as well. */
   readonly limited: boolean;
-  /** The size to begin a walk with: what was learned, or the search anew. */
+  /** The size to start a walk with: the learned one, or a new search. */
   start(learned: BatchSize | undefined): BatchSize;
-  /** How many keys the next request takes. */
+  /** The number of keys for the next request. */
   size(learned: BatchSize): number;
-  /** Learns that a batch of so many keys passed. */
+  /** Learns that a batch of this many keys passed. */
   passed(learned: BatchSize, keys: number): BatchSize;
-  /** Learns that a batch of so many keys was refused; undefined where it cannot be made smaller. */
+  /** Learns that a batch of this many keys was refused; undefined if it cannot be made smaller. */
   refused(learned: BatchSize, keys: number): BatchSize | undefined;
 }
 
-/** After so many batches that passed, a larger one is tried again: a gateway may have been changed. */
+/** After this many batches a larger one is tried again: a gateway may have been changed. */
 const UNTIL_LARGER = 1000;
 
 export interface BatchOptions {
   readonly param: string;
-  /** Default 1000: some endpoints drop what is beyond it, one refuses it. */
+  /** Default 1000: some endpoints drop keys beyond it, one refuses them. */
   readonly most?: number;
   readonly limited?: boolean;
 }
 
 /**
- * As many keys in a request as the URL takes. Nobody knows how long that is, so it is searched by halves between what
- * passed and what did not: with 1000 keys at most, ten requests find it, and what they learned is kept.
+ * Puts as many keys into a request as the URL allows. That length is not documented, so it is found by
+ * bisection between batches that passed and batches that did not. With 1000 keys at most, this takes ten
+ * requests, and the result is kept.
  */
 export function batches({ param, most = 1000, limited = false }: BatchOptions): BatchPaginator {
   return {

@@ -1,19 +1,22 @@
-/** How full the next page should be: one that comes out full was asked for in vain, or looked for in vain beyond its end. */
+/**
+ * How full the next page should be. If a page is full, the part of its window beyond the last row was
+ * requested or scanned in vain.
+ */
 const AIM = 0.75;
-/** The most that a request grows at once: a quiet stretch does not promise that the next one is quiet. */
+/** The most that a request grows at once: a quiet period does not mean that the next one is quiet. */
 const GROWTH = 8;
 
 interface SeenDensity {
-  /** Seconds that the last request was long. */
+  /** Seconds of the last request. */
   readonly length: number;
-  /** Seconds that its page completed, and how many rows lie in them. */
+  /** Seconds that its page completed, and the number of their rows. */
   readonly seconds: number;
   readonly rows: number;
-  /** Rows that the next page may hold. */
+  /** The most rows of the next page. */
   readonly size: number;
 }
 
-/** How many seconds the next request should be long. */
+/** The length of the next request in seconds. */
 export function nextLength({ length, seconds, rows, size }: SeenDensity): number {
   return Math.min(GROWTH * length, (AIM * size * seconds) / Math.max(1, rows));
 }

@@ -2,8 +2,8 @@ import type { Params } from './paginator.ts';
 import { withLacking, type Lacking } from './lacking.ts';
 
 /**
- * How far a list has been read. An example of a list of 2500 records, asked for 1000 at a time (`end` and `beyond` left
- * out where they do not change):
+ * How far a list has been read. An example of a list of 2500 records, read in pages of 1000 (`end` and
+ * `beyond` omitted if unchanged):
  *
  * | after | cursor | next request |
  * |---|---|---|
@@ -17,13 +17,15 @@ import { withLacking, type Lacking } from './lacking.ts';
 export interface OffsetCursor {
   /** Offset of the next request. */
   readonly at: number;
-  /** Offset behind the last record that came: what is appended from now on lies there or beyond. */
+  /** Offset behind the last record so far: appended records have this offset or a greater one. */
   readonly end: number;
-  /** True while the whole list is read; false: only what was appended is asked for. */
+  /** True while the whole list is read; false if only appended records are requested. */
   readonly round: boolean;
-  /** Unix seconds at which the last whole round ended; null before one has. */
+  /** Unix seconds at which the last complete round ended; null before the first. */
   readonly ended: number | null;
-  /** The offset at which the server gave up even on a small page: the rest is out of reach. Null where it never did. */
+  /**
+   * The offset at which the server failed even for a small page: the rest cannot be read. Null if that never happened.
+   */
   readonly beyond: number | null;
   /** Rows that the server does not serve. */
   readonly lacking: readonly Lacking[];
@@ -31,43 +33,43 @@ export interface OffsetCursor {
 
 export interface OffsetStep {
   readonly cursor: OffsetCursor;
-  /** True at the list's end: nothing is asked for until the next poll. */
+  /** True at the end of the list: nothing is requested until the next poll. */
   readonly done: boolean;
 }
 
-/** Reads a list by offset: a value without state or I/O, cursor in, cursor out. */
+/** Reads a list by offset: a value without state or I/O. */
 export interface OffsetPaginator {
-  /** The most records that one page may be asked for. */
+  /** The most records of one page. */
   readonly maxSize: number;
   /**
-   * Where a poll of the list begins. An unfinished round goes on. A finished one is followed by a poll of the list's
-   * end or, `rescanSeconds` after it ended, by a new round. Undefined where the end is out of reach. `now`: unix seconds.
+   * The start of a poll. An unfinished round continues. A finished one is followed by a poll of the list's end or,
+   * `rescanSeconds` after it ended, by a new round. Undefined if the end cannot be read. `now`: unix seconds.
    */
   start(cursor: OffsetCursor | undefined, now: number, rescanSeconds: number): OffsetCursor | undefined;
   request(cursor: OffsetCursor, size: number): Params & { readonly limit: number; readonly offset: number };
-  /** Moves on after a page of `records` records where `limit` were asked for. */
+  /** Advances after a page of `records` records, of which `limit` were requested. */
   next(cursor: OffsetCursor, limit: number, records: number, now: number): OffsetStep;
-  /** Ends the round where the server fails even on a small page. */
+  /** Ends the round if the server fails even for a small page. */
   giveUp(cursor: OffsetCursor, now: number): OffsetCursor;
-  /** Goes on behind a row that the server does not serve. */
+  /** Continues behind a row that the server does not serve. */
   pass(cursor: OffsetCursor, now: number): OffsetCursor;
 }
 
-const FRESH: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null, lacking: [] };
+const START: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null, lacking: [] };
 
 /**
- * Advances by the limit that was asked for, not by the records received: some servers drop records of a page after they
- * have cut it, so a short page is not the end; an empty one is. A poll of the end alone is one request: a short page
- * ends it, and what may lie behind is asked for by the next poll.
+ * Advances by the requested limit and not by the received records. Some servers drop records of a page after
+ * they have cut it, so a short page is not the end, but an empty one is. A poll of the end is one request: a
+ * short page ends it, and the next poll requests later rows.
  */
 export function offset({ maxSize = 1000 }: { maxSize?: number } = {}): OffsetPaginator {
   return {
     maxSize,
     start(cursor, now, rescanSeconds) {
-      if (cursor === undefined) return FRESH;
+      if (cursor === undefined) return START;
       if (cursor.round) return cursor;
       if (now - (cursor.ended ?? 0) >= rescanSeconds)
-        return { ...FRESH, ended: cursor.ended, lacking: cursor.lacking };
+        return { ...START, ended: cursor.ended, lacking: cursor.lacking };
       return cursor.beyond === null ? { ...cursor, at: cursor.end } : undefined;
     },
     request: (cursor, size) => ({ limit: size, offset: cursor.at }),

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { readSeconds } from '../../range.ts';
 import type { Position } from './paginator.ts';
 
-/** Which members say where a record lies: also of one that its schema refuses. */
+/** The members that contain a record's position, even if its schema refuses it. */
 export interface PositionMembers {
   /** Unix seconds, a number or a string of digits. */
   readonly utime: string;
-  /** Logical time; left out where the records have none. */
+  /** Logical time; omitted if the records have none. */
   readonly lt?: string;
-  /** What tells it from its neighbours: texts or numbers. */
+  /** What distinguishes it from its neighbors: texts or numbers. */
   readonly id: readonly string[];
-  /** Between the parts of `id`. Default: a slash. */
+  /** Separates the parts of `id`. Default: a slash. */
   readonly separator?: string;
 }
 
-/** Undefined for a record that does not say where it lies. */
+/** Undefined if the record does not contain its position. */
 export function readPosition(members: PositionMembers, raw: unknown): Position | undefined {
   if (!isRecord(raw)) return undefined;
   const utime = readSeconds(raw[members.utime]);
@@ -24,7 +24,7 @@ export function readPosition(members: PositionMembers, raw: unknown): Position |
   return { utime, lt: typeof lt === 'string' ? lt : '0', id };
 }
 
-/** Undefined for no logical time: a record that does not fit may lie in quarantine with any. */
+/** Undefined if it is not a logical time: a record in quarantine may contain anything. */
 export function readLt(lt: string): bigint | undefined {
   return /^\d{1,19}$/.test(lt) ? BigInt(lt) : undefined;
 }
@@ -39,7 +39,7 @@ function readId({ id, separator = '/' }: PositionMembers, raw: Readonly<Record<s
   return nameable(read);
 }
 
-/** Names of records are keys, which an index bounds: a longer one is no name that the API has, and its digest has to do. */
+/** Record ids are keys of an index, which limits their length. The API has no longer id, so its digest replaces it. */
 const LONGEST_NAME = 300;
 
 export function nameable(name: string): string {

@@ -2,7 +2,7 @@ import { BadResponseError } from '../../errors.ts';
 import { formatTime, isInside, type Range } from '../../range.ts';
 import type { Position } from './paginator.ts';
 
-/** A server that answers another window than the one asked for would make empty seconds look covered. */
+/** If a server answered for another window than the requested one, empty seconds would look covered. */
 export function requireInside({ utime, id }: Position, asked: Range): void {
   if (isInside(utime, asked)) return;
   throw new BadResponseError(

@@ -7,36 +7,36 @@ export interface Seqnos {
   readonly to: number;
 }
 
-/** Which masterchain block is the first one at or after a second of chain time. */
+/** The first masterchain block at or after a second of chain time. */
 export interface Border {
   readonly utime: number;
   readonly seqno: number;
 }
 
 /**
- * Which masterchain blocks have been asked about. Example: blocks 100 to 104 are wanted. After 104 and 103 `covered` is
- * `[{ from: 103, to: 105 }]`, so 102 comes next. Where 100 is stored from before, it is
- * `[{ from: 100, to: 101 }, { from: 103, to: 105 }]`; after 102 and 101 the ranges have become one.
+ * The masterchain blocks that have been read. Example: blocks 100 to 104 are wanted. After 104 and 103
+ * `covered` is `[{ from: 103, to: 105 }]`, so 102 comes next. If 100 was read earlier, it is `[{ from: 100,
+ * to: 101 }, { from: 103, to: 105 }]`. After 102 and 101 there is one range.
  */
 export interface SeqnoCursor {
   /** Ascending ranges that neither overlap nor touch. */
   readonly covered: readonly Seqnos[];
   /** The borders that were looked up last. */
   readonly borders: readonly Border[];
-  /** Blocks of which the server does not serve what is asked for. */
+  /** Blocks for which the server fails. */
   readonly lacking: readonly Lacking[];
 }
 
-/** Asks about one masterchain block a request: a value without state or I/O. */
+/** Reads one masterchain block a request: a value without state or I/O. */
 export interface SeqnoPaginator {
   start(cursor: SeqnoCursor | undefined): SeqnoCursor;
-  /** The next block to ask about, the newest that is missing first; undefined where none is missing. */
+  /** The newest missing block; undefined if none is missing. */
   missing(cursor: SeqnoCursor, wanted: Seqnos): number | undefined;
   request(seqno: number): Params;
   next(cursor: SeqnoCursor, seqno: number): SeqnoCursor;
-  /** Remembers that the server did not serve it. */
+  /** Remembers that the server failed for a block. */
   pass(cursor: SeqnoCursor, seqno: number, now: number): SeqnoCursor;
-  /** Remembers where a second of chain time lies among the blocks. */
+  /** Remembers the block at a second of chain time. */
   withBorder(cursor: SeqnoCursor, border: Border): SeqnoCursor;
 }
 
@@ -66,7 +66,7 @@ export function seqnos(): SeqnoPaginator {
   };
 }
 
-/** Ascending ranges that neither overlap nor touch, with one seqno more. */
+/** Ascending ranges that neither overlap nor touch, with one more seqno. */
 function withSeqno(covered: readonly Seqnos[], seqno: number): Seqnos[] {
   const before = covered.filter(({ to }) => to < seqno);
   const after = covered.filter(({ from }) => from > seqno + 1);

@@ -5,18 +5,18 @@ import { nextLength } from './next-length.ts';
 import { requireInside } from './require-inside.ts';
 
 export interface WindowCursor {
-  /** The next second to be completed; all before it in the span is done. */
+  /** The next second to complete; everything before it in the span is done. */
   readonly at: number;
   readonly to: number;
-  /** Seconds of the window that is asked for, `[at, at + length)`. */
+  /** Seconds of the requested window, `[at, at + length)`. */
   readonly length: number;
 }
 
 /**
- * Reads a span in ascending windows, for endpoints that take `start_utime`, `end_utime` and `limit`, but no order that can
- * be relied on, so a full page tells nothing but that its window was too wide, and a narrower one is asked for from the same
- * second on. A short page completes its window, and its density tells how wide the next one may be. A single second
- * that fills a page of the full limit is saturated. `offsets`: true where the endpoint takes `offset`, too.
+ * Reads a span in ascending windows, for endpoints that take `start_utime`, `end_utime` and `limit`, but return no
+ * reliable order. So a full page only shows that its window was too wide, and a narrower one from the same second is
+ * requested. A short page completes its window, and its density decides the width of the next one. A single second that
+ * fills the largest page is saturated. `offsets`: true if the endpoint also takes `offset`.
  */
 export function window({
   maxSize = 1000,
@@ -32,7 +32,7 @@ export function window({
     start: ({ from, to }) => ({ at: from, to, length: to - from }),
     request: (cursor, size) => {
       const { from, to } = windowOf(cursor);
-      // A second cannot be split, so it is asked for with all that one page may hold.
+      // A second cannot be split, so the largest page is requested.
       return { start_utime: from, end_utime: to - 1, limit: to - from === 1 ? maxSize : size };
     },
     next: (cursor, page) => {
@@ -46,7 +46,7 @@ function windowOf({ at, to, length }: WindowCursor): Range {
   return { from: at, to: Math.min(at + length, to) };
 }
 
-/** The window must be the one that was asked for, by what the response says and by its rows. */
+/** Requires that the window in the response, and the times of its rows, are those of the request. */
 function requireAsked(asked: Range, { positions, echo }: Page): void {
   if (echo !== undefined) requireEcho(asked, echo);
   for (const position of positions) requireInside(position, asked);
@@ -69,8 +69,8 @@ function goOn(cursor: WindowCursor, page: Page): Step<WindowCursor> {
 }
 
 /**
- * The page holds as many rows of the window as fit, the newest as a rule. Where they crowd its later part, all before
- * the earliest of them is the next window; else the first half.
+ * The page holds as many rows of the window as fit, usually the newest. If they are all in its later half,
+ * the next window is everything before the earliest one; otherwise it is the first half.
  */
 function narrow(cursor: WindowCursor, { positions }: Page): Step<WindowCursor> {
   const { from: at, to } = windowOf(cursor);

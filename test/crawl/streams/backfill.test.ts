@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
 import { coverStreams } from '../../../src/backfill/cover-streams.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { readCoverage } from '../../../src/ledger/stored-coverage.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';
@@ -27,8 +27,8 @@ async function crawl(names: string[], rps = 1000): Promise<Range> {
   const opened = await openTestCrawl(network.store, network.simulator.url, { config: { rps } });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
-    const missing = await backfill({ ...opened, datasets, reach, stop: never });
+    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const missing = await backfill({ ...opened, datasets, readable: reach, stop: never });
     expect(missing).toEqual(new Map());
     const range = reach.range!;
     for (const dataset of datasets)
@@ -158,7 +158,7 @@ describe('a backfill', () => {
     };
     const { missing } = await coverStreams({
       ...{ ...opened, datasets, range, jobs: datasets, stop: never, owner: 'test', watermark: START + 330 },
-      held: { before, settle },
+      held: { before, waitUntilSafe: settle },
       onDerived: () => undefined,
     });
     expect(missing).toEqual(new Map());

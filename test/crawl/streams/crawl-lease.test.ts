@@ -146,8 +146,8 @@ test('what of a lease was given to another reader is not refused with the rest',
   const zones = [[{ from: START, to: START + 3000 }]];
   const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
   const assignment = await crawl.planner.take([want]);
-  const peers = { idle: () => 1, wake: () => undefined };
-  await crawlLease(crawl.context, assignment!, { stop: never, peers });
+  const idleReaders = { count: () => 1, wake: () => undefined };
+  await crawlLease(crawl.context, assignment!, { stop: never, idleReaders });
   const others = await crawl.planner.take([want]);
   expect(await store.database.rows(sql`select attempts from etl.refused`, Tried)).toEqual([{ attempts: 1 }]);
   expect(others!.lease.span.to).toBe(assignment!.lease.span.to);

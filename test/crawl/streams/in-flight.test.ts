@@ -41,7 +41,7 @@ thorough(
     const reading = backfill({
       ...crawl,
       datasets,
-      reach: { range: { from: START, to: START + 1440 }, watermark: simulator.headTime },
+      readable: { range: { from: START, to: START + 1440 }, watermark: simulator.headTime },
       stop,
     });
     const patience = { timeout: 240_000, interval: 20 };

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore } from '../../support/database/database.ts';
 import { startSimulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
@@ -54,8 +54,13 @@ thorough(
       await Promise.all(
         crawls.map(async (crawl) => {
           const wanted = { from: 0, to: crawl.chain.last.utime };
-          const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
-          await backfill({ ...crawl, datasets: await datasetsNamed('transactions'), reach, stop: never });
+          const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
+          await backfill({
+            ...crawl,
+            datasets: await datasetsNamed('transactions'),
+            readable: reach,
+            stop: never,
+          });
         }),
       );
       for (const crawl of crawls) await crawl.close();

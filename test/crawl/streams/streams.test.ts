@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { readLeases } from '../../../src/crawl/streams/read-leases.ts';
@@ -23,13 +23,13 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(network.store, network.simulator.url);
   try {
-    const reach = await reachOf({
+    const reach = await findReadablePart({
       ...opened,
       wanted: { from: 0, to: opened.chain.last.utime },
       delaySeconds: 0,
       signal: never.leaving,
     });
-    expect(await backfill({ ...opened, datasets, reach, stop: never })).toEqual(new Map());
+    expect(await backfill({ ...opened, datasets, readable: reach, stop: never })).toEqual(new Map());
     return reach.range!;
   } finally {
     await opened.close();

@@ -55,7 +55,7 @@ async function crawl(name: string): Promise<readonly Range[]> {
       const { api } = opened.context;
       const get: typeof api.get = (request) => api.get({ ...request, attemptsInDoubt: 1 });
       const context = { ...opened.context, api: { ...api, get } };
-      await backfill({ ...opened, context, datasets, reach, stop: never });
+      await backfill({ ...opened, context, datasets, readable: reach, stop: never });
     },
     { hasty: true },
   );

@@ -43,13 +43,13 @@ test.each([
     'total_fees_extra_currencies.1',
   ],
 ] as const)('%s that comes twice takes its record to quarantine', async (_name, job, record, path) => {
-  expect(await rejectedOf(job, record)).toEqual([`${path}: comes twice in one object`]);
+  expect(await rejectedOf(job, record)).toEqual([`${path}: is a duplicate member`]);
 });
 
 test('a node of a tree of which a member comes twice takes its trace to quarantine', async () => {
   const record = twice(sampleTrace(), /"trace":\{/, '"in_msg_hash":null,');
   expect(await rejectedOf(traces, record)).toEqual([
-    expect.stringMatching(/^trace\..*: comes twice in one object$/),
+    expect.stringMatching(/^trace\..*: is a duplicate member$/),
   ]);
 });
 
@@ -65,6 +65,6 @@ test('a list that comes twice makes its page a bad one', async () => {
     `{"blocks":[${JSON.stringify(sampleBlock())}],"blocks":[]}`,
   ])
     await expect(readBody(blocks, Buffer.from(body), () => Promise.resolve())).rejects.toThrow(
-      'blocks comes twice',
+      'duplicate member blocks',
     );
 });

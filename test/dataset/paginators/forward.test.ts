@@ -233,7 +233,7 @@ describe('a walk whose pages may be cut short', () => {
     };
     expect(() => {
       for (let attempt = 0; attempt < 50; attempt += 1) look();
-    }).toThrow(/joins/);
+    }).toThrow(/connects/);
   });
 });
 

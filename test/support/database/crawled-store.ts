@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';
@@ -90,9 +90,14 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
       await database.run(sql`insert into etl.watch (address) values (${pool})`);
     const crawl = await openTestCrawl(store, simulator.url);
     const { from, to } = { from: crawl.chain.first.utime, to: crawl.chain.last.utime };
-    const reach = await reachOf({ ...crawl, wanted: { from, to }, delaySeconds: 0, signal: never.leaving });
+    const reach = await findReadablePart({
+      ...crawl,
+      wanted: { from, to },
+      delaySeconds: 0,
+      signal: never.leaving,
+    });
     const datasets = chooseDatasets(['all'], await loadJobs());
-    const left = await backfill({ ...crawl, datasets, reach, stop: never });
+    const left = await backfill({ ...crawl, datasets, readable: reach, stop: never });
     await crawl.close();
     await readOnce(store, simulator.url, TOKENS);
     if (left.size > 0) throw new Error(`not all was read: ${[...left.keys()].map(String).join(', ')}`);

@@ -49,7 +49,7 @@ export async function crawl(order: CrawlOrder): Promise<number> {
       return { name, job: { ...job, paginator } };
     });
     const reach = { range, watermark: range.to };
-    const missing = await backfill({ ...opened, attempts: 10, datasets, reach, stop: never });
+    const missing = await backfill({ ...opened, attempts: 10, datasets, readable: reach, stop: never });
     return missing.size;
   } finally {
     await opened.close();

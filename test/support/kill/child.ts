@@ -39,7 +39,7 @@ const missing = await backfill({
   ...crawl,
   stop,
   datasets: chooseDatasets(order.datasets, await loadJobs()).map(smaller),
-  reach: { range: order.range, watermark: order.range.to },
+  readable: { range: order.range, watermark: order.range.to },
 });
 await crawl.close();
 await store.close();

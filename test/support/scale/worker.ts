@@ -56,7 +56,7 @@ async function work(): Promise<void> {
     datasets,
     stop,
     attempts: 100,
-    reach: { range, watermark: Number.MAX_SAFE_INTEGER },
+    readable: { range, watermark: Number.MAX_SAFE_INTEGER },
   });
   process.exitCode = missing.size === 0 ? 0 : 3;
 }

@@ -1,5 +1,5 @@
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { lengthOf, type Range } from '../../../src/range.ts';
 import { type Verified, verifyRange } from '../../../src/verify/verify.ts';
@@ -40,10 +40,10 @@ export async function verifyAll(
   const { crawl, context, stop, close } = await openBenchCrawl(api, url);
   const datasets = chooseDatasets(['blocks', 'transactions'], context.jobs);
   // The newest blocks are joined to nothing yet.
-  const reach = await reachOf({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
+  const reach = await findReadablePart({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
   const range = reach.range ?? span;
   begin('reading it');
-  await backfill({ ...crawl, datasets, reach, stop });
+  await backfill({ ...crawl, datasets, readable: reach, stop });
   const toRead = crawl.context.api.stats.requests;
   begin('verifying it');
   const before = await server.cpuSeconds();

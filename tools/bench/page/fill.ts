@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { sql } from 'drizzle-orm';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { noTurns } from '../../../src/crawl/collections/walk-context.ts';
 import { readCollections } from '../../../src/crawl/collections/read-collections.ts';
 import { loadDatasets } from '../../../src/dataset/load-jobs.ts';
@@ -42,8 +42,8 @@ export async function fillPage(url: string, transactions: number): Promise<void>
   const { crawl, stop, close } = await openBenchCrawl(served.url, url);
   const all = await loadDatasets();
   const wanted = { from: network.start, to: crawl.chain.last.utime };
-  const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
-  await backfill({ ...crawl, datasets: splitKinds(chooseDatasets(['all'], all)).streams, reach, stop });
+  const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
+  await backfill({ ...crawl, datasets: splitKinds(chooseDatasets(['all'], all)).streams, readable, stop });
   await readCollections(
     {
       context: crawl.context,

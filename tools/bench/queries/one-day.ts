@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { startSimulator, type SimulatorOptions } from '../../../test/support/simulator/simulator.ts';
@@ -42,8 +42,8 @@ export async function crawlOneDay(url: string, client: pg.Client, transactions: 
   const { crawl, stop } = bench;
   const datasets = chooseDatasets(DATASETS, await loadJobs());
   const wanted = { from: DAY.start, to: crawl.chain.last.utime };
-  const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
-  await backfill({ ...crawl, datasets, reach, stop });
+  const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
+  await backfill({ ...crawl, datasets, readable: reach, stop });
   await bench.close();
   await simulator.close();
   const { rows } = await client.query<{ count: string }>('select count(*) from ton.transactions');

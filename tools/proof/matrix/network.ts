@@ -89,7 +89,7 @@ export async function readAgain({ url, source }: Place, only: readonly string[] 
     await database.run(sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`);
     const datasets = chooseDatasets(only, await loadJobs());
     const reach = { range: RANGE, watermark: RANGE.to + 200_000 };
-    await crawlRange({ ...crawl, datasets, reach, stop: never, again: true });
+    await crawlRange({ ...crawl, datasets, readable: reach, stop: never, again: true });
   } finally {
     await crawl.close();
     await database.close();

@@ -16,39 +16,42 @@ import { contentOf, inside, readBody, type Content, type ReadBody } from './read
 interface PageRequest {
   readonly dataset: Dataset;
   readonly stream: Pick<Stream, 'scope'>;
-  /** Where the dataset's paginator stands. */
+  /** The position of the dataset's paginator. */
   readonly cursor: unknown;
   /** The most rows to ask for. */
   readonly size: number;
-  /** Whether a short page of this span may have been cut. */
+  /** Decides whether a short page of this span may have been cut. */
   readonly trust: SpanTrust;
   readonly priority: Priority;
-  /** Left out: the page has its place in memory until it is read. */
+  /** If omitted, the page gives its memory slot back as soon as it is read. */
   readonly flight?: Flight;
-  /** The seconds of the page that are written, if they are known before it comes. */
+  /** The seconds whose rows are written, if they are known before the page comes. */
   readonly toWrite?: Range | undefined;
   readonly signal: AbortSignal;
-  /** Attempts at a page that may never be served; left out: as many as usual. */
+  /** Attempts if the page may never be served. If omitted, as many as usual. */
   readonly attemptsInDoubt?: number | undefined;
 }
 
-/** What a page is asked of. */
+/** What a page request needs. */
 export interface Asking {
   readonly api: ApiClient;
   readonly network: Pick<NetworkWatch, 'confirm'>;
   readonly lts: LtBounds;
 }
 
-/** A page of a stream: its records as they came, as they were read, and what the page means for the span. */
+/** A page of a stream: its raw records, their reading, and the step of the paginator. */
 export interface PageRead extends Pick<ReadBody, 'records' | 'reading'> {
   readonly step: Step<unknown>;
-  /** What it has to write, if that is known before it comes: then its records are let go, and what was accepted of them. */
+  /**
+   * The rows to write, if the written seconds were known before the page came. Then the records and what was
+   * accepted of them are released.
+   */
   readonly content?: Content;
 }
 
 /**
- * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
- * @throws BadResponseError if the response cannot be one to this request, also by the window that it says it answers
+ * Requests one page of a stream and reads it. Every page of a stream is requested here.
+ * @throws BadResponseError if the response cannot answer this request, or if its window differs from the requested one
  */
 export async function askPage(
   { api, network, lts }: Asking,
@@ -90,7 +93,7 @@ export async function askPage(
   return page;
 }
 
-/** A row of another pool than the one asked for would lie where that one's own readings were confirmed. */
+/** Refuses rows of another pool than the requested one: they would count as confirmed by that pool's own readings. */
 function requireScope(
   { job: { scopes } }: Dataset,
   { scope }: PageRequest['stream'],
@@ -113,7 +116,7 @@ function windowOf(paging: Params): Parameters<SpanTrust['judge']>[0]['window'] {
   };
 }
 
-/** The window's seconds as logical times too, no wider than it has them already. */
+/** Adds the bounds of logical time to a window, unless it already has its own. */
 async function boundsOf(
   lts: LtBounds,
   paging: Params,

@@ -3,7 +3,7 @@ import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
 import { rawOf } from '../../../dataset/bytes/view.ts';
-import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
+import { timeOfRow, type Put } from '../../../dataset/declaration/row-layout.ts';
 import { surveyJson } from '../../../dataset/declaration/doubled.ts';
 import type { AcceptedRecord, Job, RecordsReading, Rejected } from '../../../dataset/job.ts';
 import type { Echo } from '../../../dataset/paginators/paginator.ts';
@@ -14,41 +14,44 @@ import type { Lines } from '../../../write/line-bytes.ts';
 import { formatTime, isInside, spanOfSecond, type Range } from '../../../range.ts';
 
 /*
- * From the body of a page to what it has to write. There is one way: the records are found in the bytes of the body, and
- * each is read where it stands, or parsed alone if it is not as servers send it (`dataset/bytes/read-list.ts`).
+ * From the body of a page to the rows to write. The records are found in the bytes of the body. Each is read
+ * in place, or parsed alone if it has an unusual form (`dataset/bytes/read-list.ts`).
  */
 
-/** A body: its records, as they came and as they were read, and the window that it says it answers. */
+/** A body: its raw records, their reading, and the window that it says it answers. */
 export interface ReadBody {
   readonly records: readonly unknown[];
   readonly reading: RecordsReading;
   readonly echo: Echo;
-  /** Called if nothing of the records is read any more. */
+  /** Called when the records are not needed any more. */
   readonly release: () => void;
 }
 
-/** Waits until it may take some milliseconds of this thread: others have their turns between. */
+/** Waits for a turn on this thread, so that other work runs in between. */
 type Turn = () => Promise<void>;
 
-/** The values of so many bytes do not fill the memory, however small they are. */
+/** Bodies below this size cannot fill the memory with their values, however small these are. */
 const LARGE = 2 ** 22;
 
-/** Reads the body of a page of a stream. Throws what is wrong with it. */
+/** Reads the body of a page of a stream. Throws if the body is malformed. */
 export async function readBody(job: Job, bytes: Buffer, turn: Turn): Promise<ReadBody> {
   const { list, record } = job;
   const found = await readList({ bytes, list, record, parse: parserOf(bytes), turn });
-  // If the list was not found, parsing the whole body says what is wrong with it.
+  // If the list was not found, parsing the whole body yields the error.
   const json = parseBody(found?.rest ?? bytes.toString());
   const rest = listOf(list)(json);
   if (rest.length > 0)
-    throw new TypeError(`the reader of records does not find "${list}" in a body that has it`);
+    throw new TypeError(`the record reader did not find "${list}" in a body that contains it`);
   await turn();
   const records = found?.records ?? [];
   const release = () => found?.release();
   return { records, reading: readRecords(job, records), echo: echoOf(json), release };
 }
 
-/** Parses parts of a body. Views need no memory for their values; once much is parsed, all values of the body count. */
+/**
+ * Parses parts of a body. Views need no memory for their values. Once many characters are parsed, the values
+ * of the whole body are counted.
+ */
 function parserOf(body: Buffer): (json: string) => unknown {
   let left = LARGE;
   return (json) => {
@@ -59,8 +62,8 @@ function parserOf(body: Buffer): (json: string) => unknown {
 }
 
 /**
- * Reads records of a stream as its job says. A record with a row dated after the record itself cannot be: its partition
- * would lie in the future, where retention and every index looks last. It goes to quarantine instead.
+ * Reads records of a stream by the job's rules. A record with a row that is dated after the record itself is rejected:
+ * its partition would lie in the future, which retention and every index reach last. It goes to quarantine.
  */
 export function readRecords(job: Job, records: readonly unknown[]): RecordsReading {
   const reading = job.read(records);
@@ -91,18 +94,18 @@ function hasLateRow(utime: number, put: (put: Put) => void): boolean {
   return isLate;
 }
 
-/** What pages have to write. */
+/** The rows that pages have to write. */
 export interface Content {
   /** Rows of the accepted records, table by table. */
   readonly rows: readonly Lines[];
-  /** Identities of the accepted records. */
+  /** The ids of the accepted records. */
   readonly ids: readonly string[];
   readonly rejected: readonly Rejected[];
-  /** Unknown members of each accepted record that has some. */
+  /** Unknown members of each accepted record that has any. */
   readonly extras: readonly Extra[];
 }
 
-/** What pages have to write: one, or all of a second that is written as a whole. */
+/** The rows of one page, or of all pages of a second that is written as a whole. */
 export function contentOf(
   tables: Tables,
   { accepted, rejected }: Inside,
@@ -116,20 +119,21 @@ export function contentOf(
   };
 }
 
-/** The unknown members of each record that has some. */
+/** The unknown members of each record that has any. */
 export function extrasOf(records: readonly { readonly extra: Extra }[]): Extra[] {
   return records.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0);
 }
 
-/** The records of pages that are written with them. */
+/** The records of pages that are written. */
 export interface Inside {
   readonly accepted: readonly AcceptedRecord[];
   readonly rejected: readonly Rejected[];
 }
 
 /**
- * What of pages lies in the seconds that are exchanged, or in the lease: a page that looks ahead for successors ends
- * beyond it, anywhere, and what the tables hold must not depend on where pages end. The rest is read with its own second.
+ * The records of pages within a span: the replaced seconds, or the lease. A page that looks ahead for
+ * successors may end anywhere beyond the lease. What the tables hold must not depend on where pages end, so
+ * the other records are read with their own second.
  */
 export function inside(
   readings: readonly Pick<RecordsReading, 'accepted' | 'rejected'>[],

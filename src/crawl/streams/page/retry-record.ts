@@ -6,16 +6,16 @@ import type { Quarantined } from '../../../read/quarantined.ts';
 import { release } from '../../../write/commit.ts';
 import { readRecords } from './read-page.ts';
 
-/** What still does not fit. */
+/** Why a record still does not fit. */
 interface Misfit {
   readonly path: string;
   readonly reason: string;
 }
 
 /**
- * Reads a quarantined record with this version's schema, without asking the API. Where it fits, its rows are written
- * and it leaves quarantine.
- * @returns undefined where it was released, else what does not fit
+ * Reads a quarantined record with this version's schema, without a request to the API. If it fits, its rows
+ * are written and it leaves quarantine.
+ * @returns undefined if it was released, else why it does not fit
  */
 export async function retryRecord(
   database: Database,

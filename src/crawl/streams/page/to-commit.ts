@@ -11,18 +11,18 @@ import { contentOf, inside, type Content, type Inside } from './read-page.ts';
 import type { Assignment } from '../planner.ts';
 import { scopeOf } from '../../../dataset/scope.ts';
 
-/** A page that was read, as it waits for its commit: without the records as they came. */
+/** A page that was read and waits for its commit, without its raw records. */
 export type FetchedPage = Exchange<Pick<PageRead, 'reading' | 'step' | 'content'>>;
 
 /**
- * True where rows wait until their second is whole: they replace what is stored of it, or are held against it, because
- * it is read a second time.
+ * True if rows wait until their second is whole. They replace the stored rows of that second, or are compared
+ * with them in a second reading.
  */
 export function needsWholeSeconds({ dataset, stream }: Pick<Assignment, 'dataset' | 'stream'>): boolean {
   return dataset.job.replacesRows || stream.pass > 0;
 }
 
-/** What is to be written of pages that belong together: one, or all of a second that is written as a whole. */
+/** The commit of pages that belong together: one page, or all pages of a second that is written as a whole. */
 export function toCommit(
   { dataset, stream, priority }: Assignment,
   lease: Lease,
@@ -41,7 +41,7 @@ export function toCommit(
   };
 }
 
-/** What a page has to write is known; what pages have to write together, when the last one is there. */
+/** The rows of one page are known with the page; the rows of several pages, when the last one is there. */
 function contentOfAll(
   { tables }: Job,
   pages: readonly FetchedPage[],
@@ -60,18 +60,18 @@ function doneOf({ completed, saturated }: PageRead['step']): PageCommit['done'] 
 
 const SATURATED: Refusal = {
   reason: 'saturated',
-  detail: 'more rows of one logical time than the source lets anybody read',
+  detail: 'more rows of one logical time than the source can page through',
 };
 
-/** Pages that hold what can be had of a second, which were asked for row by row. */
+/** The pages of a second that was requested row by row. */
 interface PagesOfSecond {
   readonly second: Range;
   readonly pages: readonly FetchedPage[];
-  /** Why the second is not covered; undefined where the pages hold all of it. */
+  /** Why the second is not covered; undefined if the pages hold all of it. */
   readonly why: Refusal | undefined;
 }
 
-/** What is to be written of a second that the server does not serve as a whole. */
+/** The commit of a second that the server does not serve as a whole. */
 export function toCommitOfSecond(
   assignment: Assignment,
   lease: Lease,
@@ -87,7 +87,7 @@ export function toCommitOfSecond(
     const content = contentOf(dataset.job.tables, reading, { compared: stream.pass > 0 });
     return { ...commit, ...(again && { again }), ...content, done: { span: second, outcome: 'covered' } };
   }
-  // A second reading is held against what is stored, so a part of it says nothing. Pages may overlap.
+  // A second reading is compared with the stored rows, so a part of it proves nothing. Pages may overlap.
   const accepted = stream.pass > 0 ? [] : uniqueOf(reading.accepted);
   const content = contentOf(dataset.job.tables, { ...reading, accepted }, { compared: false });
   return { ...commit, ...content, done: { span: second, outcome: 'refused', why } };
@@ -97,7 +97,7 @@ function uniqueOf(accepted: Inside['accepted']): Inside['accepted'] {
   return [...new Map(accepted.map((record) => [record.position.id, record])).values()];
 }
 
-/** What a second reading is held against, and when another can follow. */
+/** The scope of a second reading, and the pause before the next one. */
 function againOf(job: Job, stream: Stream): Again {
   return { scope: scopeOf(job, stream), pauseSeconds: job.maturitySeconds ?? 0 };
 }

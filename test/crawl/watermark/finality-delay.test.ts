@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSettling, type PollResult } from '../../../src/crawl/watermark/settling.ts';
+import { createFinalityDelay, type PollResult } from '../../../src/crawl/watermark/finality-delay.ts';
 
 const START = 1000;
 
@@ -11,8 +11,8 @@ function settle(
   polls: readonly (readonly [number, number, number])[],
   before: readonly PollResult[] = BEFORE,
 ) {
-  const settling = createSettling(30, before);
-  return polls.map(([at, newest, utime]) => settling.settle({ newest, utime }, at).utime);
+  const settling = createFinalityDelay(30, before);
+  return polls.map(([at, newest, utime]) => settling.addPoll({ newest, utime }, at).utime);
 }
 
 /** A chain whose watermark follows 10 s behind its newest block. */
@@ -42,10 +42,10 @@ test('a head that stands still is passed after 30 s of our clock, and not before
 test('a process goes on from the polls of the one before it, also where that one held back', () => {
   const all = [...follows(0, 10), ...follows(100, 110, 120, 130, 140)];
   for (let restart = 1; restart < all.length; restart += 1) {
-    const first = createSettling(30, BEFORE);
+    const first = createFinalityDelay(30, BEFORE);
     const given = all
       .slice(0, restart)
-      .map(([at, newest, utime]) => first.settle({ newest, utime }, at).utime);
+      .map(([at, newest, utime]) => first.addPoll({ newest, utime }, at).utime);
     // Another process has another clock.
     const rest = all.slice(restart).map(([at, newest, utime]) => [at - 5000, newest, utime] as const);
     expect([...given, ...settle(rest, first.polls())]).toEqual([990, 1000, 1030, 1030, 1030, 1120, 1130]);
@@ -65,9 +65,9 @@ test('of a chain that nobody has polled, what is near its head is held back unti
 });
 
 test('a block that does not follow from the head lets nothing pass, and dates what is found beside it', () => {
-  const settling = createSettling(30, BEFORE);
+  const settling = createFinalityDelay(30, BEFORE);
   const everywhere = (at: number, newest: number, utime: number, seen = newest) =>
-    settling.settle({ newest, utime, seen }, at).everywhere;
+    settling.addPoll({ newest, utime, seen }, at).everywhere;
   expect(everywhere(0, 1000, 990)).toBe(960);
   expect(everywhere(10, 1010, 1000, 4000)).toBe(970);
   expect(everywhere(11, 1011, 1001)).toBe(970);
@@ -80,9 +80,9 @@ test('a block that does not follow from the head lets nothing pass, and dates wh
 });
 
 test('it says when more passes without another poll: when what was seen first has been visible for 30 s', () => {
-  const settling = createSettling(30, BEFORE);
+  const settling = createFinalityDelay(30, BEFORE);
   const due = (at: number, newest: number, utime: number) => {
-    settling.settle({ newest, utime }, at);
+    settling.addPoll({ newest, utime }, at);
     return settling.dueAt();
   };
   expect(due(0, 1000, 990)).toBe(30);
@@ -99,9 +99,9 @@ test('it says when more passes without another poll: when what was seen first ha
 });
 
 test('every replica shows what was below the watermark 30 s ago, wherever it stands today', () => {
-  const settling = createSettling(30, [{ newest: 990, utime: 980 }]);
+  const settling = createFinalityDelay(30, [{ newest: 990, utime: 980 }]);
   const everywhere = (at: number, newest: number, utime: number) =>
-    settling.settle({ newest, utime }, at).everywhere;
+    settling.addPoll({ newest, utime }, at).everywhere;
   expect([everywhere(0, 1000, 999), everywhere(15, 1015, 1000)]).toEqual([969, 970]);
   expect(settling.release(29.9).everywhere).toBe(970);
   // A shard lags: the watermark stands at 1000, and what lies below 999 was there 30 s ago.
@@ -116,26 +116,26 @@ test('every replica shows what was below the watermark 30 s ago, wherever it sta
 });
 
 test('a poll that sees no more than the one before it does not put off what that one saw', () => {
-  const settling = createSettling(30, [{ newest: 990, utime: 980 }]);
-  for (let at = 0; at < 30; at += 0.5) settling.settle({ newest: 1000, utime: 999 }, at);
+  const settling = createFinalityDelay(30, [{ newest: 990, utime: 980 }]);
+  for (let at = 0; at < 30; at += 0.5) settling.addPoll({ newest: 1000, utime: 999 }, at);
   expect(settling.polls()).toHaveLength(2);
   expect(settling.release(30).everywhere).toBe(999);
 });
 
 test('where the delay is longer than a first poll looks back, nobody knows what every replica shows', () => {
-  const settling = createSettling(600);
-  expect(settling.settle({ newest: 1000, utime: 990 }, 0)).toEqual({ utime: 990, everywhere: 390 });
-  expect(settling.settle({ newest: 1300, utime: 1290 }, 300)).toEqual({ utime: 1290, everywhere: 700 });
+  const settling = createFinalityDelay(600);
+  expect(settling.addPoll({ newest: 1000, utime: 990 }, 0)).toEqual({ utime: 990, everywhere: 390 });
+  expect(settling.addPoll({ newest: 1300, utime: 1290 }, 300)).toEqual({ utime: 1290, everywhere: 700 });
   expect(settling.release(599).everywhere).toBe(700);
   expect(settling.release(600).everywhere).toBe(990);
 });
 
 test('what is everywhere never lies within the delay of the watermark that was given then, nor falls', () => {
   const rows = [[0, 1000, 600], ...follows(10, 20, 30, 40), ...follows(300, 310, 331)] as const;
-  const settling = createSettling(30, BEFORE);
+  const settling = createFinalityDelay(30, BEFORE);
   let last = 0;
   for (const [at, newest, utime] of rows) {
-    const given = settling.settle({ newest, utime }, at);
+    const given = settling.addPoll({ newest, utime }, at);
     expect(given.everywhere).toBeGreaterThanOrEqual(Math.max(last, given.utime - 30));
     expect(given.everywhere).toBeLessThanOrEqual(given.utime);
     last = given.everywhere;
@@ -143,7 +143,7 @@ test('what is everywhere never lies within the delay of the watermark that was g
 });
 
 test('it never falls, and without a delay nothing is held back', () => {
-  const settling = createSettling(0, [{ newest: 1000, utime: 990 }]);
-  expect(settling.settle({ newest: 1300, utime: 1290 }, 0).utime).toBe(1290);
-  expect(settling.settle({ newest: 1300, utime: 1200 }, 1).utime).toBe(1290);
+  const settling = createFinalityDelay(0, [{ newest: 1000, utime: 990 }]);
+  expect(settling.addPoll({ newest: 1300, utime: 1290 }, 0).utime).toBe(1290);
+  expect(settling.addPoll({ newest: 1300, utime: 1200 }, 1).utime).toBe(1290);
 });

@@ -3,12 +3,12 @@ import { formatTime } from '../../range.ts';
 import { orNull, type Extra } from './record.ts';
 import { isMoment, placeOf, unwrap } from './place.ts';
 
-/** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
+/** The part of a Drizzle table that a job needs: the type of inserted rows. */
 export interface Table {
   readonly $inferInsert: object;
 }
 
-/** A column of a table that is a member of a record. */
+/** A column of a table that stores a member of a record. */
 export interface MemberColumn {
   readonly name: string;
   readonly path: readonly string[];
@@ -16,28 +16,30 @@ export interface MemberColumn {
   readonly isMoment: boolean;
 }
 
-/** A member that no column shows: kept in `extra` where it comes, or where it comes without any of its own `members`. */
+/** A member without a column: kept in `extra` if it comes, or if it comes without any of its own `members`. */
 export interface Noted {
   readonly path: readonly string[];
   readonly members?: readonly string[];
 }
 
-/** How records of one kind become rows of one table. What is no member of the record is given with each row. */
-export interface Sheet<T extends Table = Table, Rec = unknown> {
+/**
+ * How records of one kind become rows of one table. Values that are not members of the record are given with each row.
+ */
+export interface RowLayout<T extends Table = Table, Rec = unknown> {
   readonly table: T;
   readonly record: z.ZodType<Rec>;
   readonly columns: readonly MemberColumn[];
   readonly noted: readonly Noted[];
-  /** The column of block time, where it is a member of the record. */
+  /** The column of block time, if it is a member of the record. */
   readonly time: MemberColumn | undefined;
 }
 
-/** The values of columns that are no members of the record; and of `extra`, where the table has that column. */
+/** The values of columns that are not members of the record, and of `extra`, if the table has that column. */
 export type Given<T extends Table> = Partial<T['$inferInsert']>;
 
-/** Takes one row. */
+/** Receives one row. */
 export type Put = <T extends Table, Rec>(
-  sheet: Sheet<T, Rec>,
+  sheet: RowLayout<T, Rec>,
   record: Rec,
   given: Given<T>,
   extra?: Extra | null,
@@ -45,8 +47,8 @@ export type Put = <T extends Table, Rec>(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** How a record with this schema becomes a row of a table. Its members are looked at when the first record comes. */
-export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): Sheet<T, Rec> {
+/** How a record with this schema becomes a row of a table. Its members are computed when the first record comes. */
+export function rowLayoutOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): RowLayout<T, Rec> {
   let found: FoundColumns | undefined;
   const members = () => (found ??= membersOf(record));
   return {
@@ -64,20 +66,20 @@ export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>):
   };
 }
 
-/** For rows of which every column is given. */
-export function givenSheet<T extends Table>(table: T): Sheet<T, null> {
+/** For rows whose columns are all given. */
+export function givenLayout<T extends Table>(table: T): RowLayout<T, null> {
   return { table, record: z.null(), columns: [], noted: [], time: undefined };
 }
 
-/** The `rows` of a job whose records are one row each, of which every column is a member. */
+/** The `rows` of a job whose records are one row each, with every column a member. */
 export function oneRow<Rec>(table: Table, schema: z.ZodType<Rec>) {
-  const sheet = sheetOf(table, schema);
+  const sheet = rowLayoutOf(table, schema);
   return (record: Rec, extra: Extra, put: Put): void => put(sheet, record, {}, extra);
 }
 
-/** The row of a record, as an object. `extra` is left out for a table without that column. */
+/** The row of a record as an object. `extra` is omitted if the table lacks that column. */
 export function rowOf(
-  sheet: Pick<Sheet, 'columns' | 'noted'>,
+  sheet: Pick<RowLayout, 'columns' | 'noted'>,
   record: unknown,
   given: object,
   extra?: Extra | null,
@@ -90,15 +92,15 @@ export function rowOf(
   return { ...row, ...given, ...(extra !== undefined && { extra: fullExtra(sheet, record, extra) }) };
 }
 
-/** Block time of a row; undefined for a table that has none. */
-export function timeOfRow({ time }: Pick<Sheet, 'time'>, record: unknown, given: object) {
+/** Block time of a row; undefined if the table has none. */
+export function timeOfRow({ time }: Pick<RowLayout, 'time'>, record: unknown, given: object) {
   if ('utime' in given && typeof given.utime === 'string') return given.utime;
   return time && formatTime(Number(memberAt(record, time.path)));
 }
 
-/** The members of a record that no column shows, and those that its schema does not name; null for none. */
+/** The members of a record without a column, and those that its schema does not name; null if there are none. */
 export function fullExtra(
-  { noted }: Pick<Sheet, 'noted'>,
+  { noted }: Pick<RowLayout, 'noted'>,
   record: unknown,
   extra: Extra | null,
 ): Extra | null {
@@ -112,7 +114,7 @@ export function fullExtra(
   return orNull(all);
 }
 
-type FoundColumns = Pick<Sheet, 'columns' | 'noted' | 'time'>;
+type FoundColumns = Pick<RowLayout, 'columns' | 'noted' | 'time'>;
 
 function membersOf(record: z.ZodType): FoundColumns {
   const columns: MemberColumn[] = [];

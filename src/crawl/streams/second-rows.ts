@@ -11,10 +11,10 @@ import { askPage } from './page/ask-page.ts';
 import type { FetchedPage } from './page/to-commit.ts';
 import type { Assignment } from './planner.ts';
 
-/** A second is worth so many requests: halving finds one bad row among a thousand with some twenty. */
+/** The most requests that one second is worth. Halving finds one bad row among a thousand in about twenty. */
 const MOST_REQUESTS = 200;
 
-/** Where so many rows in a row are not served, the rest of the second is not looked at. */
+/** After this many consecutive rows that are not served, the rest of the second is skipped. */
 const MOST_IN_ROW = 8;
 
 interface Asker extends Assignment {
@@ -22,45 +22,45 @@ interface Asker extends Assignment {
   readonly network: NetworkWatch;
 }
 
-/** Some rows of one second. */
+/** A page of rows of one second. */
 interface Rows {
   readonly second: number;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** What the server serves of a second. */
+/** The rows of a second that the server serves. */
 export interface ServedOfSecond {
   readonly pages: readonly FetchedPage[];
-  /** Rows that it does not serve, as far as they were looked for. */
+  /** Rows that it does not serve, as far as they were found. */
   readonly unserved: number;
-  /** What it said last where it did not serve. */
+  /** The last error of rows that it did not serve. */
   readonly failure: EtlError | undefined;
-  /** True where these are certainly all rows of the second. */
+  /** True if these are certainly all rows of the second. */
   readonly isWhole: boolean;
 }
 
-/** Where the reading of a second by rows stands. */
-interface Standing extends Omit<ServedOfSecond, 'isWhole'> {
+/** The state of reading a second row by row. */
+interface SecondProgress extends Omit<ServedOfSecond, 'isWhole'> {
   readonly offset: number;
-  /** The rows before this one hold one that is not served; Infinity where that is not known. */
+  /** A row before this one is not served; Infinity if none is known. */
   readonly until: number;
-  /** Rows that were not served since the last page came. */
+  /** Rows that were not served since the last page. */
   readonly inRow: number;
   readonly hasEnded: boolean;
 }
 
 /**
- * Reads the rows of a second around those that the server does not serve. A page that fails is halved until one row is
- * left, which is passed over. Servers that sort by time alone may give the rows of a second in another order each time:
- * then several pages of it may lack some.
+ * Reads the rows of a second except those that the server does not serve. A failing page is halved until one
+ * row is left, which is skipped. Servers that sort by time alone may return the rows of a second in another
+ * order each time. Then a second that took several pages may lack some.
  */
 export async function readServed(
   context: CrawlContext,
   asker: Asker,
   second: number,
 ): Promise<ServedOfSecond> {
-  let at: Standing = {
+  let at: SecondProgress = {
     pages: [],
     unserved: 0,
     failure: undefined,
@@ -82,8 +82,8 @@ async function readRows(
   context: CrawlContext,
   asker: Asker,
   second: number,
-  at: Standing,
-): Promise<Standing> {
+  at: SecondProgress,
+): Promise<SecondProgress> {
   const { maxSize } = asker.dataset.job.paginator;
   const { offset, until } = at;
   const limit = until === Infinity ? maxSize : Math.max(1, Math.floor((until - offset) / 2));
@@ -105,8 +105,8 @@ async function readRows(
 }
 
 /**
- * True where the server answers the same request for another second: then its trouble lies in the page. A second may hold
- * a row of that kind itself, so two are tried.
+ * True if the server answers the same request for another second: then the page causes the failure. That
+ * second may hold such a row too, so two seconds are tried.
  */
 export async function servesElsewhere(context: CrawlContext, asker: Asker, span: Range): Promise<boolean> {
   const last = span.to - 1;
@@ -120,7 +120,7 @@ export async function servesElsewhere(context: CrawlContext, asker: Asker, span:
   return false;
 }
 
-/** Undefined where the endpoint cannot be asked so. */
+/** Requests rows of a second; undefined if the endpoint cannot be asked for them. */
 async function askRows(
   { api, lts, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: Asker,
@@ -147,7 +147,7 @@ async function askRows(
   return { ...page, value: { reading, step } };
 }
 
-/** The dataset as it is asked for some rows of a second; a cursor behind the page says that there may be more. */
+/** The dataset with a paginator for some rows of a second. A cursor behind the page means that there may be more. */
 function rowByRow(
   { name, job }: Dataset,
   second: number,
