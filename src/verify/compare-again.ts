@@ -13,7 +13,7 @@ import type { Verified } from './verify.ts';
 import { spansOf, type Finding } from './checks/finding.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** What the source has of a dataset, over all of its streams that were compared. */
+/** The rows of a dataset in the source, over all of its streams that were compared. */
 interface SourceRows {
   /** Stored rows that the source has, by table and second. */
   readonly brought: Map<string, Map<number, RowSum>>;
@@ -23,8 +23,8 @@ interface SourceRows {
 }
 
 /**
- * Holds what was read again against the source once more, where a comparison with the source had found it, or where
- * rows were stored that the seal does not count. The seal of seconds in which every stored row is the source's is broken.
+ * Compares seconds that were read again with the source once more, if a deep comparison found them, or if rows were
+ * stored that the seal does not count. If every stored row is the source's, the seal is broken.
  */
 export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
   const sources = new Map<string, SourceRows>();
@@ -44,7 +44,7 @@ export async function compareAgain(context: CompareContext, reports: readonly Ve
   }
 }
 
-/** True if rows are stored that the seal does not count, or were, when they were removed. */
+/** True if rows are stored that the seal does not count, or were stored until they were removed. */
 function isUncounted({ check, outcome }: Finding): boolean {
   return check === SEAL && outcome === 'doubt';
 }
@@ -68,7 +68,7 @@ async function compareStream(
   source.doubtful.push(...wrong, ...without(coverage, completed));
 }
 
-/** Breaks the seal of a range if every covered second holds exactly the rows that the source has. */
+/** Breaks the seal of a range if every covered second holds exactly the source's rows. */
 async function unsealIfSame(
   { crawl, database }: CompareContext,
   table: object,
@@ -78,14 +78,14 @@ async function unsealIfSame(
   if (common([range], doubtful).length > 0) return;
   const had = brought.get(targetOf(table).name);
   const seconds = common([range], covered);
-  // One snapshot: what is counted is what counts from now on.
+  // One snapshot: the counted rows are those that count from now on.
   await retry({ ...crawl, ...CONFLICT }, () =>
     writeTransaction(
       database,
       async (session) => {
         for (const span of seconds) {
           const stored = await rowsBySecond(session, table, span);
-          // Also a second that holds no row any more: somebody may have emptied it since the comparison.
+          // Includes seconds that hold no row any more: they may have been emptied since the comparison.
           if (!isSameBySecond(stored, secondsWithin(had ?? new Map<number, RowSum>(), span))) return;
         }
         await unseal(session, table, range);

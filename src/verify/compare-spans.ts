@@ -19,15 +19,15 @@ export interface ComparedSpans {
   readonly completed: readonly Range[];
   /** Seconds for which this was the second reading, and it agreed. */
   readonly confirmed: readonly Range[];
-  /** Seconds of rows of others' tables of which more is stored than these pages say. */
+  /** Seconds of other datasets' rows in which more is stored than these pages have. */
   readonly unsaid: ReadonlyMap<string, readonly Range[]>;
-  /** Stored rows of each table that the source has, by second, of seconds that were read to their end. */
+  /** Stored rows of each table that the source has, by second, in seconds that were read to their end. */
   readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
 }
 
 /**
- * Compares spans of one stream with the source, and remembers what differs. Where a second reading is due this is one:
- * every row was compared.
+ * Compares spans of one stream with the source, and stores the differences as findings. Every row is compared, so this
+ * also serves as a second reading that is due.
  */
 export async function compareSpans(
   context: CompareContext,

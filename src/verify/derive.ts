@@ -25,9 +25,9 @@ export interface DeriveContext extends VerifyContext {
 }
 
 /**
- * Counts as covered what pages of traces have brought of transactions, without asking for it: seconds of which every
- * block is proved to be stored, each with as many transactions as it says. It rests on the blocks alone; what the
- * coverage of traces says only tells whether looking is worth it. What is left is read as ever.
+ * Adds to the coverage of transactions what the pages of traces have stored, without a request. These are seconds of
+ * which every block is proved to be stored, with as many transactions as it says. Only the blocks decide; the coverage
+ * of traces tells whether it is worth looking. All other seconds are read as usual.
  * @returns the seconds that are covered now without a request
  */
 export async function deriveTransactions(context: DeriveContext, range: Range): Promise<number> {
@@ -74,7 +74,7 @@ async function provedBlocks(
   return reports.find(({ dataset }) => dataset === blocks)?.verified ?? [];
 }
 
-/** Seconds that about a lease's pages of stored transactions take. */
+/** The seconds that hold about one lease's pages of stored transactions. */
 async function lengthOfPages(session: Session, wanted: readonly Range[], size: number): Promise<number> {
   const [from, to] = [wanted[0]?.from ?? 0, wanted.at(-1)?.to ?? 0];
   const count = await countOf(
@@ -85,8 +85,9 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
 }
 
 /**
- * A lease whose rows are there already: covers what can be, under the same lock and check as a page's commit. What the
- * check did not hold is not met. Rows can only be added meanwhile: whoever removes some takes the lease away.
+ * Covers the seconds of a lease whose rows are stored already, under the same lock and check as a page's commit.
+ * Seconds that the check did not confirm stay missing. Rows can only be added meanwhile: a process that removes rows
+ * takes the lease away.
  */
 async function settle({ database, stop }: DeriveContext, lease: Lease, size: number): Promise<number> {
   try {
@@ -112,7 +113,7 @@ async function settle({ database, stop }: DeriveContext, lease: Lease, size: num
   }
 }
 
-/** Stored transactions of each range, in its order. */
+/** The number of stored transactions in each range, in the order of the ranges. */
 async function countsOf(session: Session, spans: readonly Range[]): Promise<number[]> {
   const rows = await session.rows(
     sql`

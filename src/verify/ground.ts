@@ -8,12 +8,12 @@ import { common, type Range, without } from '../range.ts';
 import type { Check } from './checks/check.ts';
 import { checksOf } from './checks/every-check.ts';
 
-/** A dataset on which checks of another one rest. */
+/** A dataset whose proved seconds the checks of another one need. */
 interface Ground extends GroundDataset {
   readonly dataset: Dataset;
 }
 
-/** The datasets on which the checks of one rest. */
+/** The datasets that the checks of a dataset need. */
 export function groundsOf({ job }: Dataset, jobs: readonly Dataset[]): Ground[] {
   const checks = checksOf(job);
   return jobs
@@ -25,7 +25,7 @@ export function groundsOf({ job }: Dataset, jobs: readonly Dataset[]): Ground[] 
     });
 }
 
-/** Each dataset after those that its checks rest on, which are added where nobody chose them. */
+/** Sorts datasets so that each comes after those that its checks need. These are added if they were not chosen. */
 export function withGround(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dataset[] {
   const ordered = new Map<string, Dataset>();
   const add = (dataset: Dataset) => {
@@ -37,13 +37,13 @@ export function withGround(datasets: readonly Dataset[], jobs: readonly Dataset[
   return [...ordered.values()];
 }
 
-/** What a check can look at, of the covered seconds of a dataset. */
+/** The covered seconds of a dataset, by what a check can do with them. */
 export interface Reach {
-  /** Seconds of which all is proved in this run that the check needs. */
+  /** Seconds in which everything that the check needs is proved in this run. */
   readonly able: readonly Range[];
   /** Seconds that can have the grade without the check: what it needs was never read there. */
   readonly free: readonly Range[];
-  /** Seconds of which retention has dropped what it needs, or what that rests on. */
+  /** Seconds for which retention has dropped what the check needs, or what that needs in turn. */
   readonly expired: readonly Range[];
   /** All others: nothing proves them. */
   readonly lacking: readonly Range[];
@@ -57,7 +57,7 @@ interface Grounded {
   readonly proved: ReadonlyMap<string, readonly Range[]>;
 }
 
-/** The one place that says where a check can run, and what becomes of the seconds where it cannot. */
+/** Decides in which seconds a check can run, and what happens to the others. */
 export async function reachOf(
   session: Session,
   { needs, isOptional }: Check,
@@ -78,8 +78,8 @@ export async function reachOf(
 }
 
 /**
- * Takes the certificate from every second of these ranges in which what a dataset rests on has none, chosen or not: rows
- * that are not to be had are no longer covered, and whatever rests on them was proved by rows that are gone.
+ * Withdraws the certificates of seconds in which a dataset that they depend on has none, chosen or not. Missing rows
+ * are no longer covered, and certificates that depend on them were proved by rows that are gone.
  */
 export async function withdrawFallen(
   { database, jobs }: { readonly database: Session; readonly jobs: readonly Dataset[] },

@@ -6,9 +6,7 @@ import type { Finding } from './checks/finding.ts';
 import type { Stop } from '../stop.ts';
 import { partsOf } from '../range.ts';
 
-/**
- * Runs a check of one stretch. What it did not see it has not checked: a warning of the server fails it.
- */
+/** Runs a check of one stretch. A warning of the server fails it, because the check may not have seen every row. */
 export async function runStep(
   { database, stop }: { readonly database: Database; readonly stop: Pick<Stop, 'finishing'> },
   { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,

@@ -19,14 +19,14 @@ import { checksOf } from './checks/every-check.ts';
 import { JOINED } from './checks/near.ts';
 import { runStep } from './run-step.ts';
 
-/** What became of one dataset, or of one pool of it, in a range. */
+/** The result of verifying one dataset, or one scope of it, in a range. */
 export interface Verified {
   readonly dataset: Dataset;
   readonly stream: Stream;
   readonly grade: GradeFacts;
   readonly covered: readonly Range[];
   readonly missing: readonly Range[];
-  /** Number of the last write before the checks: they have not seen later ones. */
+  /** Number of the last write before the checks, which have not seen later ones. */
   readonly lastWrite: number;
   /** Seconds that have the dataset's grade now. */
   readonly verified: readonly Range[];
@@ -35,9 +35,9 @@ export interface Verified {
 }
 
 /**
- * Proves what is covered of a range from the rows that are stored: runs every check of every dataset, remembers what is
- * verified, logs each check. Asks the API for a few blocks around the range and for nothing else. Datasets that a chosen
- * one rests on are verified with it.
+ * Proves the covered part of a range from the stored rows: runs every check of every dataset, stores what is verified,
+ * and logs each check. It asks the API only for a few blocks around the range. Datasets that a chosen one depends on
+ * are verified with it.
  */
 export async function verifyRange(
   context: VerifyContext,
@@ -59,7 +59,7 @@ export async function verifyRange(
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
 
-/** True where the whole range has its dataset's grade. */
+/** True if the whole range has its dataset's grade. */
 export function isProved({ verified }: Verified, range: Range): boolean {
   return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
 }
@@ -94,7 +94,7 @@ async function verifyStream(
   return { dataset, stream, grade, covered, missing, lastWrite, verified, checks, findings };
 }
 
-/** What is certified of a stream, of the moment when it is. */
+/** What a certificate of a stream has to hold true when it is given. */
 export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dataset[]): Certified {
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
   return { stream, tables, isReadTwice: isReadTwice(dataset), grounds: groundsOf(dataset, jobs) };
@@ -114,12 +114,14 @@ async function remember(
   return short;
 }
 
-/** All rows that some checks have held. */
+/** All rows that some checks have read. */
 export function heldBy(checks: readonly Checked[]): HeldByCheck[] {
   return checks.flatMap(({ check, span, held }) => held.map((rows) => ({ ...rows, check, stretch: span })));
 }
 
-/** Reading again brings a check no further that did not look at what is stored: nothing proves these seconds. */
+/**
+ * The check did not look at the stored rows, so nothing proves these seconds, and reading them again would not help.
+ */
 export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: Unheld): Checked {
   const finding: Finding = {
     ...{ check, dataset, scope, spans, count: 1, rows: [] },
@@ -131,15 +133,15 @@ export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }
   return { check, dataset, scope, span, findings: [finding], rows: 0, held: [], requests: 0, ms: 0 };
 }
 
-/** What is checked of one stream, and on what that rests. */
+/** The stream to check, and what its checks depend on. */
 interface StreamToCheck extends Pick<CheckInput, 'dataset' | 'stream' | 'covered' | 'coverage'> {
   /** Seconds of other datasets that are proved in this run, by name. */
   readonly proved: ReadonlyMap<string, readonly Range[]>;
 }
 
 /**
- * Runs every check that a dataset has on every second of it that is covered. Seconds that a check did not look at, for
- * whatever reason, are findings of it; whether it held every row of the others the certificate asks.
+ * Runs every check of a dataset on its covered seconds. If a check did not look at some seconds, they become one of its
+ * findings. Whether it read every row of the others is decided when the certificate is given.
  */
 export async function runChecks(context: VerifyContext, input: StreamToCheck): Promise<Checked[]> {
   const made: { readonly check: Check; readonly checked: Checked }[] = [];
@@ -157,7 +159,7 @@ export async function runChecks(context: VerifyContext, input: StreamToCheck): P
   }));
 }
 
-/** The steps of a check, and one for each reason why it cannot hold what is left of the covered seconds. */
+/** The steps of a check, and one for each reason why it cannot check the rest of the covered seconds. */
 async function stepsOf(context: VerifyContext, check: Check, input: StreamToCheck): Promise<CheckStep[]> {
   const { jobs } = context;
   const { able, expired, lacking } = await reachOf(context.database, check, { ...input, jobs });
@@ -171,18 +173,18 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
     ...steps,
     ...open(lacking, {
       kind,
-      sentence: `${needed} are not proved, so there is nothing to hold these against`,
+      sentence: `${needed} are not proved, so there is nothing to compare these with`,
     }),
     ...open(expired, {
       kind,
       outcome: 'expired',
-      sentence: `retention has dropped ${needed}, or what they rest on`,
+      sentence: `retention has dropped ${needed}, or what they depend on`,
     }),
     ...open(unheld, { kind: 'not_checked', sentence: 'the check did not look at these seconds' }),
   ];
 }
 
-/** One entry for each check that the step makes; the time is the first one's. */
+/** One entry for each check of the step. The first one gets the time and the requests. */
 async function timed(
   { database, clock, source, stop }: VerifyContext,
   { dataset, stream }: Pick<CheckInput, 'dataset' | 'stream'>,

@@ -10,7 +10,7 @@ import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'actions';
 
-/** Held against traces, where these are proved: what is missing of the actions themselves nobody can know. */
+/** Compares actions with traces whose seconds are proved. Nothing tells whether an action is missing. */
 export const actions: Check = {
   name: NAME,
   needs: ['traces'],
@@ -25,8 +25,8 @@ export const actions: Check = {
 };
 
 /**
- * Each action is part of a stored trace that ended when it says, and lies within it; each transaction that it names is
- * part of that trace; and it has as many accounts and transactions as it counts.
+ * Each action belongs to a stored trace that ended when the action says, and lies within it. Each transaction that it
+ * names belongs to that trace. It has as many accounts and transactions as it counts.
  */
 async function checkActions(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
@@ -44,7 +44,7 @@ const actionsOf = (stretch: Stretch) => sql`ton.actions a where ${during('a', st
 const membersOf = (stretch: Stretch) => sql`ton.action_transactions m where ${during('m', stretch)}`;
 const accountsOf = (stretch: Stretch) => sql`ton.action_accounts c where ${during('c', stretch)}`;
 
-/** A trace that is larger than its server gives has no tree, so its transactions are not known by it. */
+/** A trace that is larger than the server returns has no tree, so its transactions cannot be compared with one. */
 const doubts = (stretch: Stretch) => sql`
   with a as materialized (
     select utime, trace_id, action_id, start_utime, start_lt, end_utime, end_lt, trace_end_lt, trace_mc_seqno_end,

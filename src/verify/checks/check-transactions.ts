@@ -11,7 +11,7 @@ import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'transactions';
 const MISSING_TRANSACTIONS = 'missing_transactions';
-/** Kinds of findings of seconds that lack transactions, or of which nobody knows. */
+/** Kinds of findings which say that seconds lack transactions, or that it is unknown whether they do. */
 const LACKING = new Set([
   MISSING_TRANSACTIONS,
   'no_proved_blocks',
@@ -27,12 +27,12 @@ export const transactions: Check = {
   steps: (_, { stretches }) => stretches.map(countTransactions),
 };
 
-/** Seconds in which transactions may be missing, by what was found of their dataset. */
+/** Seconds in which transactions may be missing, according to the findings of their dataset. */
 export function missingTransactions(findings: readonly Finding[]): readonly Range[] {
   return spansOf(findings.filter(({ kind }) => LACKING.has(kind)));
 }
 
-/** The check of seconds whose blocks are known to be all there. */
+/** The check of seconds whose blocks are known to be complete. */
 export function countTransactions(proved: Stretch): CheckStep {
   return {
     check: NAME,
@@ -42,8 +42,8 @@ export function countTransactions(proved: Stretch): CheckStep {
 }
 
 /**
- * Each block says how many transactions it holds: so many must be stored for it. `proved` are seconds whose blocks are
- * known to be all there. Older servers leave the shard of a transaction's block out; their seconds get no verdict.
+ * Each block says how many transactions it holds, and that many must be stored for it. The blocks of `proved` are known
+ * to be complete. Older servers omit the shard of a transaction's block, and their seconds get no verdict.
  */
 async function checkTransactions(session: Session, proved: Stretch): Promise<Result> {
   const read = sql`ton.transactions t where ${during('t', proved)}`;

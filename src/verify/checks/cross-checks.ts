@@ -26,8 +26,8 @@ export const crossChecks: Check = {
 };
 
 /**
- * Rows of a dataset without a checksum lie in stored transactions; and of accounts that the dataset knows, each
- * message that makes such a row has made one. `stretch`: transactions are proved there.
+ * Rows of a dataset without a checksum lie in stored transactions. And of the messages to accounts that the dataset
+ * knows, each that makes such a row has made one. Transactions are proved in `stretch`.
  */
 async function checkAgainstTransactions(
   session: Session,
@@ -52,14 +52,14 @@ async function checkAgainstTransactions(
 
 const rowsOf = (table: SQL, stretch: Stretch) => sql`${table} r where ${during('r', stretch)}`;
 
-/** A row that is not of this scope alone cannot be removed with the scope's second. */
+/** A row that does not belong to this scope alone cannot be removed with the scope's second. */
 const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: Stretch) => sql`
   select 'stray_row' as kind, ${scope === '' ? 'surplus' : 'doubt'} as outcome, r.${sql.identifier(transaction)} as id, ${secondOf('r')} as span
   from ${rowsOf(table, stretch)} and not exists (
     select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = r.utime
       and t.hash = r.${sql.identifier(transaction)})`;
 
-/** Accounts are taken from the stretch itself: any contract may answer to the opcode, few make rows. */
+/** Accounts are taken from the stretch itself: any contract may answer the opcode, but few make rows. */
 const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Stretch) => sql`
   with accounts as (
     select distinct ${sql.identifier(made?.account ?? '')} as account from ${rowsOf(table, stretch)}),
