@@ -5,12 +5,12 @@ import { coveredOf } from './stored-coverage.ts';
 import { during } from '../postgres/seconds.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 
-/** Seconds before a border in which its last masterchain block is looked for. */
+/** How many seconds before a border its last masterchain block is searched for. */
 const REACH = 300;
 
 /**
- * The seqno of the first masterchain block at or after a second of chain time, from stored blocks; undefined where they
- * do not tell, because they are not known to be all.
+ * The seqno of the first masterchain block at or after a second of chain time, from stored blocks; undefined if not all
+ * of them are known to be stored.
  */
 export async function readStoredBorder(session: Session, utime: number): Promise<number | undefined> {
   const [row] = await session.rows(

@@ -6,7 +6,7 @@ import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/
 import { cursors } from '../tables/etl/cursors.ts';
 import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
 
-/** A claim on the cursor of one walk: nobody else moves it while it lasts. */
+/** A claim on the cursor of one walk: no other worker moves it while it lasts. */
 export interface CursorClaim {
   readonly dataset: string;
   readonly scope: string;
@@ -14,14 +14,14 @@ export interface CursorClaim {
 }
 
 const expiry = heldFor(HOLD_SECONDS);
-/** True of a claim that others respect. */
+/** True of a claim that other workers must respect. */
 const isClaimed = isHeldUntil(cursors.expires_at, HOLD_SECONDS);
 
 const Claimed = z.object({ cursor: z.unknown() });
 
 /**
- * Takes the cursor of a walk; undefined where another worker has it. Its value is what the last commit left, null
- * before the first.
+ * Claims the cursor of a walk; undefined if another worker has it. Its value is that of the last commit, null before
+ * the first.
  */
 export async function claimCursor(
   session: Session,
@@ -41,19 +41,21 @@ export async function claimCursor(
 }
 
 /**
- * Holds the claim until the transaction ends, and makes sure that it is still ours.
- * @throws LeaseLostError where it expired or was taken
+ * Locks the claim until the transaction ends, and checks that it is still ours.
+ * @throws LeaseLostError if it expired or was taken
  */
 export async function holdCursor(session: Session, claim: CursorClaim): Promise<void> {
   const { dataset, scope } = claim;
   const held = await session.run(sql`
     select 1 from ${cursors} where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp() for update`);
   if (held === 0) {
-    throw new LeaseLostError(`another worker reads ${dataset} (${scope}) now; this page is not written`);
+    throw new LeaseLostError(
+      `claim of ${dataset} (${scope}) lost: another worker reads it now, and this page was not committed`,
+    );
   }
 }
 
-/** Moves the cursor and prolongs the claim, within the commit that holds it. */
+/** Moves the cursor and renews the claim, within the commit that holds it. */
 export async function moveCursor(
   session: Session,
   { dataset, scope }: CursorClaim,
@@ -65,7 +67,7 @@ export async function moveCursor(
     where ${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope}`);
 }
 
-/** Keeps a claim while a page is waited for. */
+/** Renews a claim while a page is awaited. */
 export async function prolongClaim(session: Session, claim: CursorClaim): Promise<void> {
   await session.run(sql`
     update ${cursors} set ${bare(cursors.expires_at)} = ${expiry}
@@ -89,10 +91,10 @@ const Standing = z.object({
   updatedAt: z.coerce.number(),
 });
 
-/** Where one walk stands; `updatedAt` in unix seconds. */
+/** The state of one walk; `updatedAt` in unix seconds. */
 export type CursorStanding = z.infer<typeof Standing>;
 
-/** The cursor of every walk; of walks over single accounts only how many there are is the reader's business. */
+/** The cursor of every walk, except walks over single accounts, of which only the number matters. */
 export async function readStandings(session: Session): Promise<CursorStanding[]> {
   const { dataset, scope } = cursors;
   return session.rows(
