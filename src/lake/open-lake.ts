@@ -6,7 +6,7 @@ import { absent, type Lake } from './lake.ts';
 import { directoryStore } from './directory-store.ts';
 import { s3Store } from './s3-store.ts';
 
-/** Opens the lake at a place, a directory or `s3://bucket/prefix`, lets somebody work with it, and closes it however that ends. */
+/** Opens the lake at a place, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. */
 export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
   const isRemote = isBucket(place);
   const engine = await openEngine();
@@ -21,8 +21,8 @@ export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T
 }
 
 /**
- * As `withLake`, for those who only read: a lake has to be there.
- * @throws UsageError where there is none, as where its place is misspelt
+ * Like `withLake`, for work that only reads: the lake must exist.
+ * @throws UsageError if it does not, for example because its name is misspelt
  */
 export function withLakeThatIs<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
   return withLake(place, async (lake) => {

@@ -113,7 +113,7 @@ describe('a table of a lake that another program has written to', () => {
     const code = await exportRows(invocationOf(store.url), flags).finally(() => error.mockRestore());
     expect(code).toBe(1);
     expect(errors.join('\n')).toMatch(
-      /is of another program[\s\S]*Move the folder jetton_transfers out of the lake and export again/,
+      /was written by another program[\s\S]*Move the folder jetton_transfers out of the lake and export again/,
     );
   });
 });

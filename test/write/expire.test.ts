@@ -374,7 +374,7 @@ describe('retention that a lake must allow', () => {
     // A comparison with the source has found a wrong row there.
     await set(`covered - int8multirange(int8range(${START + 100}, ${START + 101}))`);
     expect((await ask()).unproved[0]?.why).toMatch(
-      /says jetton_transfers cross-checked, which its rows have lost/,
+      /has the grade jetton_transfers cross-checked, which its rows have lost/,
     );
     await exportAll();
     expect((await ask()).unproved).toEqual([]);
