@@ -20,18 +20,18 @@ import { noteWrites, Seconds, secondsOf, unverify } from './writes.ts';
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
 export interface ImportedRows {
   readonly table: object;
-  /** Made while the server takes them. */
+  /** Produced while the server takes them. */
   readonly pieces: () => CopyPieces;
 }
 
-/** Rows from elsewhere, and what they cover. */
+/** Rows from a lake, and what they cover. */
 export interface Import {
   readonly rows: readonly ImportedRows[];
-  /** The seconds that the rows are all of, for each dataset; all of one day. */
+  /** The seconds of which the rows are complete, for each dataset; all of one day. */
   readonly covered: readonly ImportedSpan[];
-  /** What stands in the log of pages. */
+  /** The entry in the log of pages. */
   readonly log: {
-    /** `import` and where the rows come from. */
+    /** `import` and the source of the rows. */
     readonly request: string;
     readonly worker: string;
   };
@@ -40,18 +40,20 @@ export interface Import {
 interface ImportedSpan {
   readonly dataset: string;
   readonly span: Range;
-  /** Of its own table, about. */
+  /** Estimated rows in the dataset's own table. */
   readonly rows: number;
 }
 
-/** Names of the columns that rows from elsewhere bring: `loaded_at` says when a row came here. */
+/**
+ * Names of the imported columns: `loaded_at` is not one of them, because it says when a row came into this database.
+ */
 export function columnsToImport(table: object): readonly string[] {
   return targetOf(table).columns;
 }
 
 /**
- * Writes rows from elsewhere and what they cover. Nothing of it is verified.
- * @returns the number of rows that were new
+ * Writes imported rows and their coverage. None of it is verified.
+ * @returns the number of new rows
  */
 export async function commitImport(
   database: Database,
@@ -73,8 +75,8 @@ export async function commitImport(
 }
 
 /**
- * Adds to coverage what rows from elsewhere are all of. The log of pages has them too: when they came is when they were
- * read, for a second reading as for look-ups of what is new in them.
+ * Adds the coverage of imported rows. They are also logged as pages: the time of the import counts as that of the
+ * reading, for second readings and for lookups that search for new rows.
  */
 async function coverImported(session: OpenTransaction, { covered, log }: Import): Promise<void> {
   for (const { dataset, span, rows } of covered) {
@@ -106,19 +108,19 @@ async function stage(session: Session, target: Target, pieces: CopyPieces): Prom
 
 interface Filling {
   readonly tables: readonly object[];
-  /** The whole of a partition. */
+  /** The range of the partition. */
   readonly period: Range;
-  /** What comes one after another: as many of them as are asked for before somebody says stop. */
+  /** The imports, one after another. The iteration ends early if the run is stopped. */
   readonly imports: Iterable<Import>;
 }
 
-/** Rows that are sorted in memory while an index is built. */
+/** Memory for sorting while an index is built. */
 const INDEX_MEMORY = '256MB';
 
 /**
- * Fills new partitions with rows from elsewhere in one transaction: by COPY into tables without indexes, which get them
- * afterwards and are attached last.
- * @returns the number of rows; undefined, and nothing done, where some table has a partition of the period
+ * Fills new partitions with imported rows in one transaction: by COPY into tables without indexes, which are indexed
+ * afterwards and attached last.
+ * @returns the number of rows; undefined, with nothing done, if a table already has a partition of the period
  */
 export async function fillPartitions(
   database: Database,
@@ -126,7 +128,7 @@ export async function fillPartitions(
 ): Promise<number | undefined> {
   const targets = tables.map(targetOf).toSorted(byRank);
   for (const { name } of targets) if (!(await isFree(database, name, period))) return undefined;
-  // Whoever needs the partition meanwhile makes it, and waits for nobody.
+  // Another process that needs the partition meanwhile creates it without waiting.
   const own = randomBytes(3).toString('hex');
   const apart = new Map(
     targets.map((target): [object, Apart] => [
@@ -137,7 +139,7 @@ export async function fillPartitions(
   return writeTransaction(database, (session) =>
     fill(session, { period, imports, apart: [...apart.values()] }),
   ).catch((error: unknown) => {
-    // Another process has begun the same partition: its rows count.
+    // Another process has created the same partition: its rows count.
     if (error instanceof DatabaseConflictError) return undefined;
     throw error;
   });
@@ -182,7 +184,7 @@ async function fill(
 
 const Definition = z.object({ definition: z.string(), is_constraint: z.boolean() });
 
-/** The indexes that the partition must have: built before anybody waits for it. */
+/** Builds the indexes that the partition must have, before the locks that block other processes. */
 async function buildIndexes(session: Session, { name }: Target, table: SQL): Promise<void> {
   const parent = sql`(${`ton.${name}`})::regclass`;
   const definitions = await session.rows(
@@ -202,7 +204,7 @@ async function buildIndexes(session: Session, { name }: Target, table: SQL): Pro
   }
 }
 
-/** Does what a page's commit does with rows, `rows/insert.ts`; their number. */
+/** Handles the rows like a page's commit does in `insert.ts`. Returns their number. */
 async function take(
   session: OpenTransaction,
   target: Target,

@@ -11,10 +11,10 @@ import { during, secondOf } from '../postgres/seconds.ts';
 import { same } from './insert.ts';
 import type { Scope } from '../dataset/scope.ts';
 
-/** A row that the source and the table do not agree on. */
+/** A row on which the source and the table do not agree. */
 export interface Difference {
   readonly kind: 'missing' | 'differing' | 'not_in_source';
-  /** Its key without utime, one text. */
+  /** Its key without utime, as one text. */
   readonly key: string;
   /** Names of the columns that differ. */
   readonly columns: readonly string[];
@@ -24,19 +24,19 @@ export interface Difference {
 
 export interface Comparison {
   readonly differences: readonly Difference[];
-  /** Rows that are stored with values which no copy that was read has, of columns that a copy may lack. */
+  /** Stored rows with values that none of the copies on the pages has, in columns that a copy may lack. */
   readonly unsaid: readonly Unsaid[];
-  /** The different rows of each second that were found stored, whether or not they agree. */
+  /** The distinct rows of each second that are stored, whether or not they agree. */
   readonly matched: ReadonlyMap<number, RowSum>;
 }
 
-/** How many rows, and the sum of their keys' hashes. */
+/** The number of rows, and the sum of their keys' hashes. */
 export interface RowSum {
   readonly rows: number;
   readonly keys: bigint;
 }
 
-/** A stored row with columns over which the source was silent. */
+/** A stored row, and the columns for which the source gave no value. */
 export type Unsaid = Pick<Difference, 'key' | 'columns' | 'second'>;
 
 const Row = z.object({
@@ -48,17 +48,17 @@ const Row = z.object({
 
 const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 
-/** What rows were read from: a range, or that of it which has this value in a column. */
+/** The seconds from which rows were read, and the scope if there is one. */
 export interface Brought {
   readonly span: Range;
   readonly scope?: Scope;
-  /** True: the rows are all that there is, so that what is stored there beyond them is not in the source. */
+  /** If true, the rows are complete, so that further stored rows are not in the source. */
   readonly isAll: boolean;
 }
 
 /**
- * Holds rows just read against those stored, by key, in every column. Several copies of a row say together what the
- * source knows of it.
+ * Compares rows that were just read with the stored ones, by key, in every column. Several copies of a row together
+ * count as the source's row.
  */
 export async function compareRows(
   session: Session,
@@ -100,8 +100,8 @@ export async function compareRows(
 }
 
 /**
- * The seconds of which the rows in a staging table, all that the source has, are not those stored: a value differs, or
- * a row is on one side only. What a server has come to know since is no difference.
+ * The seconds in which the rows of a staging table, all that the source has, differ from the stored ones: a value
+ * differs, or a row exists only on one side. A value that the source gained since is no difference.
  */
 export async function differingSeconds(
   session: Session,
@@ -135,12 +135,12 @@ function keyColumns({ facts }: Target, row: object): Readonly<Record<string, unk
   return Object.fromEntries(facts.key.map((name): [string, unknown] => [name, Reflect.get(row, name)]));
 }
 
-/** The second in which a row itself lies; undefined where it has no time. */
+/** The second in which a row itself lies; undefined if it has no time. */
 export function ownSecondOf(row: object): number | undefined {
   return 'utime' in row && typeof row.utime === 'string' ? secondOfTime(row.utime) : undefined;
 }
 
-/** What names a row among those of its second, as `keyText` makes it in SQL. */
+/** The key of a row within its second, equal to `keyText` in SQL. */
 export function keyOf(table: object, row: object): string {
   const values = new Map<string, unknown>(Object.entries(row));
   const names = targetOf(table).facts.key.filter((name) => name !== 'utime');
@@ -156,8 +156,8 @@ export function keyText({ facts }: Target, alias: string): SQL {
 }
 
 /**
- * The names of the columns in which two copies differ; the one that may be `incomplete` does not where it lacks a value
- * that it may lack.
+ * The names of the columns in which two copies differ. If the `incomplete` copy lacks a value that it may lack, that is
+ * no difference.
  */
 function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
   const { facts, columns } = target;
@@ -173,7 +173,7 @@ function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
   return namesOf(tests);
 }
 
-/** The names of the columns of a stored row that have a value in none of its copies, where a copy may lack them. */
+/** The names of the columns in which a stored row has a value and no copy has one, if copies may lack them. */
 function unsaidColumns(target: Target): SQL {
   const tests = target.columns
     .filter((name) => !target.facts.key.includes(name) && mayLack(target.facts, name))

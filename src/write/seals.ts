@@ -9,17 +9,17 @@ import { targetOf, type Target } from './target.ts';
 
 /*
  * Coverage says what is stored; a seal says what was proved. While a range is verified, the rows of each of its seconds
- * are counted and the hashes of their keys are summed up. If the second gets its certificate, it is sealed: from then on
- * its rows have to be these. A write of the program breaks the seal of the seconds that it changes. So a row that somebody
- * else deletes or adds is found by the next verification.
+ * are counted and the hashes of their keys are summed up. If the second gets its certificate, it is sealed: from then
+ * on, its rows must match. A write of the program breaks the seals of the seconds that it changes. So the next
+ * verification finds rows that another program deleted or added.
  */
 
-/** Unix seconds of a row; `extract` would give a numeric, at several times the cost. */
+/** Unix seconds of a row; `extract` would return a numeric, at several times the cost. */
 export const secondOfRow = (row: SQL): SQL => sql`date_part('epoch', ${row}.utime)::int8`;
 
 /**
- * The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute, too. The text is the same in
- * every time zone.
+ * The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute, too. The text does not
+ * depend on the time zone.
  */
 export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
   const rest = facts.key
@@ -29,14 +29,14 @@ export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
   return sql`('x0' || left(md5(${text}), 15))::bit(64)::int8`;
 }
 
-/** A query: how many rows a table has in each second of a stretch, and the sum of their keys' hashes. */
+/** A query for the number of a table's rows in each second of a stretch, and the sum of their keys' hashes. */
 export function heldRows(target: Target, stretch: Stretch): SQL {
   const t = sql`t`;
   return sql`select ${secondOfRow(t)} as second, count(*) as rows, sum(${keyHash(target, t)}) as keys
     from ${target.into} t where ${during('t', stretch)} group by 1`;
 }
 
-/** The seconds of a table that are sealed, as a scalar within a statement. */
+/** The sealed seconds of a table, as a scalar within a statement. */
 export function sealedOf({ name }: Pick<Target, 'name'>): SQL {
   return sql`coalesce((select ${sealed.seconds} from ${sealed} where ${sealed.table_name} = ${name}), '{}')`;
 }
@@ -52,8 +52,8 @@ export interface HeldRows {
 const Held = z.object({ rows: z.coerce.number(), byMinute: z.string() });
 
 /**
- * Counts the rows that a check reads, of those of its stretch. `read` is what its own query has behind `from`, with
- * `utime` among its columns: what that leaves out is not counted.
+ * Counts the rows of its stretch that a check reads. `read` follows `from` in the check's own query, and has a column
+ * `utime`: rows that it leaves out are not counted.
  */
 export async function holdRows(
   session: Session,
@@ -72,13 +72,13 @@ export async function holdRows(
   return { table, ...held };
 }
 
-/** What one check has held of its stretches. */
+/** The rows that one check has read in its stretches. */
 export interface HeldByCheck extends HeldRows {
   readonly check: string;
   readonly stretch: Stretch;
 }
 
-/** Seconds of which a check held fewer rows than were counted to be sealed. */
+/** Seconds in which a check read fewer rows than were counted for the seal. */
 export interface Unheld {
   readonly check: string;
   readonly spans: readonly Range[];
@@ -87,8 +87,8 @@ export interface Unheld {
 }
 
 /**
- * The minutes of some seconds (an expression) of which a check held fewer rows than there are to be sealed. All that it
- * held of a minute counts together.
+ * The minutes of some seconds (an expression) in which a check read fewer rows than were counted for the seal. All rows
+ * that it read in a minute are added up.
  */
 export async function findUnheld(
   session: Session,
@@ -143,8 +143,8 @@ function unheldMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: r
 const CHUNK = DAY;
 
 /**
- * Counts the rows of a stretch as far as it is not sealed; `seal` makes seals of the numbers if the seconds are certified.
- * Of a second without rows there is no number.
+ * Counts the rows of a stretch's unsealed seconds. `seal` turns the numbers into seals if the seconds are certified.
+ * Seconds without rows have no number.
  */
 export async function countToSeal(session: Session, table: object, stretch: Stretch): Promise<void> {
   const target = targetOf(table);
@@ -190,7 +190,7 @@ function chunksOf(stretch: Stretch): Stretch[] {
   return chunks;
 }
 
-/** Seals these seconds (an expression) as far as their rows were counted. Within the transaction that certifies them. */
+/** Seals these seconds (an expression) if their rows were counted. Runs in the transaction that certifies them. */
 export async function seal(session: Session, { name }: Pick<Target, 'name'>, seconds: SQL): Promise<void> {
   const certified = sql`(${seconds} * ${sealed.counted})`;
   await session.run(sql`
@@ -198,12 +198,12 @@ export async function seal(session: Session, { name }: Pick<Target, 'name'>, sec
     where ${sealed.table_name} = ${name} and not ${certified} <@ ${sealed.seconds}`);
 }
 
-/** Breaks the seal of a range: whatever is stored there counts until it is certified again. */
+/** Breaks the seal of a range: its rows count as they are until they are certified again. */
 export async function unseal(session: Session, table: object, range: Range): Promise<void> {
   await unsealSpans(session, targetOf(table), multirangeParam([range]));
 }
 
-/** The same for an expression of a multirange. */
+/** Does the same for an expression of a multirange. */
 export async function unsealSpans(
   session: Session,
   { name }: Pick<Target, 'name'>,
@@ -215,7 +215,7 @@ export async function unsealSpans(
     where ${table_name} = ${name} and ${seconds} && ${spans}`);
 }
 
-/** A query: the sealed seconds of a stretch in which a table has other rows than the seal says, with both numbers. */
+/** A query for the sealed seconds of a stretch in which a table's rows do not match the seal, with both numbers. */
 export function otherThanSealed(target: Target, stretch: Stretch): SQL {
   return sql`
     with z as materialized (
@@ -229,7 +229,7 @@ export function otherThanSealed(target: Target, stretch: Stretch): SQL {
     where z.seconds @> second and (coalesce(p.rows, 0) <> coalesce(h.rows, 0) or coalesce(p.keys, 0) <> coalesce(h.keys, 0))`;
 }
 
-/** Forgets the seals of a range that is not kept any more. */
+/** Deletes the seals of a range that is no longer kept. */
 export async function dropSeals(session: Session, table: string, { from, to }: Range): Promise<void> {
   await unsealSpans(session, { name: table }, multirangeParam([{ from, to }]));
   await session.run(sql`
