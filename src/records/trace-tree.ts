@@ -7,7 +7,7 @@ import { transaction, type Transaction } from './transaction.ts';
 
 /**
  * A node of the tree of `trace`: a transaction and those that its messages started. The document puts the bodies of
- * transaction and message into it; servers send their hashes, and the bodies in the trace's `transactions`.
+ * transaction and message into it. Servers send their hashes, and put the bodies into the trace's `transactions`.
  */
 const node = z.strictObject({
   tx_hash: optionalHash,
@@ -17,39 +17,39 @@ const node = z.strictObject({
   children: z.array(z.unknown()).nullish(),
 });
 
-/** A node of the tree, taken out of it. */
+/** A node of the tree, without its children. */
 export interface TraceNode {
-  /** Dotted path within the trace: `trace.children.0`. Put together when it is asked for: a chain is deep. */
+  /** Dotted path within the trace: `trace.children.0`. Built only on request, because a chain is deep. */
   readonly path: () => string;
   readonly tx_hash: string;
-  /** False where the node was named by the body of its transaction alone. */
+  /** False if only the body of its transaction names the node. */
   readonly named: boolean;
   /** Hash of the parent's transaction; undefined for the root. */
   readonly parent: string | undefined;
-  /** Place among the parent's children, from 0. */
+  /** Index among the parent's children, from 0. */
   readonly position: number;
   readonly in_msg_hash: string | null | undefined;
-  /** How many children; null where the server says null instead of a list. */
+  /** Number of children; null if the server sends null instead of a list. */
   readonly children: number | null;
   readonly transaction: Transaction | null | undefined;
   readonly in_msg: Message | null | undefined;
 }
 
-/** A node still to be read. */
+/** A node that is not parsed yet. */
 interface UnreadNode {
   readonly value: unknown;
-  /** The place of its parent; undefined for the root. */
+  /** Its parent; undefined for the root. */
   readonly above: UnreadNode | undefined;
   readonly position: number;
 }
 
-/** Steps of paths to what is reported, in all: in a deep chain each of thousands of nodes has thousands. */
+/** Most path steps of reported nodes in total: in a deep chain, each of thousands of nodes has thousands. */
 const MOST_STEPS = 2_000_000;
 
 /**
- * The tree of a trace, as it came: `nodesOf` takes it apart. A trace may be a chain of thousands of transactions, so the
- * walk uses no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would;
- * a tree with too many of them does not fit.
+ * The tree of a trace, as the server sends it: `nodesOf` takes it apart. A trace may be a chain of thousands of
+ * transactions, so it is walked without recursion. Unknown members and mismatches are reported with their paths, like
+ * those of a schema for the whole tree. A tree with too many of them does not fit.
  */
 export const traceTree = withOtherForms(
   z.unknown().check(({ value, issues }) => {
@@ -82,7 +82,7 @@ export function nodesOf(tree: unknown): TraceNode[] {
   });
 }
 
-/** A tree whose nodes are in the form of their schema. */
+/** A copy of the tree whose nodes are in the form of their schema. */
 function canonicalTree(tree: unknown): unknown {
   const whole: { children: unknown[] } = { children: [tree] };
   const unread: { readonly children: unknown[] }[] = [whole];
@@ -102,7 +102,10 @@ function canonicalTree(tree: unknown): unknown {
   return whole.children[0];
 }
 
-/** The places of a tree, parents first; below a node that does not fit too, for what is wrong there is reported with it. */
+/**
+ * The nodes of a tree, parents first. It includes those below a node that does not fit, so that their errors are
+ * reported with it.
+ */
 function placesOf(tree: unknown): UnreadNode[] {
   const found: UnreadNode[] = [];
   const places: UnreadNode[] = [{ value: tree, above: undefined, position: 0 }];
@@ -147,7 +150,7 @@ function takeNode(
   };
 }
 
-/** Where a node stands in the tree. */
+/** The path of a node in the tree. */
 function pathOf(place: UnreadNode): PropertyKey[] {
   const path: PropertyKey[] = [];
   for (let at = place; at.above !== undefined; at = at.above) path.push(at.position, 'children');
