@@ -26,8 +26,8 @@ interface Keeping {
 
 /**
  * The time from which each dataset is kept, according to the settings. With `lake`, it is limited to what the lake was
- * proved to have. The clocks of this machine and of the database and the newest known block count, the earliest of
- * them: a clock that is ahead must not drop rows that are to be kept.
+ * proved to have. The current time is the earliest of
+ * this machine's clock, the database's clock, and the newest known block. A clock that is ahead must not drop rows.
  */
 export async function keptBy(
   { retention, lake: place, partition }: Keeping,

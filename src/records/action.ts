@@ -38,7 +38,7 @@ export type Action = z.output<typeof members>;
 
 export const action = members.refine(namesAddresses, {
   path: ['details'],
-  error: 'has no address where a column is taken from: workchain:HEX, ext$, var$ or addr_none',
+  error: 'has no address for a column of addresses: workchain:HEX, ext$, var$ or addr_none',
 });
 
 const sheet = sheetOf(actions, action);

@@ -100,8 +100,8 @@ export async function compareRows(
 }
 
 /**
- * The seconds in which the rows of a staging table, all that the source has, differ from the stored ones: a value
- * differs, or a row exists only on one side. A value that the source gained since is no difference.
+ * The seconds in which the rows of a staging table differ from the stored ones: a value differs, or a row exists only
+ * on one side. The staging table has all rows of the source. A value that the source gained since is no difference.
  */
 export async function differingSeconds(
   session: Session,

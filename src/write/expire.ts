@@ -8,8 +8,8 @@ import { DatabaseConflictError, UsageError } from '../errors.ts';
 import { CONFLICT, retry, type RetryContext } from '../retry.ts';
 
 /**
- * The time from which each dataset is kept. The floor is the beginning of a partition, so that no partition is dropped
- * in part: rows are kept at least as long as requested, and at most a partition longer.
+ * The time from which each dataset is kept. The floor is the beginning of a partition, so that no partition is
+ * dropped in part. Rows are kept at least as long as requested, and at most a partition longer.
  * @throws UsageError if a name is no dataset, or if the dataset's rows are no stream of time
  */
 export function floorsOf(

@@ -20,7 +20,7 @@ export interface Lines {
   readonly contradictions: () => Range[];
 }
 
-/** Where the lines of one block time begin. */
+/** The start of the lines of one block time. */
 export interface TimeMark {
   readonly time: string;
   readonly line: number;

@@ -257,7 +257,7 @@ function unreachedBlocks(session: Session, stretch: Range, around: Surroundings)
 }
 
 /**
- * Links that no chain has: the parent lies in another workchain, is not the block before, or its shard is neither the
+ * Links that no chain has. The parent lies in another workchain, or is not the block before. Or its shard is neither the
  * child's own nor one that was split or merged into it. Also links of blocks that are not stored.
  */
 function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {

@@ -97,8 +97,8 @@ interface Doubts {
   readonly scope?: string;
   readonly table?: object;
   /**
-   * A query with one row for each doubt and second: kind, outcome, id (a text that names the thing), span (int8range),
-   * and check if the query makes several checks at once.
+   * A query with one row for each doubt and second. Its columns are kind, outcome, id (a text that names the thing) and
+   * span (int8range), and check if the query makes several checks at once.
    */
   readonly query: SQL;
 }
