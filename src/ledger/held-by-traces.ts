@@ -21,7 +21,8 @@ export function isHeldByTraces({ dataset }: Pick<Stream, 'dataset'>): boolean {
 
 /**
  * The rows as parts of traces, in the seconds in which the traces end. A transaction is found by its node in the tree.
- * A message is found by its sender, or by its receiver if it has no sender. The trees are read once, however many rows there are.
+ * A message is found by its sender, or by its receiver if it has no sender. The trees are read once, however many rows
+ * there are.
  */
 export async function heldByTraces<Row extends WrongRow>(
   session: Session,

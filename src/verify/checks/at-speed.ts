@@ -2,9 +2,9 @@ import { sql } from 'drizzle-orm';
 import type { Database, Session, TransactionHow } from '../../postgres/database.ts';
 
 /**
- * Settings that make queries over a million rows several times as fast. They give memory to sort
- * and hash, prefer hash joins to sorting long texts, and disable JIT, because each query runs once. Warnings are always reported, whatever the role's default
- * is.
+ * Settings that make queries over a million rows several times as fast. They give memory to sort and hash, prefer hash
+ * joins to sorting long texts, and disable JIT, because each query runs once. Warnings are always reported, whatever
+ * the role's default is.
  */
 const SETTINGS = sql`select set_config('work_mem', '64MB', true), set_config('enable_mergejoin', 'off', true),
   set_config('jit', 'off', true), set_config('client_min_messages', 'warning', true)`;

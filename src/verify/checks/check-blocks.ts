@@ -257,8 +257,8 @@ function unreachedBlocks(session: Session, stretch: Range, around: Surroundings)
 }
 
 /**
- * Links that no chain has. The parent lies in another workchain, or is not the block before. Or its shard is neither the
- * child's own nor one that was split or merged into it. Also links of blocks that are not stored.
+ * Links that no chain has. The parent lies in another workchain, or is not the block before. Or its shard is neither
+ * the child's own nor one that was split or merged into it. Also links of blocks that are not stored.
  */
 function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
   const [child, parent] = [prefix(sql`p.shard`), prefix(sql`p.parent_shard`)];

@@ -87,7 +87,8 @@ const stray = (stretch: Stretch, near: Range) => sql`
   where ${during('e', near)}`;
 
 /**
- * The second of the latest transaction of a trace; null if not all of them are stored. Each is looked up by itself, although other joins use hashes.
+ * The second of the latest transaction of a trace; null if not all of them are stored. Each is looked up by itself,
+ * although other joins use hashes.
  */
 const lastOf = (trace: string) => {
   const t = sql.identifier(trace);
