@@ -7,10 +7,10 @@ import { blockKey } from '../../ton/block-key.ts';
 import type { Check, CheckLook, Result, VerifyContext } from './check.ts';
 import {
   blocksBefore,
-  surroundingsOf,
-  surroundingsWithin,
+  readBlocksAround,
+  readBlocksAtEnd,
   type CoveredStretch,
-  type Surroundings,
+  type BlocksAround,
 } from './surroundings.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
 import { joinByHash } from './at-speed.ts';
@@ -59,7 +59,7 @@ async function checkBlocks(
   const { stretch } = place;
   const facts = { before: await blocksBefore(source, place), first: source.chain.first };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const around = await surroundingsOf(database, source, place);
+    const around = await readBlocksAround(database, source, place);
     if (around === undefined) continue;
     const seen = await look((session) => lookAt(session, place, { ...around, ...facts }));
     const broken = await placeFirst(source, stretch, seen.missing);
@@ -68,7 +68,7 @@ async function checkBlocks(
     if (missing !== undefined)
       return { ...seen, findings: [...seen.findings, ...closureOf(place, around, { ...seen, missing })] };
   }
-  const within = await surroundingsWithin(database, source, stretch);
+  const within = await readBlocksAtEnd(database, source, stretch);
   const seen = await look((session) => lookAt(session, place, within && { ...within, ...facts }));
   if (within === undefined) return { ...seen, findings: [...seen.findings, open(stretch)] };
   const missing = await placeFirst(source, stretch, seen.missing);
@@ -116,7 +116,7 @@ async function lookAt(
  */
 function closureOf(
   { stretch, covered }: CoveredStretch,
-  around: Surroundings,
+  around: BlocksAround,
   { missing, unreached, findings: links }: Pick<SeenBlocks, 'missing' | 'unreached' | 'findings'>,
 ): Finding[] {
   // A parent that only a surplus block names is not missing.
@@ -231,7 +231,7 @@ const FACTS = { check: 'blocks', dataset: 'blocks' };
  * The other side of the closure: every stored block of the stretch is a top or the parent of a stored block, and is
  * stored once. Of a made-up chain of blocks, each round of repair removes the newest one.
  */
-function unreachedBlocks(session: Session, stretch: Range, around: Surroundings): Promise<Finding[]> {
+function unreachedBlocks(session: Session, stretch: Range, around: BlocksAround): Promise<Finding[]> {
   const last = blocksBeyond(around).map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno }));
   const closed = { from: stretch.from, to: Math.min(stretch.to, around.closesAt) };
   const near = { from: closed.from - COPIES_WITHIN, to: closed.to + COPIES_WITHIN };
@@ -367,7 +367,7 @@ const Missing = z.object({
 /** A parent that a stored block names but that is not stored. */
 type Missing = z.infer<typeof Missing>;
 
-interface Around extends Surroundings {
+interface Around extends BlocksAround {
   /** The last blocks before the stretch. */
   readonly before: readonly LinkedBlock[];
   /** The masterchain block with which the source begins. */

@@ -1,11 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { LinkedBlock } from '../../crawl/block-links.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { BlocksAround } from './surroundings.ts';
 import { during } from '../../postgres/seconds.ts';
 
 /** Blocks after the stored ones: those that were requested, and the tops. */
-export function blocksBeyond(around: Surroundings): LinkedBlock[] {
+export function blocksBeyond(around: BlocksAround): LinkedBlock[] {
   const beyond = [...around.after, ...around.tops.filter((top) => top.gen_utime >= around.storedUntil)];
   return [...new Map(beyond.map((block) => [blockKey(block), block])).values()];
 }
@@ -13,7 +13,7 @@ export function blocksBeyond(around: Surroundings): LinkedBlock[] {
 /**
  * Links to parents, from the stored blocks of a stretch and from the blocks after it; and links to the tops themselves.
  */
-export function linksOf(from: number, around: Surroundings): SQL {
+export function linksOf(from: number, around: BlocksAround): SQL {
   const links = blocksBeyond(around).flatMap((child) =>
     (child.prev_blocks ?? []).map((parent) => linkOf(child, parent, child.gen_utime)),
   );

@@ -12,7 +12,7 @@ import { during } from '../../postgres/seconds.ts';
 const LEADS = [15, 90, 600];
 
 /** What is known about the blocks around a stretch: from the tables if they are stored, else from the source. */
-export interface Surroundings {
+export interface BlocksAround {
   /** The tops from which every block can be reached; each lies at or after `closesAt`. */
   readonly tops: readonly LinkedBlock[];
   /** The second before which the closure holds: the stretch's end, or an earlier one if nothing is known after it. */
@@ -30,19 +30,19 @@ export interface CoveredStretch {
 }
 
 /** Tops at or after the stretch's end and the blocks between: stored ones if coverage goes on, else requested ones. */
-export async function surroundingsOf(
+export async function readBlocksAround(
   session: Session,
   source: BlocksOfSource,
   place: CoveredStretch,
-): Promise<Surroundings | undefined> {
+): Promise<BlocksAround | undefined> {
   const stored = await storedMasters(session, { from: place.stretch.to, to: place.covered.to });
-  const inside = await topsBehind(source, stored, place.stretch.to);
+  const inside = await topsAfter(source, stored, place.stretch.to);
   if (inside !== undefined) return { ...inside, after: [], closesAt: place.stretch.to };
   const { blocks, whole } = await source.after(place.stretch.to);
   const last = blocks.at(-1)?.gen_utime ?? 0;
   // The page may end in the middle of its last second.
   const complete = whole ? blocks : blocks.filter(({ gen_utime }) => gen_utime < last);
-  const beyond = await topsBehind(source, mastersOf(complete), place.stretch.to);
+  const beyond = await topsAfter(source, mastersOf(complete), place.stretch.to);
   if (beyond === undefined || !areAmong(beyond.tops, complete)) return undefined;
   return {
     tops: beyond.tops,
@@ -62,11 +62,11 @@ function areAmong(tops: readonly LinkedBlock[], blocks: readonly LinkedBlock[]):
 }
 
 /** Used if nothing can be had after the stretch: the tops of a stored block near its end, which prove a little less. */
-export async function surroundingsWithin(
+export async function readBlocksAtEnd(
   session: Session,
   source: BlocksOfSource,
   stretch: Range,
-): Promise<Surroundings | undefined> {
+): Promise<BlocksAround | undefined> {
   const masters = await storedMasters(session, stretch);
   const last = masters.at(-1);
   const tops = last && (await topsOf(source, last));
@@ -94,11 +94,11 @@ interface Master {
 }
 
 /** The tops of the nearest of several masterchain blocks whose tops all lie at or after `end`. */
-async function topsBehind(
+async function topsAfter(
   source: BlocksOfSource,
   masters: readonly Master[],
   end: number,
-): Promise<Pick<Surroundings, 'tops' | 'storedUntil'> | undefined> {
+): Promise<Pick<BlocksAround, 'tops' | 'storedUntil'> | undefined> {
   const tried = LEADS.map((lead) => masters.find(({ gen_utime }) => gen_utime >= end + lead));
   const choices = new Set([...tried, masters.at(-1)].filter((master) => master !== undefined));
   for (const master of choices) {
