@@ -54,25 +54,25 @@ export const blocks: Check = {
 async function checkBlocks(
   look: CheckLook,
   { database, source }: VerifyContext,
-  place: CoveredStretch,
+  checked: CoveredStretch,
 ): Promise<Result> {
-  const { stretch } = place;
-  const facts = { before: await blocksBefore(source, place), first: source.chain.first };
+  const { stretch } = checked;
+  const facts = { before: await blocksBefore(source, checked), first: source.chain.first };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const around = await readBlocksAround(database, source, place);
+    const around = await readBlocksAround(database, source, checked);
     if (around === undefined) continue;
-    const seen = await look((session) => lookAt(session, place, { ...around, ...facts }));
-    const broken = await placeFirst(source, stretch, seen.missing);
-    const missing = await placeLast(source, Math.max(stretch.to, around.storedUntil), broken);
+    const seen = await look((session) => lookAt(session, checked, { ...around, ...facts }));
+    const broken = await locateFirst(source, stretch, seen.missing);
+    const missing = await locateLast(source, Math.max(stretch.to, around.storedUntil), broken);
     // The blocks that are known after the stretch may end too early: then they are requested again.
     if (missing !== undefined)
-      return { ...seen, findings: [...seen.findings, ...closureOf(place, around, { ...seen, missing })] };
+      return { ...seen, findings: [...seen.findings, ...closureOf(checked, around, { ...seen, missing })] };
   }
   const within = await readBlocksAtEnd(database, source, stretch);
-  const seen = await look((session) => lookAt(session, place, within && { ...within, ...facts }));
+  const seen = await look((session) => lookAt(session, checked, within && { ...within, ...facts }));
   if (within === undefined) return { ...seen, findings: [...seen.findings, open(stretch)] };
-  const missing = await placeFirst(source, stretch, seen.missing);
-  const closed = { ...place, stretch: { ...stretch, to: within.closesAt } };
+  const missing = await locateFirst(source, stretch, seen.missing);
+  const closed = { ...checked, stretch: { ...stretch, to: within.closesAt } };
   const closure = closureOf(closed, within, { ...seen, missing });
   return {
     ...seen,
@@ -91,10 +91,10 @@ interface SeenBlocks extends Result {
  */
 async function lookAt(
   session: Session,
-  place: CoveredStretch,
+  checked: CoveredStretch,
   around: Around | undefined,
 ): Promise<SeenBlocks> {
-  const { stretch } = place;
+  const { stretch } = checked;
   await joinByHash(session);
   const [block, link] = [blocksOf(stretch), linksWithin(stretch)];
   const held = [
@@ -102,7 +102,7 @@ async function lookAt(
     await holdRows(session, block_parents, { read: link, stretch }),
   ];
   return {
-    missing: around === undefined ? [] : await missingParents(session, place, around),
+    missing: around === undefined ? [] : await missingParents(session, checked, around),
     unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
     findings: [...(await findMiscounted(session, stretch)), ...(await unfitLinks(session, stretch))],
     rows: held.reduce((sum, { rows }) => sum + rows, 0),
@@ -291,25 +291,25 @@ const MOST_LOOK_UPS = 32;
  * own beginning the source has no such block, and nothing is missing. It cannot tell anything about blocks that were
  * read before its beginning moved there.
  */
-async function placeFirst(
+async function locateFirst(
   source: BlocksOfSource,
   stretch: Range,
   rows: readonly Missing[],
 ): Promise<Missing[]> {
-  const placed: Missing[] = [];
+  const located: Missing[] = [];
   let lookUps = 0;
   for (const row of rows) {
     if (isOfNoIndex(row)) continue;
     if (!isAtStart(row, stretch) || lookUps >= MOST_LOOK_UPS) {
-      placed.push(row);
+      located.push(row);
       continue;
     }
     lookUps += 1;
     const found = await source.named(row);
     // No block of its chain is stored below it, so the blocks before it in the stretch are missing as well.
-    if (liesWithin(row, found, stretch)) placed.push({ ...row, lower: stretch.from });
+    if (liesWithin(row, found, stretch)) located.push({ ...row, lower: stretch.from });
   }
-  return placed;
+  return located;
 }
 
 /** True of the parent of the index's first masterchain block. */
@@ -331,22 +331,22 @@ function liesWithin({ registered }: Missing, found: Found | undefined, { from }:
  * A broken link after the stretch leads to a block that may lie in it, so the source is asked. Undefined if that block
  * lies after the stretch, too: then the blocks known there are incomplete.
  */
-async function placeLast(
+async function locateLast(
   source: BlocksOfSource,
   end: number,
   rows: readonly Missing[],
 ): Promise<Missing[] | undefined> {
-  const placed: Missing[] = [];
+  const located: Missing[] = [];
   for (const [index, row] of rows.entries()) {
     if (row.child_at < end) {
-      placed.push(row);
+      located.push(row);
       continue;
     }
     const found = index < MOST_LOOK_UPS ? await source.named(row) : undefined;
     if (found === undefined || found.gen_utime >= end) return undefined;
-    placed.push({ ...row, child_at: found.gen_utime });
+    located.push({ ...row, child_at: found.gen_utime });
   }
-  return placed;
+  return located;
 }
 
 /** How many broken links are reported one by one, from the highest down. Below them nothing is proved anyway. */

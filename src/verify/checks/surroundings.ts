@@ -33,22 +33,22 @@ export interface CoveredStretch {
 export async function readBlocksAround(
   session: Session,
   source: BlocksOfSource,
-  place: CoveredStretch,
+  checked: CoveredStretch,
 ): Promise<BlocksAround | undefined> {
-  const stored = await storedMasters(session, { from: place.stretch.to, to: place.covered.to });
-  const inside = await topsAfter(source, stored, place.stretch.to);
-  if (inside !== undefined) return { ...inside, after: [], closesAt: place.stretch.to };
-  const { blocks, whole } = await source.after(place.stretch.to);
+  const stored = await storedMasters(session, { from: checked.stretch.to, to: checked.covered.to });
+  const inside = await topsAfter(source, stored, checked.stretch.to);
+  if (inside !== undefined) return { ...inside, after: [], closesAt: checked.stretch.to };
+  const { blocks, whole } = await source.after(checked.stretch.to);
   const last = blocks.at(-1)?.gen_utime ?? 0;
   // The page may end in the middle of its last second.
   const complete = whole ? blocks : blocks.filter(({ gen_utime }) => gen_utime < last);
-  const beyond = await topsAfter(source, mastersOf(complete), place.stretch.to);
+  const beyond = await topsAfter(source, mastersOf(complete), checked.stretch.to);
   if (beyond === undefined || !areAmong(beyond.tops, complete)) return undefined;
   return {
     tops: beyond.tops,
     after: complete,
-    closesAt: place.stretch.to,
-    storedUntil: place.stretch.to,
+    closesAt: checked.stretch.to,
+    storedUntil: checked.stretch.to,
   };
 }
 
