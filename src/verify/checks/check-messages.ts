@@ -8,7 +8,7 @@ import { type Finding, findingsOf } from './finding.ts';
 import { joinByHash } from './at-speed.ts';
 import { countByMinute } from '../../read/table-rows.ts';
 import { holdRows } from '../../write/seals.ts';
-import { letFollow } from './let-follow.ts';
+import { splitFollowing } from './let-follow.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { floorOfTable } from '../../ledger/floors.ts';
 import { during, secondAt, secondOf } from '../../postgres/seconds.ts';
@@ -196,7 +196,7 @@ export const messages: Check = {
   },
   // A message of a missing transaction has no sender, which says nothing about its receiver.
   unexplained: (finding, others) =>
-    finding.kind === UNSENT ? letFollow(finding, missingTransactions(others)) : [finding],
+    finding.kind === UNSENT ? splitFollowing(finding, missingTransactions(others)) : [finding],
 };
 
 /** Rows of one side that a hash join keeps in memory with the settings of `atSpeed`. */

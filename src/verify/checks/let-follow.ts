@@ -6,7 +6,7 @@ import type { Finding, NamedRow } from './finding.ts';
  * nothing proves it until then. Each thing that the finding names lies in two seconds or more. It may follow if one of
  * `causes` lies between them.
  */
-export function letFollow(finding: Finding, causes: readonly Range[]): readonly Finding[] {
+export function splitFollowing(finding: Finding, causes: readonly Range[]): readonly Finding[] {
   const byKey = new Map<string, NamedRow[]>();
   for (const row of finding.rows) byKey.set(row.key, [...(byKey.get(row.key) ?? []), row]);
   // Some of its rows are not named.

@@ -3,7 +3,7 @@ import { transactions } from '../../tables/ton/transactions.ts';
 import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
 import type { Check, Result } from './check.ts';
-import { letFollow } from './let-follow.ts';
+import { splitFollowing } from './let-follow.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { findingsOf } from './finding.ts';
 import { joinByHash } from './at-speed.ts';
@@ -25,7 +25,7 @@ export const stateChain: Check = {
     })),
   // If a transaction is missing, its own second is known. Its neighbors are all there, and need not be read again.
   unexplained: (finding, others) =>
-    finding.kind === MISSING ? letFollow(finding, missingTransactions(others)) : [finding],
+    finding.kind === MISSING ? splitFollowing(finding, missingTransactions(others)) : [finding],
 };
 
 /** How many seconds after the stretch the next transaction of an account is searched for. */
