@@ -2,19 +2,19 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { readEverRead } from '../ledger/stored-coverage.ts';
 import { readFloors } from '../ledger/floors.ts';
 import type { Session } from '../postgres/database.ts';
-import { withdrawGroundless, type GroundDataset } from '../write/verifications.ts';
+import { withdrawUnsupported, type Dependency } from '../write/verifications.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
 import { common, type Range, without } from '../range.ts';
 import type { Check } from './checks/check.ts';
 import { checksOf } from './checks/every-check.ts';
 
 /** A dataset whose proved seconds the checks of another one need. */
-interface Ground extends GroundDataset {
+interface DatasetDependency extends Dependency {
   readonly dataset: Dataset;
 }
 
 /** The datasets that the checks of a dataset need. */
-export function groundsOf({ job }: Dataset, jobs: readonly Dataset[]): Ground[] {
+export function dependenciesOf({ job }: Dataset, jobs: readonly Dataset[]): DatasetDependency[] {
   const checks = checksOf(job);
   return jobs
     .filter(({ name }) => checks.some(({ needs }) => needs.includes(name)))
@@ -26,11 +26,11 @@ export function groundsOf({ job }: Dataset, jobs: readonly Dataset[]): Ground[] 
 }
 
 /** Sorts datasets so that each comes after those that its checks need. These are added if they were not chosen. */
-export function withGround(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dataset[] {
+export function withDependencies(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dataset[] {
   const ordered = new Map<string, Dataset>();
   const add = (dataset: Dataset) => {
     if (ordered.has(dataset.name)) return;
-    for (const ground of groundsOf(dataset, jobs)) add(ground.dataset);
+    for (const ground of dependenciesOf(dataset, jobs)) add(ground.dataset);
     ordered.set(dataset.name, dataset);
   };
   for (const dataset of datasets) add(dataset);
@@ -71,7 +71,7 @@ export async function reachOf(
   const rest = without(covered, [...able, ...free]);
   if (rest.length === 0) return { able, free, expired: [], lacking: [] };
   const floors = await readFloors(session);
-  const below = withGround([dataset], jobs)
+  const below = withDependencies([dataset], jobs)
     .filter((ground) => ground !== dataset)
     .map(({ name }): Range => ({ from: 0, to: floors.datasets.get(name) ?? 0 }));
   return { able, free, expired: common(rest, below), lacking: without(rest, below) };
@@ -81,12 +81,12 @@ export async function reachOf(
  * Withdraws the certificates of seconds in which a dataset that they depend on has none, chosen or not. Missing rows
  * are no longer covered, and certificates that depend on them were proved by rows that are gone.
  */
-export async function withdrawFallen(
+export async function withdrawDependents(
   { database, jobs }: { readonly database: Session; readonly jobs: readonly Dataset[] },
   ranges: readonly Range[],
 ): Promise<void> {
-  for (const dataset of withGround(jobs, jobs)) {
-    for (const ground of groundsOf(dataset, jobs))
-      await withdrawGroundless(database, dataset.name, ground, ranges);
+  for (const dataset of withDependencies(jobs, jobs)) {
+    for (const ground of dependenciesOf(dataset, jobs))
+      await withdrawUnsupported(database, dataset.name, ground, ranges);
   }
 }

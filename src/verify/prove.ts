@@ -3,7 +3,7 @@ import { closeDays } from '../ledger/close-days.ts';
 import type { Range } from '../range.ts';
 import { DEEP } from '../ledger/found-row.ts';
 import { checkDeep, type ComparedTable } from './deep.ts';
-import { withdrawFallen } from './ground.ts';
+import { withdrawDependents } from './ground.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';
 
@@ -37,7 +37,7 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   if (share > 0) {
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
     // What the comparison has confirmed depends on what it may have found wrong.
-    await withdrawFallen(context, [range]);
+    await withdrawDependents(context, [range]);
     reports = await withVerified(context, reports);
   }
   // A finding of an earlier comparison may be resolved now: then the checks prove these seconds, and those that depend

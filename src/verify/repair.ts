@@ -12,7 +12,7 @@ import { common, type Range, union, without, isInside } from '../range.ts';
 import { wholeTables } from './compare-span.ts';
 import type { VerifyContext } from './checks/check.ts';
 import { describeFinding, isLost, spansOf, type Finding } from './checks/finding.ts';
-import { withdrawFallen } from './ground.ts';
+import { withdrawDependents } from './ground.ts';
 import { compareAgain } from './compare-again.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { verifyRange, type Verified } from './verify.ts';
@@ -75,7 +75,7 @@ export async function repairRange(
     await dropCopiesBeyond(context, report.dataset, tries.atLeast(1, report.stream, 'by time'));
     await settle(context, report);
   }
-  await withdrawFallen(context, [range]);
+  await withdrawDependents(context, [range]);
   return { reports: await withVerified(context, reports), rounds: round };
 }
 
@@ -151,7 +151,7 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
 /** Certificates that depend on the reread seconds are withdrawn, even if a hole reaches beyond the verified range. */
 async function readHolesAgain(context: RepairContext, dataset: Dataset, holes: Reopening): Promise<void> {
   await fillHoles(context, dataset, holes);
-  await withdrawFallen(context, holes.holes);
+  await withdrawDependents(context, holes.holes);
 }
 
 function doubtfulOf(findings: readonly Finding[]): Range[] {

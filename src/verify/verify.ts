@@ -10,7 +10,7 @@ import { readVerified, saveGrade, setVerified, type Certified } from '../write/v
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
 import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './checks/check.ts';
 import { type Checked, type Finding, spansOf } from './checks/finding.ts';
-import { groundsOf, withdrawFallen, withGround, reachOf } from './ground.ts';
+import { dependenciesOf, withdrawDependents, withDependencies, reachOf } from './ground.ts';
 import { logChecks } from './log-checks.ts';
 import { isReadTwice } from './checks/second-reading.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
@@ -46,14 +46,14 @@ export async function verifyRange(
 ): Promise<Verified[]> {
   const proved = new Map<string, readonly Range[]>();
   const reports: Verified[] = [];
-  for (const dataset of withGround(datasets, context.jobs)) {
+  for (const dataset of withDependencies(datasets, context.jobs)) {
     for (const stream of await streamsOf(context.database, dataset)) {
       const report = await verifyStream(context, dataset, stream, { range, proved });
       if (stream.scope === '') proved.set(dataset.name, report.verified);
       reports.push(report);
     }
   }
-  await withdrawFallen(context, [range]);
+  await withdrawDependents(context, [range]);
   await forgetWrites(context.database);
   const chosen = new Set(datasets.map(({ name }) => name));
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
@@ -97,7 +97,7 @@ async function verifyStream(
 /** What a certificate of a stream has to hold true when it is given. */
 export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dataset[]): Certified {
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
-  return { stream, tables, isReadTwice: isReadTwice(dataset), grounds: groundsOf(dataset, jobs) };
+  return { stream, tables, isReadTwice: isReadTwice(dataset), dependencies: dependenciesOf(dataset, jobs) };
 }
 
 async function remember(

@@ -61,7 +61,7 @@ export interface Certified {
   /**
    * The datasets that the checks depend on. If one of them has lost its certificate for a second, the stream gets none.
    */
-  readonly grounds?: readonly GroundDataset[];
+  readonly dependencies?: readonly Dependency[];
 }
 
 /** The result of checks. */
@@ -87,7 +87,7 @@ interface CheckVerdict {
  */
 export function setVerified(
   database: Database,
-  { stream, tables, isReadTwice = false, grounds = [] }: Certified,
+  { stream, tables, isReadTwice = false, dependencies = [] }: Certified,
   verdict: CheckVerdict,
 ): Promise<Unheld[]> {
   const { covered, verified, updated_at } = coverage;
@@ -99,7 +99,7 @@ export function setVerified(
     const unheld = await findUnheld(session, held, unwritten);
     const lost = union(...unheld.map(({ spans }) => spans));
     const [good, bad] = [without(verdict.good, lost), union(verdict.bad, lost)];
-    const fallen = grounds.map((ground) => sql` - ${lackingOf(ground, good)}`);
+    const unsupported = dependencies.map((dependency) => sql` - ${lackingOf(dependency, good)}`);
     await lockTables(session, targets, 'alone');
     // Waits for transactions that add findings: the next statement sees these.
     await session.run(sql`
@@ -107,7 +107,7 @@ export function setVerified(
     await session.run(sql`
       update ${coverage}
       set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
-          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, lastWrite)}${sql.join(fallen)})
+          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, lastWrite)}${sql.join(unsupported)})
           - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
@@ -129,23 +129,23 @@ export async function withdrawVerified(session: Session, stream: Stream, range: 
 }
 
 /** A dataset that the certificates of another one depend on. */
-export interface GroundDataset {
+export interface Dependency {
   readonly name: string;
   /** If true, the other dataset's certificate is valid in seconds in which this one was never read. */
   readonly isOptional: boolean;
 }
 
 /** Withdraws a dataset's certificates in the seconds of some ranges in which a dataset that it depends on has none. */
-export async function withdrawGroundless(
+export async function withdrawUnsupported(
   session: Session,
   dependent: string,
-  ground: GroundDataset,
+  dependency: Dependency,
   ranges: readonly Range[],
 ): Promise<void> {
   const { dataset, pass, verified, updated_at } = coverage;
   await session.run(sql`
     update ${coverage} c set ${bare(verified)} = c.verified - g.lacking, ${bare(updated_at)} = default
-    from (select ${lackingOf(ground, ranges)} as lacking) g
+    from (select ${lackingOf(dependency, ranges)} as lacking) g
     where c.${bare(dataset)} = ${dependent} and c.${bare(pass)} = 0 and c.verified && g.lacking`);
 }
 
@@ -153,7 +153,7 @@ export async function withdrawGroundless(
  * The seconds of some ranges in which a dataset has no certificate, although another one depends on it, as a scalar
  * within a statement. Seconds that retention has dropped were proved before.
  */
-function lackingOf({ name, isOptional }: GroundDataset, ranges: readonly Range[]): SQL {
+function lackingOf({ name, isOptional }: Dependency, ranges: readonly Range[]): SQL {
   const own = { dataset: name, scope: '', pass: 0 };
   const wanted = isOptional ? everReadOf(own, ranges) : multirangeParam(ranges);
   const verified = sql`coalesce((select ${coverage.verified} from ${coverage} where ${ofStream(coverage, own)}), '{}')`;
