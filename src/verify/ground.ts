@@ -30,7 +30,7 @@ export function withDependencies(datasets: readonly Dataset[], jobs: readonly Da
   const ordered = new Map<string, Dataset>();
   const add = (dataset: Dataset) => {
     if (ordered.has(dataset.name)) return;
-    for (const ground of dependenciesOf(dataset, jobs)) add(ground.dataset);
+    for (const dependency of dependenciesOf(dataset, jobs)) add(dependency.dataset);
     ordered.set(dataset.name, dataset);
   };
   for (const dataset of datasets) add(dataset);
@@ -38,18 +38,18 @@ export function withDependencies(datasets: readonly Dataset[], jobs: readonly Da
 }
 
 /** The covered seconds of a dataset, by what a check can do with them. */
-export interface Reach {
+export interface Eligibility {
   /** Seconds in which everything that the check needs is proved in this run. */
-  readonly able: readonly Range[];
+  readonly eligible: readonly Range[];
   /** Seconds that can have the grade without the check: what it needs was never read there. */
-  readonly free: readonly Range[];
+  readonly exempt: readonly Range[];
   /** Seconds for which retention has dropped what the check needs, or what that needs in turn. */
   readonly expired: readonly Range[];
   /** All others: nothing proves them. */
-  readonly lacking: readonly Range[];
+  readonly unproved: readonly Range[];
 }
 
-interface Grounded {
+interface EligibilityInput {
   readonly dataset: Dataset;
   readonly jobs: readonly Dataset[];
   readonly covered: readonly Range[];
@@ -58,23 +58,26 @@ interface Grounded {
 }
 
 /** Decides in which seconds a check can run, and what happens to the others. */
-export async function reachOf(
+export async function eligibilityOf(
   session: Session,
   { needs, isOptional }: Check,
-  { dataset, jobs, covered, proved }: Grounded,
-): Promise<Reach> {
-  if (needs.length === 0) return { able: covered, free: [], expired: [], lacking: [] };
-  const able = needs.reduce<readonly Range[]>((left, name) => common(left, proved.get(name) ?? []), covered);
-  let free: readonly Range[] = isOptional === true ? without(covered, able) : [];
+  { dataset, jobs, covered, proved }: EligibilityInput,
+): Promise<Eligibility> {
+  if (needs.length === 0) return { eligible: covered, exempt: [], expired: [], unproved: [] };
+  const eligible = needs.reduce<readonly Range[]>(
+    (left, name) => common(left, proved.get(name) ?? []),
+    covered,
+  );
+  let exempt: readonly Range[] = isOptional === true ? without(covered, eligible) : [];
   for (const job of jobs.filter(({ name }) => needs.includes(name)))
-    free = without(free, await readEverRead(session, streamOf(job), free));
-  const rest = without(covered, [...able, ...free]);
-  if (rest.length === 0) return { able, free, expired: [], lacking: [] };
+    exempt = without(exempt, await readEverRead(session, streamOf(job), exempt));
+  const rest = without(covered, [...eligible, ...exempt]);
+  if (rest.length === 0) return { eligible, exempt, expired: [], unproved: [] };
   const floors = await readFloors(session);
   const below = withDependencies([dataset], jobs)
-    .filter((ground) => ground !== dataset)
+    .filter((dependency) => dependency !== dataset)
     .map(({ name }): Range => ({ from: 0, to: floors.datasets.get(name) ?? 0 }));
-  return { able, free, expired: common(rest, below), lacking: without(rest, below) };
+  return { eligible, exempt, expired: common(rest, below), unproved: without(rest, below) };
 }
 
 /**
@@ -86,7 +89,7 @@ export async function withdrawDependents(
   ranges: readonly Range[],
 ): Promise<void> {
   for (const dataset of withDependencies(jobs, jobs)) {
-    for (const ground of dependenciesOf(dataset, jobs))
-      await withdrawUnsupported(database, dataset.name, ground, ranges);
+    for (const dependency of dependenciesOf(dataset, jobs))
+      await withdrawUnsupported(database, dataset.name, dependency, ranges);
   }
 }

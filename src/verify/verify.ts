@@ -10,7 +10,7 @@ import { readVerified, saveGrade, setVerified, type Certified } from '../write/v
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
 import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './checks/check.ts';
 import { type Checked, type Finding, spansOf } from './checks/finding.ts';
-import { dependenciesOf, withdrawDependents, withDependencies, reachOf } from './ground.ts';
+import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './ground.ts';
 import { logChecks } from './log-checks.ts';
 import { isReadTwice } from './checks/second-reading.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
@@ -162,16 +162,20 @@ export async function runChecks(context: VerifyContext, input: StreamToCheck): P
 /** The steps of a check, and one for each reason why it cannot check the rest of the covered seconds. */
 async function stepsOf(context: VerifyContext, check: Check, input: StreamToCheck): Promise<CheckStep[]> {
   const { jobs } = context;
-  const { able, expired, lacking } = await reachOf(context.database, check, { ...input, jobs });
-  const steps = await check.steps(context, { ...input, covered: able, stretches: stretchesOf(able, JOINED) });
-  const unheld = without(able, union(...steps.map(({ stretch }) => partsOf(stretch))));
+  const { eligible, expired, unproved } = await eligibilityOf(context.database, check, { ...input, jobs });
+  const steps = await check.steps(context, {
+    ...input,
+    covered: eligible,
+    stretches: stretchesOf(eligible, JOINED),
+  });
+  const unheld = without(eligible, union(...steps.map(({ stretch }) => partsOf(stretch))));
   const kind = `no_proved_${check.needs.join('_')}`;
   const needed = `the ${check.needs.join(' and ')} of these seconds`;
   const open = (spans: readonly Range[], why: Parameters<typeof openStep>[3]) =>
     stretchesOf(spans, Infinity).map((stretch) => openStep(check.name, input, stretch, why));
   return [
     ...steps,
-    ...open(lacking, {
+    ...open(unproved, {
       kind,
       sentence: `${needed} are not proved, so there is nothing to compare these with`,
     }),
