@@ -10,7 +10,7 @@ import {
   ownSecondOf,
   type Difference,
   type RowSum,
-  type Unsaid,
+  type Omission,
 } from '../write/compare-rows.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
 import { columnsWithFindings, type RightRow } from '../ledger/stored-findings.ts';
@@ -42,7 +42,7 @@ export interface ComparedSpan {
    */
   readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
   /** Seconds of another dataset's rows in which more is stored than these pages have: that dataset decides. */
-  readonly unsaid: ReadonlyMap<string, ReadonlySet<number>>;
+  readonly omitted: ReadonlyMap<string, ReadonlySet<number>>;
   /** Rows that a previous comparison found wrong, and that are the same in the source. */
   readonly right: readonly RightRow[];
 }
@@ -114,7 +114,7 @@ class Tally implements ComparedSpan {
   readonly findings: Finding[] = [];
   readonly matched = new Map<string, Map<number, RowSum>>();
   readonly brought = new Map<string, Map<number, RowSum>>();
-  readonly unsaid = new Map<string, Set<number>>();
+  readonly omitted = new Map<string, Set<number>>();
   readonly right: RightRow[] = [];
   requests = 0;
 
@@ -124,10 +124,10 @@ class Tally implements ComparedSpan {
     addRows(this.brought, table, own);
   }
 
-  leaveOpen(table: string, rows: readonly Unsaid[]): void {
-    const seconds = this.unsaid.get(table) ?? new Set<number>();
+  leaveOpen(table: string, rows: readonly Omission[]): void {
+    const seconds = this.omitted.get(table) ?? new Set<number>();
     for (const { second } of rows) seconds.add(second.from);
-    this.unsaid.set(table, seconds);
+    this.omitted.set(table, seconds);
   }
 }
 
@@ -156,13 +156,13 @@ async function compareRecords(
     const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
     // A message's receiver does not know its sender. So a value that is missing on its pages counts only for the
     // dataset whose pages have all copies.
-    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isInside(second.from, completed)) : [];
-    if (!isOwn) tally.leaveOpen(name, found.unsaid);
-    const differences = withUnsaid(found.differences, unsaid);
+    const omissions = isOwn ? found.omissions.filter(({ second }) => isInside(second.from, completed)) : [];
+    if (!isOwn) tally.leaveOpen(name, found.omissions);
+    const differences = withOmissions(found.differences, omissions);
     const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
     tally.findings.push(...toFindings(stream, name, differences, seconds));
     const known = await columnsWithFindings(database, DEEP, name);
-    const wrong = new Set([...found.differences, ...found.unsaid].map(({ key }) => key));
+    const wrong = new Set([...found.differences, ...found.omissions].map(({ key }) => key));
     const right = rows
       .map((row) => ({ row, key: keyOf(table, row), second: ownSecondOf(row) }))
       .filter(({ row, key }) => !wrong.has(key) && says(row, known.get(key)))
@@ -202,8 +202,8 @@ async function toMisfits(
 }
 
 /** A value that the source lacks is a difference like any other. It is joined with the other differences of its row. */
-function withUnsaid(differences: readonly Difference[], unsaid: readonly Unsaid[]): Difference[] {
-  const left = new Map(unsaid.map((row) => [`${row.key} ${row.second.from}`, row]));
+function withOmissions(differences: readonly Difference[], omissions: readonly Omission[]): Difference[] {
+  const left = new Map(omissions.map((row) => [`${row.key} ${row.second.from}`, row]));
   const joined = differences.map((difference) => {
     const place = `${difference.key} ${difference.second.from}`;
     const { columns = [] } = left.get(place) ?? {};

@@ -20,7 +20,7 @@ export interface ComparedSpans {
   /** Seconds for which this was the second reading, and it agreed. */
   readonly confirmed: readonly Range[];
   /** Seconds of other datasets' rows in which more is stored than these pages have. */
-  readonly unsaid: ReadonlyMap<string, readonly Range[]>;
+  readonly omitted: ReadonlyMap<string, readonly Range[]>;
   /** Stored rows of each table that the source has, by second, in seconds that were read to their end. */
   readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
 }
@@ -41,7 +41,7 @@ export async function compareSpans(
   const began = await databaseTime(context.database);
   const checks: Checked[] = [];
   const completed: Range[] = [];
-  const unsaid = new Map<string, Range[]>();
+  const omitted = new Map<string, Range[]>();
   const brought = new Map<string, Map<number, RowSum>>();
   const compared = await allInFlight(context.crawl.api.inFlight, spans, async (span) => {
     const start = context.clock.monotonic();
@@ -58,9 +58,9 @@ export async function compareSpans(
       }
     }
     for (const [table, seconds] of result.brought) addRows(brought, table, seconds);
-    for (const [table, seconds] of result.unsaid) {
+    for (const [table, seconds] of result.omitted) {
       const more = [...seconds].map(spanOfSecond);
-      unsaid.set(table, union(unsaid.get(table) ?? [], more));
+      omitted.set(table, union(omitted.get(table) ?? [], more));
     }
     const { findings, requests } = result;
     const facts = {
@@ -83,5 +83,5 @@ export async function compareSpans(
   const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastWrite };
   const confirmed =
     ageSeconds === undefined ? [] : await confirmDue(context.database, { ...reading, ageSeconds });
-  return { checks, completed: union(completed), confirmed, unsaid, brought };
+  return { checks, completed: union(completed), confirmed, omitted, brought };
 }

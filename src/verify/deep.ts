@@ -47,20 +47,20 @@ export async function checkDeep(
   const comparedRows = new Map<string, Map<number, RowSum>>();
   const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
-  const unsaid = new Map<string, readonly Range[]>();
+  const omitted = new Map<string, readonly Range[]>();
   const names = new Set(draw.datasets.map(({ name }) => name));
   const chosen = reports.filter(({ dataset }) => names.has(dataset.name));
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of chosen.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);
     const known = (draw.share >= 1 ? comparedRows.get(own) : undefined) ?? new Map<number, RowSum>();
-    const open = Object.keys(report.dataset.job.tables).flatMap((table) => unsaid.get(table) ?? []);
+    const open = Object.keys(report.dataset.job.tables).flatMap((table) => omitted.get(table) ?? []);
     const held = await heldAlready(context, report, known, union(open));
     const wanted = without(await drawSlices(context.database, report, draw), held);
     const compared = await compareSpans(context, report, wanted, (table, second, sum) => {
       addRows(comparedRows, table, [[second, sum]]);
     });
-    for (const [table, spans] of compared.unsaid) unsaid.set(table, union(unsaid.get(table) ?? [], spans));
+    for (const [table, spans] of compared.omitted) omitted.set(table, union(omitted.get(table) ?? [], spans));
     comparedBy.set(report, compared);
     tables.push(...(await countTables(context, report, union(held, compared.completed))));
   }
@@ -84,7 +84,7 @@ async function heldAlready(
   { database }: CompareContext,
   { dataset, stream, covered }: Verified,
   comparedRows: ReadonlyMap<number, RowSum>,
-  unsaid: readonly Range[],
+  omitted: readonly Range[],
 ): Promise<Range[]> {
   const [table] = Object.values(dataset.job.tables);
   // The compared rows belong to other pools.
@@ -95,7 +95,7 @@ async function heldAlready(
   for (const [range, stored] of secondsOfEach(all, covered)) {
     const left = [...stored].filter(([second, sum]) => !isSameSum(comparedRows.get(second), sum));
     const open = union(
-      unsaid,
+      omitted,
       left.map(([second]) => spanOfSecond(second)),
     );
     const compared = without([range], open);

@@ -25,7 +25,7 @@ export interface Difference {
 export interface Comparison {
   readonly differences: readonly Difference[];
   /** Stored rows with values that none of the copies on the pages has, in columns that a copy may lack. */
-  readonly unsaid: readonly Unsaid[];
+  readonly omissions: readonly Omission[];
   /** The distinct rows of each second that are stored, whether or not they agree. */
   readonly matched: ReadonlyMap<number, RowSum>;
 }
@@ -37,10 +37,10 @@ export interface RowSum {
 }
 
 /** A stored row, and the columns for which the source gave no value. */
-export type Unsaid = Pick<Difference, 'key' | 'columns' | 'second'>;
+export type Omission = Pick<Difference, 'key' | 'columns' | 'second'>;
 
 const Row = z.object({
-  kind: z.enum(['missing', 'differing', 'not_in_source', 'unsaid']),
+  kind: z.enum(['missing', 'differing', 'not_in_source', 'omitted']),
   key: z.string(),
   columns: z.array(z.string()),
   second: spanOfRow,
@@ -74,14 +74,14 @@ export async function compareRows(
       compared as (
         select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target, 'read')} as columns
         from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}),
-      unsaid as (
-        select n.utime, ${keyText(target, 'n')} as key, ${unsaidColumns(target)} as columns
+      omitted as (
+        select n.utime, ${keyText(target, 'n')} as key, ${omittedColumns(target)} as columns
         from n join ${target.into} t on ${same('t', 'n', target.facts.key)} group by 1, 2)
       select distinct case when missing then 'missing' else 'differing' end as kind, key,
         case when missing then '{}' else columns end as columns, ${secondOf('c')}::text as second
       from compared c where missing or cardinality(columns) > 0
       union all
-      select 'unsaid', key, columns, ${secondOf('u')}::text from unsaid u where cardinality(columns) > 0
+      select 'omitted', key, columns, ${secondOf('u')}::text from omitted u where cardinality(columns) > 0
       ${brought.isAll ? sql`union all ${beyond(target, brought)}` : sql``}`,
     Row,
   );
@@ -93,8 +93,8 @@ export async function compareRows(
     Matched,
   );
   return {
-    differences: found.flatMap(({ kind, ...row }) => (kind === 'unsaid' ? [] : [{ kind, ...row }])),
-    unsaid: found.filter(({ kind }) => kind === 'unsaid'),
+    differences: found.flatMap(({ kind, ...row }) => (kind === 'omitted' ? [] : [{ kind, ...row }])),
+    omissions: found.filter(({ kind }) => kind === 'omitted'),
     matched: new Map(matched.map(({ second, ...sum }) => [second, sum])),
   };
 }
@@ -174,7 +174,7 @@ function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
 }
 
 /** The names of the columns in which a stored row has a value and no copy has one, if copies may lack them. */
-function unsaidColumns(target: Target): SQL {
+function omittedColumns(target: Target): SQL {
   const tests = target.columns
     .filter((name) => !target.facts.key.includes(name) && mayLack(target.facts, name))
     .map((name) => {
