@@ -58,7 +58,13 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
     const { store, stop } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened, record: flags.record }), async (crawl) => {
       const watermark = crawl.chain.last.utime;
-      const context = createRepairContext(crawl, { jobs, stop, watermark, leastPause: 0, insist: true });
+      const context = createRepairContext(crawl, {
+        jobs,
+        stop,
+        watermark,
+        leastPause: 0,
+        ignorePauses: true,
+      });
       const options = { datasets, range, share, repair: flags.repair === true, random: Math.random };
       const proof = await proveRange(context, options).catch((error: unknown) => {
         throw stop.finishing.aborted && isAbort(error) ? new IncompleteError(STOPPED, AGAIN) : error;

@@ -81,7 +81,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
           stop,
           watermark: options.watermark(),
           leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
-          insist: false,
+          ignorePauses: false,
         },
       );
       const reports = await verifyAndRepair(repair, options.datasets, range);

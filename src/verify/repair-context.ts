@@ -14,7 +14,7 @@ interface OpenCrawl {
   readonly owner: string;
 }
 
-interface RepairOptions extends Pick<RepairContext, 'watermark' | 'leastPause' | 'insist'> {
+interface RepairOptions extends Pick<RepairContext, 'watermark' | 'leastPause' | 'ignorePauses'> {
   /** All datasets of the program, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly stop: Stop;

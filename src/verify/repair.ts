@@ -39,7 +39,7 @@ export interface RepairContext extends VerifyContext, FillContext {
   /** Least number of seconds between two attempts at a hole that cannot be filled. */
   readonly leastPause: number;
   /** If true, holes are tried at once, even those that wait after failed attempts. */
-  readonly insist: boolean;
+  readonly ignorePauses: boolean;
 }
 
 export interface Repaired {
@@ -104,7 +104,7 @@ async function readEach(
 async function readAgain(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { stream, dataset, findings } = report;
   const coverage = await readCoverage(context.database, stream);
-  const given = context.insist
+  const given = context.ignorePauses
     ? []
     : (await readHoles(context.database, stream)).filter(
         ({ due, reason }) => !due || reason === 'source_gap',
