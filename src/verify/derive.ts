@@ -59,7 +59,7 @@ async function deriveUntilStopped(
     const claim = { stream: streamOf(dataset), wanted, length: () => length, owner: context.owner };
     const lease = await claimLease(database, { ...claim, priority: 'backfill' });
     if (lease === undefined) break;
-    derived += await settle(context, lease, size);
+    derived += await coverLease(context, lease, size);
     wanted = without(wanted, [lease.span]);
   }
   return derived;
@@ -89,17 +89,17 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
  * Seconds that the check did not confirm stay missing. Rows can only be added meanwhile: a process that removes rows
  * takes the lease away.
  */
-async function settle({ database, stop }: DeriveContext, lease: Lease, size: number): Promise<number> {
+async function coverLease({ database, stop }: DeriveContext, lease: Lease, size: number): Promise<number> {
   try {
     const { findings } = await runStep({ database, stop }, lease.stream, countTransactions(lease.span));
     const holes = common(spansOf(findings), [lease.span]);
-    const met = without([lease.span], holes);
+    const stored = without([lease.span], holes);
     return await writeTransaction(database, async (session) => {
       await holdLease(session, lease, lease.span);
-      const rows = await countsOf(session, met);
+      const rows = await countsOf(session, stored);
       const kept = worthKeeping(
         lease.span,
-        met.map((span, index) => ({ span, rows: rows[index] ?? 0 })),
+        stored.map((span, index) => ({ span, rows: rows[index] ?? 0 })),
         size,
       );
       for (const span of kept) await addCoverage(session, lease.stream, span);

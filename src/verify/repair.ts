@@ -73,7 +73,7 @@ export async function repairRange(
   // If the process is stopping, holes were not read again, and must not count as unrepaired.
   for (const report of context.stop.finishing.aborted ? [] : reports) {
     await dropCopiesBeyond(context, report.dataset, tries.atLeast(1, report.stream, 'by time'));
-    await settle(context, report);
+    await refuseUnrepaired(context, report);
   }
   await withdrawDependents(context, [range]);
   return { reports: await withVerified(context, reports), rounds: round };
@@ -223,10 +223,10 @@ function surplusOf(
 }
 
 /** Stores what is still wrong after rereading, with its cause, and postpones the next attempt. */
-async function settle(context: RepairContext, { stream, findings }: Verified): Promise<void> {
+async function refuseUnrepaired(context: RepairContext, { stream, findings }: Verified): Promise<void> {
   const { database } = context;
   const coverage = await readCoverage(database, stream);
-  const standing = (await readHoles(database, stream)).filter(({ due }) => !due).map(({ span }) => span);
+  const postponed = (await readHoles(database, stream)).filter(({ due }) => !due).map(({ span }) => span);
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
   const gaps = common(spansOf(lost), coverage);
@@ -247,7 +247,7 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
     else await keep(gaps, 'source_gap', detail);
   }
   await keep(
-    without(common(spansOf(doubts), coverage), [...gaps, ...standing]),
+    without(common(spansOf(doubts), coverage), [...gaps, ...postponed]),
     'disputed',
     doubts.map(describeFinding).join('; '),
   );
@@ -333,7 +333,7 @@ async function joined(
     const groups: KnownHole[] = [];
     for (const one of known.filter((hole) => isAskable(hole.seqnos))) {
       const last = groups.at(-1);
-      if (last === undefined || !isOne(last, one, coverage)) groups.push(one);
+      if (last === undefined || !shareBlocks(last, one, coverage)) groups.push(one);
       else
         groups[groups.length - 1] = {
           hole: { from: last.hole.from, to: one.hole.to },
@@ -350,7 +350,7 @@ function isAskable({ length }: readonly number[]): boolean {
 }
 
 /** True if two holes, the earlier one first, share a block, and if nothing between them is still to be read. */
-function isOne(before: KnownHole, behind: KnownHole, coverage: readonly Range[]): boolean {
+function shareBlocks(before: KnownHole, behind: KnownHole, coverage: readonly Range[]): boolean {
   const between = { from: before.hole.to, to: behind.hole.from };
   return (
     before.seqnos.some((seqno) => behind.seqnos.includes(seqno)) &&
