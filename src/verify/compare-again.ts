@@ -16,7 +16,7 @@ import { writeTransaction } from '../ledger/write-transaction.ts';
 /** The rows of a dataset in the source, over all of its streams that were compared. */
 interface SourceRows {
   /** Stored rows that the source has, by table and second. */
-  readonly brought: Map<string, Map<number, RowSum>>;
+  readonly sourceRows: Map<string, Map<number, RowSum>>;
   readonly covered: Range[];
   /** Covered seconds that were not compared, or that differ. */
   readonly doubtful: Range[];
@@ -30,7 +30,7 @@ export async function compareAgain(context: CompareContext, reports: readonly Ve
   const sources = new Map<string, SourceRows>();
   for (const report of reports) {
     const { stream, findings } = report;
-    const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
+    const source = sources.get(stream.dataset) ?? { sourceRows: new Map(), covered: [], doubtful: [] };
     sources.set(stream.dataset, source);
     const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === SEAL);
     await compareStream(context, report, spansOf(chosen), source);
@@ -62,8 +62,8 @@ async function compareStream(
     source.doubtful.push(...coverage);
     return;
   }
-  const { checks, completed, brought } = await compareSpans(context, { dataset, stream }, chosen);
-  for (const [table, seconds] of brought) addRows(source.brought, table, seconds);
+  const { checks, completed, sourceRows } = await compareSpans(context, { dataset, stream }, chosen);
+  for (const [table, seconds] of sourceRows) addRows(source.sourceRows, table, seconds);
   const wrong = spansOf(checks.flatMap((check) => check.findings));
   source.doubtful.push(...wrong, ...without(coverage, completed));
 }
@@ -73,10 +73,10 @@ async function unsealIfSame(
   { crawl, database }: CompareContext,
   table: object,
   range: Range,
-  { brought, covered, doubtful }: SourceRows,
+  { sourceRows, covered, doubtful }: SourceRows,
 ): Promise<void> {
   if (common([range], doubtful).length > 0) return;
-  const had = brought.get(targetOf(table).name);
+  const had = sourceRows.get(targetOf(table).name);
   const seconds = common([range], covered);
   // One snapshot: the counted rows are those that count from now on.
   await retry({ ...crawl, ...CONFLICT }, () =>

@@ -40,7 +40,7 @@ export interface ComparedSpan {
   /**
    * Those of them in seconds that were read to their end: no row is counted twice, even if other pages have it, too.
    */
-  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+  readonly sourceRows: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
   /** Seconds of another dataset's rows in which more is stored than these pages have: that dataset decides. */
   readonly omitted: ReadonlyMap<string, ReadonlySet<number>>;
   /** Rows that a previous comparison found wrong, and that are the same in the source. */
@@ -113,7 +113,7 @@ class Tally implements ComparedSpan {
   readonly completed: Range[] = [];
   readonly findings: Finding[] = [];
   readonly matched = new Map<string, Map<number, RowSum>>();
-  readonly brought = new Map<string, Map<number, RowSum>>();
+  readonly sourceRows = new Map<string, Map<number, RowSum>>();
   readonly omitted = new Map<string, Set<number>>();
   readonly right: RightRow[] = [];
   requests = 0;
@@ -121,7 +121,7 @@ class Tally implements ComparedSpan {
   count(table: string, matched: ReadonlyMap<number, RowSum>, completed: Range): void {
     const own = [...matched].filter(([second]) => isInside(second, completed));
     addRows(this.matched, table, matched);
-    addRows(this.brought, table, own);
+    addRows(this.sourceRows, table, own);
   }
 
   leaveOpen(table: string, rows: readonly Omission[]): void {

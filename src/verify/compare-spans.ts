@@ -22,7 +22,7 @@ export interface ComparedSpans {
   /** Seconds of other datasets' rows in which more is stored than these pages have. */
   readonly omitted: ReadonlyMap<string, readonly Range[]>;
   /** Stored rows of each table that the source has, by second, in seconds that were read to their end. */
-  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+  readonly sourceRows: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
 }
 
 /**
@@ -31,21 +31,21 @@ export interface ComparedSpans {
  */
 export async function compareSpans(
   context: CompareContext,
-  place: { readonly dataset: Dataset; readonly stream: Stream },
+  target: { readonly dataset: Dataset; readonly stream: Stream },
   spans: readonly Range[],
   onMatched: (table: string, second: number, sum: RowSum) => void = () => undefined,
 ): Promise<ComparedSpans> {
-  const { dataset, stream } = place;
+  const { dataset, stream } = target;
   const tables = Object.values(dataset.job.tables);
   const lastWrite = await readLastWrite(context.database, tables);
   const began = await databaseTime(context.database);
   const checks: Checked[] = [];
   const completed: Range[] = [];
   const omitted = new Map<string, Range[]>();
-  const brought = new Map<string, Map<number, RowSum>>();
+  const sourceRows = new Map<string, Map<number, RowSum>>();
   const compared = await allInFlight(context.crawl.api.inFlight, spans, async (span) => {
     const start = context.clock.monotonic();
-    const result = await compareSpan(context, place, span);
+    const result = await compareSpan(context, target, span);
     return { result, ms: context.clock.monotonic() - start };
   });
   for (const { result, ms } of compared) {
@@ -57,7 +57,7 @@ export async function compareSpans(
         rows += sum.rows;
       }
     }
-    for (const [table, seconds] of result.brought) addRows(brought, table, seconds);
+    for (const [table, seconds] of result.sourceRows) addRows(sourceRows, table, seconds);
     for (const [table, seconds] of result.omitted) {
       const more = [...seconds].map(spanOfSecond);
       omitted.set(table, union(omitted.get(table) ?? [], more));
@@ -83,5 +83,5 @@ export async function compareSpans(
   const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastWrite };
   const confirmed =
     ageSeconds === undefined ? [] : await confirmDue(context.database, { ...reading, ageSeconds });
-  return { checks, completed: union(completed), confirmed, omitted, brought };
+  return { checks, completed: union(completed), confirmed, omitted, sourceRows };
 }

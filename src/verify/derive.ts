@@ -49,8 +49,8 @@ async function deriveUntilStopped(
 ): Promise<number> {
   const { database } = context;
   const missing = await readMissing(database, streamOf(dataset), [range]);
-  const brought = common(missing, await readCoverage(database, streamOf(bringer)));
-  if (common(brought, await readCoverage(database, streamOf(countedBy))).length === 0) return 0;
+  const candidates = common(missing, await readCoverage(database, streamOf(bringer)));
+  if (common(candidates, await readCoverage(database, streamOf(countedBy))).length === 0) return 0;
   let wanted = common(missing, await provedBlocks(context, countedBy, range));
   const size = dataset.job.paginator.maxSize;
   let derived = 0;

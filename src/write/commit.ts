@@ -7,7 +7,7 @@ import { holdCursor, moveCursor, type CursorClaim } from '../ledger/stored-curso
 import { noteSpared, rememberOutcomes, setAside, type Outcomes, type Unserved } from '../ledger/subjects.ts';
 import { answersOf } from '../postgres/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../postgres/database.ts';
-import { differingSeconds, type Brought } from './compare-rows.ts';
+import { differingSeconds, type ReadRange } from './compare-rows.ts';
 import { copyDirect, divide } from './copy-direct.ts';
 import { insertStaged, secondsOfLines, stageRows, type InsertOptions, type Staged } from './insert.ts';
 import type { Lines } from './line-bytes.ts';
@@ -127,7 +127,7 @@ type Done =
 /** What a second reading needs: it confirms only seconds in which its rows equal the stored ones. */
 export interface Again {
   /** Which of the stored rows belong to the stream. */
-  readonly scope: Brought['scope'];
+  readonly scope: ReadRange['scope'];
   /** Least number of seconds before differing seconds are read again. */
   readonly pauseSeconds: number;
 }

@@ -49,7 +49,7 @@ const Row = z.object({
 const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 
 /** The seconds from which rows were read, and the scope if there is one. */
-export interface Brought {
+export interface ReadRange {
   readonly span: Range;
   readonly scope?: Scope;
   /** If true, the rows are complete, so that further stored rows are not in the source. */
@@ -64,7 +64,7 @@ export async function compareRows(
   session: Session,
   table: object,
   rows: readonly object[],
-  brought: Brought,
+  within: ReadRange,
 ): Promise<Comparison> {
   const target = targetOf(table);
   const found = await session.rows(
@@ -82,7 +82,7 @@ export async function compareRows(
       from compared c where missing or cardinality(columns) > 0
       union all
       select 'omitted', key, columns, ${secondOf('u')}::text from omitted u where cardinality(columns) > 0
-      ${brought.isAll ? sql`union all ${beyond(target, brought)}` : sql``}`,
+      ${within.isAll ? sql`union all ${beyond(target, within)}` : sql``}`,
     Row,
   );
   const matched = await session.rows(
@@ -106,7 +106,7 @@ export async function compareRows(
 export async function differingSeconds(
   session: Session,
   target: Target,
-  brought: Omit<Brought, 'isAll'>,
+  within: Omit<ReadRange, 'isAll'>,
 ): Promise<Range[]> {
   const rows = await session.rows(
     sql`
@@ -115,14 +115,14 @@ export async function differingSeconds(
         select ${secondOf('n')}::text as second from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}
         where t.utime is null or cardinality(${differingColumns(target, 'stored')}) > 0
         union
-        select second from (${beyond(target, brought)}) b (kind, key, columns, second))
+        select second from (${beyond(target, within)}) b (kind, key, columns, second))
       select second from differing`,
     z.object({ second: Row.shape.second }),
   );
   return rows.map(({ second }) => second);
 }
 
-function beyond(target: Target, { span, scope }: Omit<Brought, 'isAll'>): SQL {
+function beyond(target: Target, { span, scope }: Omit<ReadRange, 'isAll'>): SQL {
   return sql`
     select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')}::text from ${target.into} t
     where ${during('t', span)}
