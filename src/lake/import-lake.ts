@@ -124,10 +124,10 @@ async function importDay(options: ImportOptions, wanted: WantedImport, day: read
     const pathOf = new Map(all.map((part, at) => [part, paths[at]]));
     for (const piece of cut(day, sources)) {
       if (stop.finishing.aborted) return;
-      const brought = importOf({ ...wanted, sources }, [piece], (parts, work) =>
+      const imported = importOf({ ...wanted, sources }, [piece], (parts, work) =>
         work(parts.map((part) => present(pathOf.get(part), part.path))),
       );
-      onCommit(piece, await commitImport(database, partitions, brought));
+      onCommit(piece, await commitImport(database, partitions, imported));
     }
   });
 }

@@ -58,19 +58,19 @@ export function columnsToImport(table: object): readonly string[] {
 export async function commitImport(
   database: Database,
   partitions: Partitions,
-  brought: Import,
+  imported: Import,
 ): Promise<number> {
-  const { rows, covered } = brought;
+  const { rows, covered } = imported;
   const tables = rows.map(({ table }) => table);
   await partitions.ensure(tables, new Set(covered.map(({ span }) => formatTime(span.from))));
   return commitRows(database, {
-    bring: async (session) => {
+    load: async (session) => {
       const staged: Staged[] = [];
       for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
       return { staged: staged.toSorted((a, b) => byRank(a.target, b.target)) };
     },
     hold: () => Promise.resolve(),
-    finish: (session) => coverImported(session, brought),
+    finish: (session) => coverImported(session, imported),
   });
 }
 
@@ -156,7 +156,7 @@ async function fill(
   { period, imports, apart }: Omit<Filling, 'tables'> & { readonly apart: readonly Apart[] },
 ): Promise<number> {
   for (const { target, name } of apart) await makeTable(session, target.name, name);
-  const brought: Import[] = [];
+  const imported: Import[] = [];
   for (const one of imports) {
     for (const { table, pieces } of one.rows)
       for (const { target, name } of apart.filter((other) => other.target.table === table))
@@ -164,7 +164,7 @@ async function fill(
           sql`copy ${tableNamed(name)} (${identifiers(target.columns)}) from stdin (freeze)`,
           pieces(),
         );
-    brought.push(one);
+    imported.push(one);
   }
   await session.run(sql`select set_config('maintenance_work_mem', ${INDEX_MEMORY}, true)`);
   for (const { target, name } of apart) await buildIndexes(session, target, tableNamed(name));
@@ -178,7 +178,7 @@ async function fill(
     rows += await take(session, target, { table: tableNamed(name), period });
     await attachFilled(session, target.name, { period, name });
   }
-  for (const one of brought) await coverImported(session, one);
+  for (const one of imported) await coverImported(session, one);
   return rows;
 }
 

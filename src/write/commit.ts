@@ -29,7 +29,7 @@ import { writeTransaction } from '../ledger/write-transaction.ts';
  */
 interface RowCommit<Held> {
   /** Sends the rows to the server. It locks nothing, because it takes longest. */
-  readonly bring: (session: OpenTransaction) => Promise<BroughtRows>;
+  readonly load: (session: OpenTransaction) => Promise<LoadedRows>;
   /** Runs before the statements that write staged rows. If it throws, nothing is written. */
   readonly hold: (session: OpenTransaction, staged: readonly Staged[]) => Promise<Held>;
   readonly options?: InsertOptions;
@@ -39,7 +39,7 @@ interface RowCommit<Held> {
   readonly finish: (session: OpenTransaction, held: Held) => Promise<unknown>;
 }
 
-interface BroughtRows {
+interface LoadedRows {
   readonly staged: readonly Staged[];
   /** Verified seconds into which rows were copied directly. */
   readonly copied?: readonly Changed[];
@@ -65,20 +65,20 @@ interface CommittedRecords {
 export function commitRows<Held>(database: Database, commit: RowCommit<Held>): Promise<number> {
   const { records } = commit;
   return writeTransaction(database, async (session) => {
-    const { staged, copied = [] } = await commit.bring(session);
+    const { staged, copied = [] } = await commit.load(session);
     const [held, written, isAnyQuarantined] = await answersOf([
       commit.hold(session, staged),
       insertStaged(session, staged, commit.options),
       records === undefined ? Promise.resolve(false) : hasQuarantined(session, records.stream),
     ]);
     await unverify(session, copied);
-    if (records !== undefined) await writeOddities(session, records, isAnyQuarantined);
+    if (records !== undefined) await writeAnomalies(session, records, isAnyQuarantined);
     await commit.finish(session, held);
     return written;
   });
 }
 
-async function writeOddities(
+async function writeAnomalies(
   session: Session,
   records: CommittedRecords,
   isAnyQuarantined: boolean,
@@ -207,7 +207,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   const { lease, done, overwrite, pages } = commit;
   const replaced = commit.replace && done?.outcome === 'covered' ? done.span : undefined;
   return commitRows(database, {
-    bring: async (session) => {
+    load: async (session) => {
       const isWhole = replaced !== undefined || commit.again !== undefined;
       const { direct, others } = divide(byTable, commit.newAfter, lease);
       const [copied, staged] = await answersOf([
@@ -270,8 +270,8 @@ async function changedSeconds(
   { again, done }: PageCommit,
 ): Promise<Range | undefined> {
   if (again === undefined || done?.outcome !== 'covered') return undefined;
-  const brought = { span: done.span, scope: again.scope };
-  const differing = await answersOf(staged.map(({ target }) => differingSeconds(session, target, brought)));
+  const read = { span: done.span, scope: again.scope };
+  const differing = await answersOf(staged.map(({ target }) => differingSeconds(session, target, read)));
   const spans = union([...byTable.flatMap(({ contradictions }) => contradictions()), ...differing.flat()]);
   const [first, last] = [spans[0], spans.at(-1)];
   return first && last && { from: first.from, to: last.to };
@@ -336,7 +336,7 @@ export async function commitResponse(
   const { dataset, scope, owner } = claim;
   const byTable = await linesByTable(partitions, commit.tables, commit.rows);
   await commitRows(database, {
-    bring: async (session) => ({ staged: await stageRows(session, byTable) }),
+    load: async (session) => ({ staged: await stageRows(session, byTable) }),
     hold: (session) => holdCursor(session, claim),
     records: { ...commit, stream: { dataset, scope: '', pass: 0 }, request: log.request },
     finish: async (session) => {
@@ -404,7 +404,7 @@ export async function release(
   const byTable = await linesByTable(partitions, tables, [rows]);
   const extras = Object.keys(extra).length > 0 ? [extra] : [];
   await commitRows(database, {
-    bring: async (session) => ({ staged: await stageRows(session, byTable) }),
+    load: async (session) => ({ staged: await stageRows(session, byTable) }),
     hold: async (session, staged) => {
       const targets = staged.map(({ target }) => target);
       // Waits for a second reading that is being confirmed. A later one sees the rows.

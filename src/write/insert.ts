@@ -51,9 +51,9 @@ export async function stageRows(
   byTable: readonly Lines[],
   { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): Promise<Staged[]> {
-  const brought = byTable.filter(({ count }) => count > 0 || isWhole);
-  await answersOf(brought.map(({ target, pieces }) => fillStagingTable(session, target.staging, pieces())));
-  return brought.map((lines) => ({ ...lines, seconds: secondsOfLines(lines) }));
+  const sent = byTable.filter(({ count }) => count > 0 || isWhole);
+  await answersOf(sent.map(({ target, pieces }) => fillStagingTable(session, target.staging, pieces())));
+  return sent.map((lines) => ({ ...lines, seconds: secondsOfLines(lines) }));
 }
 
 /**

@@ -56,7 +56,7 @@ interface WaitingRow {
   merged: DistinctRow | undefined;
 }
 
-type BroughtRecord = Pick<AcceptedRecord, 'put'>;
+type PutRecord = Pick<AcceptedRecord, 'put'>;
 
 interface HowToCollect {
   /** If true, copies of one row are compared with each other. */
@@ -76,7 +76,7 @@ interface Collected {
 /** The rows of records, table by table, as bytes, so that the records need not stay in memory. */
 export function linesOfRecords(
   tables: Tables,
-  records: readonly BroughtRecord[],
+  records: readonly PutRecord[],
   how: HowToCollect = {},
 ): Lines[] {
   return [...collect(tables, records, how)].map(([table, { rows, copies }]) =>
@@ -86,7 +86,7 @@ export function linesOfRecords(
 
 function collect(
   tables: Tables,
-  records: readonly BroughtRecord[],
+  records: readonly PutRecord[],
   { compared = false }: HowToCollect = {},
 ): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
