@@ -83,14 +83,14 @@ const nodeSheet = givenSheet(trace_nodes);
 export function traceRows(record: Trace, extra: Extra, put: Put): void {
   const nodes = nodesOf(record.trace);
   const outside = extraOutside(extra, ['transactions', 'actions']);
-  put(sheet, record, {}, withOddities(record, nodes, outside));
+  put(sheet, record, {}, withAnomalies(record, nodes, outside));
   for (const node of nodes) put(nodeSheet, null, nodeRow(record, node));
   containedRows(record, nodes, extra, put);
   embeddedActions(record, extra, put);
 }
 
-function withOddities(record: Trace, nodes: readonly TraceNode[], extra: Extra | null): Extra {
-  return { ...extra, ...oddOrder(record, nodes), ...Object.fromEntries(nodes.flatMap(bodies)) };
+function withAnomalies(record: Trace, nodes: readonly TraceNode[], extra: Extra | null): Extra {
+  return { ...extra, ...unusualOrder(record, nodes), ...Object.fromEntries(nodes.flatMap(bodies)) };
 }
 
 function nodeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode) {
@@ -151,28 +151,28 @@ function embeddedActions({ actions }: Trace, extra: Extra, put: Put): void {
 /** Bodies in the tree, where servers send hashes. Their rows are written, and their positions go to `extra`. */
 function bodies({ path, named, tx_hash, transaction, in_msg }: TraceNode): [string, unknown][] {
   if (named && transaction == null && in_msg == null) return [];
-  const stood: [string, unknown][] = [];
-  if (!named) stood.push([`${path()}.tx_hash`, null]);
-  if (transaction != null) stood.push([`${path()}.transaction`, tx_hash]);
-  if (in_msg != null) stood.push([`${path()}.in_msg`, in_msg.hash]);
-  return stood;
+  const positions: [string, unknown][] = [];
+  if (!named) positions.push([`${path()}.tx_hash`, null]);
+  if (transaction != null) positions.push([`${path()}.transaction`, tx_hash]);
+  if (in_msg != null) positions.push([`${path()}.in_msg`, in_msg.hash]);
+  return positions;
 }
 
 /**
  * `transactions` and `transactions_order` have no columns: they are the transactions of the tree, by lt and account. If
  * they were sent in another way, the order is kept; null if there was none.
  */
-function oddOrder(
+function unusualOrder(
   { transactions: map, transactions_order: order }: Trace,
   nodes: readonly TraceNode[],
 ): Extra {
   const found = nodes.flatMap(({ tx_hash }) => map?.[tx_hash] ?? []).sort(byPlace);
-  const asRuled =
+  const isUsual =
     found.length === nodes.length &&
     order?.length === (found.length === 0 ? undefined : found.length) &&
     Object.keys(map ?? {}).length === found.length &&
     found.every(({ hash }, index) => hash === order?.[index]);
-  return asRuled
+  return isUsual
     ? {}
     : { transactions_order: order ?? null, transactions: map == null ? null : Object.keys(map) };
 }
