@@ -177,7 +177,7 @@ export interface Unserved {
 }
 
 /** Postpones subjects, even if they move meanwhile: for a minute, then twice as long each time, at most a day. */
-export async function setAside(
+export async function postponeSubjects(
   session: Session,
   dataset: string,
   { walk, subjects }: Unserved,
@@ -217,7 +217,11 @@ export async function rememberOutcomes(
 }
 
 /** Stores subjects that came with the response of another dataset, including new ones. */
-export async function noteSpared(session: Session, dataset: string, outcomes: Outcomes): Promise<void> {
+export async function rememberPiggybacked(
+  session: Session,
+  dataset: string,
+  outcomes: Outcomes,
+): Promise<void> {
   await session.run(sql`
     insert into ${lookups} (${KEY})
     select ${dataset}, ${outcomes.walk}, s.subject

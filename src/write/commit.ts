@@ -4,7 +4,13 @@ import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without 
 import type { Extra } from '../dataset/declaration/record.ts';
 import { addCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { holdCursor, moveCursor, type CursorClaim } from '../ledger/stored-cursors.ts';
-import { noteSpared, rememberOutcomes, setAside, type Outcomes, type Unserved } from '../ledger/subjects.ts';
+import {
+  rememberPiggybacked,
+  rememberOutcomes,
+  postponeSubjects,
+  type Outcomes,
+  type Unserved,
+} from '../ledger/subjects.ts';
 import { answersOf } from '../postgres/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../postgres/database.ts';
 import { differingSeconds, type ReadRange } from './compare-rows.ts';
@@ -341,7 +347,8 @@ export async function commitResponse(
     records: { ...commit, stream: { dataset, scope: '', pass: 0 }, request: log.request },
     finish: async (session) => {
       for (const other of piggybacked)
-        if (other.outcomes.asked.length > 0) await noteSpared(session, other.dataset, other.outcomes);
+        if (other.outcomes.asked.length > 0)
+          await rememberPiggybacked(session, other.dataset, other.outcomes);
       await moveOn(session, claim, cursor, { outcomes });
       await logPage(session, { dataset, scope, pass: 0, worker: owner }, log);
     },
@@ -377,7 +384,7 @@ async function moveOn(
   { outcomes, unserved }: Learned,
 ): Promise<void> {
   if (outcomes !== undefined) await rememberOutcomes(session, claim.dataset, outcomes);
-  if (unserved !== undefined) await setAside(session, claim.dataset, unserved);
+  if (unserved !== undefined) await postponeSubjects(session, claim.dataset, unserved);
   await moveCursor(session, claim, cursor);
 }
 
