@@ -83,7 +83,7 @@ function isOwn({ dataset, scope, owner }: CursorClaim): SQL {
   return sql`${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope} and ${cursors.owner} = ${owner}`;
 }
 
-const Standing = z.object({
+const State = z.object({
   dataset: z.string(),
   scope: z.string(),
   cursor: z.unknown(),
@@ -92,10 +92,10 @@ const Standing = z.object({
 });
 
 /** The state of one walk; `updatedAt` in unix seconds. */
-export type CursorStanding = z.infer<typeof Standing>;
+export type CursorState = z.infer<typeof State>;
 
 /** The cursor of every walk, except walks over single accounts, of which only the number matters. */
-export async function readStandings(session: Session): Promise<CursorStanding[]> {
+export async function readCursors(session: Session): Promise<CursorState[]> {
   const { dataset, scope } = cursors;
   return session.rows(
     sql`
@@ -103,6 +103,6 @@ export async function readStandings(session: Session): Promise<CursorStanding[]>
         case when ${isClaimed} then ${cursors.owner} end as owner,
         extract(epoch from ${cursors.updated_at})::int8 as "updatedAt"
       from ${cursors} where position(':' in ${scope}) = 0 order by ${dataset}, ${scope}`,
-    Standing,
+    State,
   );
 }

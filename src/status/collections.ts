@@ -4,7 +4,7 @@ import type { Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../postgres/database.ts';
-import { readStandings, type CursorStanding } from '../ledger/stored-cursors.ts';
+import { readCursors, type CursorState } from '../ledger/stored-cursors.ts';
 import type { LookupCounts } from '../ledger/subjects.ts';
 import type { RowCount } from '../read/count-rows.ts';
 import type { Status } from '../read/stored-status.ts';
@@ -72,7 +72,7 @@ export async function readCollectionReports(
   collections: readonly Collection[],
   { status, lookups, count }: CollectionFacts,
 ): Promise<CollectionReport[]> {
-  const standings = await readStandings(database);
+  const standings = await readCursors(database);
   const reports: CollectionReport[] = [];
   for (const { name, job } of collections) {
     const walks = standings
@@ -107,7 +107,7 @@ const Blocks = z.object({
   covered: z.array(z.object({ from: z.number(), to: z.number() })),
 });
 
-function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
+function walkReport({ scope, cursor, owner, updatedAt }: CursorState, walk: Walk | undefined): WalkReport {
   const title = walk === undefined ? scope : titleOf(walk);
   const common = { walk: scope, title, wholeAt: null, beingRead: owner !== null };
   // Whoever claims a walk leaves a row, also where the source then answers nothing. Histories have a cursor for each account.
