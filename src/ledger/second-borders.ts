@@ -6,7 +6,7 @@ import { during } from '../postgres/seconds.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 
 /** How many seconds before a border its last masterchain block is searched for. */
-const REACH = 300;
+const LOOKBACK = 300;
 
 /**
  * The seqno of the first masterchain block at or after a second of chain time, from stored blocks; undefined if not all
@@ -17,7 +17,7 @@ export async function readStoredBorder(session: Session, utime: number): Promise
     sql`
       with last as (
         select seqno, extract(epoch from b.utime)::int8 as at from ton.blocks b
-        where workchain = ${MASTERCHAIN} and ${during('b', { from: utime - REACH, to: utime })}
+        where workchain = ${MASTERCHAIN} and ${during('b', { from: utime - LOOKBACK, to: utime })}
         order by seqno desc limit 1)
       select seqno + 1 as seqno from last
       where ${coveredOf({ dataset: 'blocks', scope: '', pass: 0 })} @> int8range(last.at, ${utime}::int8)`,

@@ -26,7 +26,7 @@ interface CheckedRun {
 interface CheckedStretch {
   readonly check: string;
   /** The seconds that were checked to their end: earlier findings there are deleted. */
-  readonly settled: readonly Range[];
+  readonly examined: readonly Range[];
   readonly rows: readonly WrongRow[];
 }
 
@@ -61,7 +61,7 @@ export function replaceFindings(database: Database, run: CheckedRun): Promise<vo
   // It locks the coverage of several datasets, in another order than commits do.
   return retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
     writeTransaction(database, async (session) => {
-      await forgetSettled(session, run);
+      await deleteResolved(session, run);
       if (found.length > 0) await insertFindings(session, run.stream, found);
     }),
   );
@@ -110,7 +110,7 @@ async function insertFindings(
  * only if all of these that are covered were checked. A row that belongs to another one, as a transaction to its trace,
  * is resolved only if that one is read.
  */
-async function forgetSettled(
+async function deleteResolved(
   session: Session,
   { stream, began, checks, right = [] }: CheckedRun,
 ): Promise<void> {
@@ -122,11 +122,11 @@ async function forgetSettled(
       using jsonb_to_recordset(${JSON.stringify(right)}::jsonb) as r ("table" text, key text, second int8)
       where ${findings.check_name} = ${DEEP} and ${findings.table_name} = r."table" and ${isEarlier}
         and ${findings.row_key} = r.key and ${findings.row_span} = int8range(r.second, r.second + 1)`);
-  const settled = checks.map((one) => ({ check: one.check, seen: toMultirangeText(one.settled) }));
-  const seen = sql`jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as c ("check" text, seen int8multirange)`;
+  const examined = checks.map((one) => ({ check: one.check, seen: toMultirangeText(one.examined) }));
+  const seen = sql`jsonb_to_recordset(${JSON.stringify(examined)}::jsonb) as c ("check" text, seen int8multirange)`;
   const same = sql`${findings.scope} = ${scope} and ${findings.check_name} = c."check" and ${findings.found_in} = ${dataset}`;
   const span = sql`int8multirange(${findings.span})`;
-  const place = sql`${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)}`;
+  const columns = sql`${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)}`;
   // Compares each finding only with those of its key, by window functions. A join on the key would compare all pairs if
   // Postgres has no statistics of a table that has just grown.
   await session.run(sql`
@@ -140,9 +140,9 @@ async function forgetSettled(
     gone as (
       delete from ${findings} using named n
       where ${findings}.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen)
-      returning ${span} - seen as rest, spans, ${place})
-    insert into ${findings} (${bare(findings.span)}, ${place})
-    select part, ${place} from gone, unnest(rest) as part where spans = 1
+      returning ${span} - seen as rest, spans, ${columns})
+    insert into ${findings} (${bare(findings.span)}, ${columns})
+    select part, ${columns} from gone, unnest(rest) as part where spans = 1
     on conflict do nothing`);
   await session.run(sql`
     with named as (
@@ -170,14 +170,14 @@ function hullsOf(rows: readonly Found[]): ReadonlyMap<string, Range> {
  * rows can resolve it any more, so it is left to the comparison with the source.
  */
 export async function expireFindings(session: Session, dataset: string, floor: number): Promise<void> {
-  const place = sql`${bare(findings.scope)}, ${FOUND}, ${NAME}`;
+  const columns = sql`${bare(findings.scope)}, ${FOUND}, ${NAME}`;
   const isOld = sql`${findings.dataset} = ${dataset} and ${findings.span} <@ ${rangeParam({ from: 0, to: floor })}`;
   await session.run(sql`
     with gone as (
-      delete from ${findings} where ${isOld} returning ${place}),
+      delete from ${findings} where ${isOld} returning ${columns}),
     halved as (
       delete from ${findings} where ${findings.check_name} <> ${DEEP} and ${findings.found_in} = ${dataset}
-        and (${place}) in (table gone) and not (${isOld})
+        and (${columns}) in (table gone) and not (${isOld})
       returning ${HELD}, ${bare(findings.found_in, findings.found_at)})
     insert into ${findings} (${HELD}, ${bare(findings.found_in, findings.found_at, findings.check_name)})
     select *, ${DEEP} from halved on conflict do nothing`);
@@ -187,21 +187,21 @@ export async function expireFindings(session: Session, dataset: string, floor: n
  * Keeps the findings of a seal that is about to be broken, in seconds that are not reread at once because they belong
  * to another pool. No check of stored rows would find them again, so they are left to the comparison with the source.
  */
-export async function outliveSeal(session: Session, table: string, range: Range): Promise<void> {
+export async function keepSealFindings(session: Session, table: string, range: Range): Promise<void> {
   const { dataset, scope, span, found_in, found_at, check_name, table_name } = findings;
-  const place = sql`${bare(dataset, scope, found_in, found_at)}, ${NAME}`;
+  const columns = sql`${bare(dataset, scope, found_in, found_at)}, ${NAME}`;
   await session.run(sql`
     with known as (
       delete from ${findings} using ${coverage}
       where ${check_name} = ${SEAL} and ${table_name} = ${table} and ${span} && ${rangeParam(range)}
         and ${ofStream(coverage, { dataset: sql`${found_in}`, scope: sql`${scope}`, pass: 0 })} and ${coverage.covered} && ${span}
       returning ${findings}.*, int8multirange(${span}) * ${coverage.covered} as spans)
-    insert into ${findings} (${place}, ${bare(span, check_name)})
-    select ${place}, unnest(spans), ${DEEP} from known on conflict do nothing`);
+    insert into ${findings} (${columns}, ${bare(span, check_name)})
+    select ${columns}, unnest(spans), ${DEEP} from known on conflict do nothing`);
 }
 
 /** All seconds that must be checked to resolve a finding. */
-const REACH = sql`range_merge(${findings.span}, ${findings.row_span})`;
+const EXTENT = sql`range_merge(${findings.span}, ${findings.row_span})`;
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */
 export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | 'scope'>): SQL {
@@ -213,10 +213,10 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
  * A range, extended by all seconds of the findings in it: a check of the range alone could not resolve those that
  * extend beyond it.
  */
-export async function withReach(session: Session, range: Range): Promise<Range> {
+export async function extendToFindings(session: Session, range: Range): Promise<Range> {
   const row = await oneRow(
     session,
-    sql`select range_merge(coalesce(range_agg(${REACH}), '{}') + ${multirangeParam([range])})::text as reach
+    sql`select range_merge(coalesce(range_agg(${EXTENT}), '{}') + ${multirangeParam([range])})::text as reach
         from ${findings} where ${findings.span} && ${rangeParam(range)}`,
     z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
   );
@@ -240,7 +240,7 @@ export type OpenFinding = z.infer<typeof OpenFinding>;
 
 const COLUMNS = sql`${findings.dataset}, ${findings.scope}, ${findings.table_name} as "table", ${findings.row_key} as key,
   ${findings.differs}, ${findings.check_name} as "check", ${findings.found_in},
-  to_char(${findings.found_at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, ${REACH}::text as span`;
+  to_char(${findings.found_at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, ${EXTENT}::text as span`;
 
 /** Rows of a kind that are named one by one; of further ones, only the seconds and the number are kept. */
 export const MOST_NAMED = 1000;

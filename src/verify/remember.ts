@@ -21,24 +21,24 @@ export interface Remembering {
 }
 
 /**
- * Stores what checks found, row by row, in place of what the same checks found there before. In seconds about which a
+ * Stores what checks found, row by row, in run of what the same checks found there before. In seconds about which a
  * check could say nothing, earlier findings stay.
  */
 export async function rememberFindings(
   database: Database,
-  place: Remembering,
+  run: Remembering,
   checks: readonly Checked[],
   right: readonly RightRow[] = [],
 ): Promise<void> {
-  const { stream, began } = place;
+  const { stream, began } = run;
   const byCheck = [...new Set(checks.map(({ check }) => check))].map((check) => {
     const same = checks.filter((checked) => checked.check === check);
     const findings = same.flatMap((checked) => checked.findings);
     const silent = spansOf(findings.filter(({ outcome }) => SILENT.has(outcome)));
     return {
       check,
-      settled: without(union(...same.map(({ span }) => partsOf(span))), silent),
-      rows: findings.flatMap((finding) => rowsOf(place, finding)),
+      examined: without(union(...same.map(({ span }) => partsOf(span))), silent),
+      rows: findings.flatMap((finding) => rowsOf(run, finding)),
     };
   });
   await replaceFindings(database, { stream, began, checks: byCheck, right });

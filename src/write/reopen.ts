@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { formatTime, stretchesOf, type Range } from '../range.ts';
 import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import { outliveSeal } from '../ledger/stored-findings.ts';
+import { keepSealFindings } from '../ledger/stored-findings.ts';
 import { DEEP } from '../ledger/found-row.ts';
 import { isHeldByTraces, withdrawTraces } from '../ledger/held-by-traces.ts';
 import type { Database, Session } from '../postgres/database.ts';
@@ -74,7 +74,7 @@ async function takeOut(session: Session, opening: Reopening): Promise<void> {
   for (const { table, span } of surplus) await emptySeconds(session, table, span);
   for (const table of wrong) await removeWrong(session, opening, table);
   for (const { table, span } of [...unsealed, ...surplus]) {
-    await outliveSeal(session, targetOf(table).name, span);
+    await keepSealFindings(session, targetOf(table).name, span);
     await unseal(session, table, span);
   }
 }

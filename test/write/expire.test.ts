@@ -141,7 +141,7 @@ describe('retention', () => {
         replaceFindings(store.database, {
           stream,
           began,
-          checks: [{ check, settled: [{ from: floor, to: END }], rows }],
+          checks: [{ check, examined: [{ from: floor, to: END }], rows }],
         }),
       );
     const half = { table: 'transactions', key: 'x', differs: 'unbalanced_ord', datasets: ['traces'] };
