@@ -91,7 +91,7 @@ export class CopyBuffer {
    * backslash or a control character, so COPY has nothing to escape. JSON that must be written in another form was
    * parsed.
    */
-  standing(page: Page, first: number, slots: Int32Array): void {
+  copySlots(page: Page, first: number, slots: Int32Array): void {
     for (let index = 0; index < slots.length; index += 1) {
       const at = 2 * (first + (slots[index] ?? 0));
       const start = page.slots[at] ?? 0;

@@ -16,7 +16,7 @@ interface Access {
   /** True if a member is null or was not sent. */
   readonly isAbsent: (path: readonly string[]) => string;
   /** The slot of a member that can be copied verbatim; undefined if it has to be parsed first. */
-  readonly standing: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;
+  readonly verbatimSlot: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;
   /** Copies the contents of slots to `out`, one after another. */
   readonly copy: (slots: readonly number[]) => string;
 }
@@ -26,7 +26,7 @@ const ofObjects: Access = {
   scope: {},
   value: memberAt,
   isAbsent: (path) => `${memberAt(path)} == null`,
-  standing: () => undefined,
+  verbatimSlot: () => undefined,
   copy: () => '',
 };
 
@@ -49,20 +49,20 @@ function ofViews(layout: Layout): Access {
     value: (path) => member(path, (slot, name) => `valueOf(r, ${slot}, ${name})`) ?? memberAt(path),
     isAbsent: (path) =>
       member(path, (slot) => `r.$page.slots[2 * (r.$slot + ${slot})] <= 0`) ?? ofObjects.isAbsent(path),
-    standing: (path, column) => {
+    verbatimSlot: (path, column) => {
       const found = find(layout, path);
-      return found !== undefined && STANDING[column].includes(found.member.kind) ? found.slot : undefined;
+      return found !== undefined && VERBATIM[column].includes(found.member.kind) ? found.slot : undefined;
     },
     copy: (slots) => {
       const name = `slots${slots.join('_')}`;
       scope[name] = Int32Array.from(slots);
-      return `out.standing(r.$page, r.$slot, ${name})`;
+      return `out.copySlots(r.$page, r.$slot, ${name})`;
     },
   };
 }
 
 /** The kinds of members whose form in a body is also that of a column. */
-const STANDING: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
+const VERBATIM: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
   text: ['text', 'scalar'],
   json: ['json'],
   array: [],
@@ -168,17 +168,17 @@ class RowSource {
   /** Adjacent values that are copied verbatim are copied together. */
   write(columns: readonly CopyColumn[]): string {
     const lines: string[] = [];
-    let standing: number[] = [];
+    let slots: number[] = [];
     const copy = () => {
-      if (standing.length > 0) lines.push(this.access.copy(standing));
-      standing = [];
+      if (slots.length > 0) lines.push(this.access.copy(slots));
+      slots = [];
     };
     for (const column of columns) {
       const slot = this.standing(column);
       if (slot === undefined) {
         copy();
         lines.push(this.writeValue(column));
-      } else standing.push(slot);
+      } else slots.push(slot);
     }
     copy();
     return lines.join(';\n');
@@ -186,8 +186,8 @@ class RowSource {
 
   private standing({ name, kind }: CopyColumn): number | undefined {
     const member = this.members.get(name);
-    const mayStand = member !== undefined && !member.isMoment;
-    return mayStand ? this.access.standing(member.path, kind) : undefined;
+    const isVerbatim = member !== undefined && !member.isMoment;
+    return isVerbatim ? this.access.verbatimSlot(member.path, kind) : undefined;
   }
 
   private writeValue({ name, kind }: CopyColumn): string {
