@@ -11,7 +11,7 @@ import { forgetRefusals } from '../ledger/refused.ts';
 import { logPage } from './log-page.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
 import { commitRows } from './commit.ts';
-import { isCurrent, makeWay, type Staged } from './insert.ts';
+import { isCurrent, deleteSuperseded, type Staged } from './insert.ts';
 import { byRank, lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow } from './seals.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
@@ -211,7 +211,7 @@ async function take(
   { table, period }: { readonly table: SQL; readonly period: Range },
 ): Promise<number> {
   if (target.facts.supersedes !== undefined) {
-    const gone = await makeWay(session, { ...target, staging: { ...target.staging, name: table } });
+    const gone = await deleteSuperseded(session, { ...target, staging: { ...target.staging, name: table } });
     await unverify(session, [gone]);
     await session.run(sql`delete from ${table} n where not (${isCurrent(target)})`);
   }

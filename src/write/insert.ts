@@ -114,10 +114,10 @@ async function replaceRows(
 ): Promise<Replaced> {
   const { target } = staged;
   const [way, others, written] = await answersOf([
-    makeWay(session, target),
+    deleteSuperseded(session, target),
     replaced === undefined
       ? Promise.resolve({ target, seconds: null })
-      : clearOthers(session, target, replaced),
+      : deleteUnlisted(session, target, replaced),
     insertFrom(session, target, { overwrite, isChecked }),
   ]);
   return { staged, rows: written.rows, changed: [way, others, { target, seconds: written.seconds }] };
@@ -199,7 +199,7 @@ function among(seconds: readonly Range[]): SQL {
  * Deletes the stored rows that the rows of the staging table replace under another key, and the parts of such rows.
  * @returns the seconds that it changed
  */
-export async function makeWay(session: Session, target: Target): Promise<Changed> {
+export async function deleteSuperseded(session: Session, target: Target): Promise<Changed> {
   const { supersedes } = target.facts;
   if (supersedes === undefined) return { target, seconds: null };
   const { columns, of } = supersedes;
@@ -218,7 +218,11 @@ export async function makeWay(session: Session, target: Target): Promise<Changed
  * Deletes the stored rows of a range of time that are not in the staging table: the source no longer has them.
  * @returns the seconds that it changed
  */
-export async function clearOthers(session: Session, target: Target, { from, to }: Range): Promise<Changed> {
+export async function deleteUnlisted(
+  session: Session,
+  target: Target,
+  { from, to }: Range,
+): Promise<Changed> {
   return removeRows(
     session,
     target,
