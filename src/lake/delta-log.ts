@@ -63,7 +63,7 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
     const actions = parse(name, await readCheckpoint(lake, table, checkpoint));
     // A checkpoint does not say which parts the files of another program replace.
     if (actions.some(({ add }) => add !== undefined && add.tags === undefined)) refuseForeign(table, name);
-    log = follow(log, actions, checkpoint);
+    log = applyCommit(log, actions, checkpoint);
   }
   for (let at = 0; at < commits.length; at += AT_ONCE) {
     const some = commits.slice(at, at + AT_ONCE);
@@ -73,7 +73,7 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
         throw new LakeError(`${store.label}: a commit before ${name} is missing`);
       const text = texts[place];
       if (text === undefined) throw new LakeError(`${store.label}: the commit ${name} is gone`);
-      log = follow(log, parse(name, text), log.version + 1);
+      log = applyCommit(log, parse(name, text), log.version + 1);
     }
   }
   return log;
@@ -114,7 +114,7 @@ function isForeign(actions: Actions): boolean {
 }
 
 /** Skips commits of another program that change no row, so the parts stay the same. Other changes are refused. */
-function passOver(log: TableLog, actions: Actions, version: number): TableLog {
+function skipForeign(log: TableLog, actions: Actions, version: number): TableLog {
   const added = new Set(log.foreign.added);
   const removed = new Set(log.foreign.removed);
   for (const { add, remove } of actions) {
@@ -131,7 +131,7 @@ function passOver(log: TableLog, actions: Actions, version: number): TableLog {
  * left.
  * @throws LakeError if a part no longer exists
  */
-export async function takeBack(lake: Lake, log: TableLog): Promise<TableLog> {
+export async function restoreParts(lake: Lake, log: TableLog): Promise<TableLog> {
   const { added, removed } = log.foreign;
   if (added.length + removed.length === 0) return log;
   const lost = log.parts.filter(({ path }) => removed.includes(path));
@@ -142,8 +142,8 @@ export async function takeBack(lake: Lake, log: TableLog): Promise<TableLog> {
   return commit(lake, log, { add: lost, remove: [], isNew: false });
 }
 
-function follow(log: TableLog, actions: Actions, version: number): TableLog {
-  if (isForeign(actions)) return passOver(log, actions, version);
+function applyCommit(log: TableLog, actions: Actions, version: number): TableLog {
+  if (isForeign(actions)) return skipForeign(log, actions, version);
   const parts = new Map(log.parts.map((part) => [part.path, part]));
   let facts: DeltaTable = log;
   for (const { add, remove, metaData } of actions) {
@@ -186,7 +186,7 @@ export async function commit(
       hint: 'Run it again: it continues where this run stopped.',
     });
   }
-  const after = follow(log, parse(name, text), log.version + 1);
+  const after = applyCommit(log, parse(name, text), log.version + 1);
   return { ...after, checkpoint: await sumUp(lake, after) };
 }
 

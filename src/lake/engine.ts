@@ -61,13 +61,15 @@ export async function openEngine(place = tmpdir()): Promise<Engine> {
   return {
     scratch: (name) => join(folder, name),
     toParquet: (rows, columns, parquet) =>
-      said(inOrder(duck, `copy (${rowsOf(rows, columns)}) to ${literal(parquet)} (${PARQUET})`)),
-    fromParquet: (parquets, wanted, rows) => said(writeRows(duck, parquets, wanted, rows)),
+      asLakeError(inOrder(duck, `copy (${rowsOf(rows, columns)}) to ${literal(parquet)} (${PARQUET})`)),
+    fromParquet: (parquets, wanted, rows) => asLakeError(writeRows(duck, parquets, wanted, rows)),
     async merge(parquets, parquet) {
-      await said(duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`));
+      await asLakeError(
+        duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`),
+      );
     },
     texts: (parquet, expression, onTexts) =>
-      said(eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts)),
+      asLakeError(eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts)),
     ask: async (statements) => textOf(await duck.runAndReadAll(statements)),
     confine: (paths) => confine(duck, paths),
     async read(statement, signal) {
@@ -88,7 +90,7 @@ export async function openEngine(place = tmpdir()): Promise<Engine> {
 }
 
 /** @throws LakeError in one sentence: DuckDB's own message may be long, and quote rows */
-async function said<T>(work: Promise<T>): Promise<T> {
+async function asLakeError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {

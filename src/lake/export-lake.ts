@@ -5,7 +5,7 @@ import { atOneMoment, isSameState, stateOf } from '../read/table-rows.ts';
 import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../errors.ts';
 import { spanOfSecond, without, type Range, HOUR } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { commit, readLog, takeBack, type Change, type TableLog } from './delta-log.ts';
+import { commit, readLog, restoreParts, type Change, type TableLog } from './delta-log.ts';
 import type { Lake } from './lake.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { lakeColumns } from './lake-columns.ts';
@@ -74,7 +74,7 @@ async function exportDays(options: SourceOptions): Promise<boolean> {
 /** @throws WrongDatabaseError if the lake holds another network */
 async function openLog({ lake, network }: SourceOptions, table: string): Promise<TableLog> {
   const { store } = lake;
-  const log = await takeBack(lake, await readLog(lake, table));
+  const log = await restoreParts(lake, await readLog(lake, table));
   if (log.network === undefined || network === undefined || log.network === network) return log;
   throw new WrongDatabaseError(
     `${store.label} holds ${networkName(log.network)}, the database ${networkName(network)}: one lake holds one network`,

@@ -194,7 +194,7 @@ function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: Wit
     const parts = source.parts.filter((part) => part.rows > 0 && common([part.span], seconds).length > 0);
     return parts.length === 0 ? [] : [{ source, seconds, parts }];
   });
-  const files = ahead(
+  const files = prefetched(
     there.map(({ source: { table }, seconds, parts }) => async () => {
       const rows = lake.engine.scratch(randomUUID());
       const columns = columnsToImport(table);
@@ -207,7 +207,7 @@ function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: Wit
 }
 
 /** Starts to make the next file of a list as soon as one is ready. */
-function ahead(makes: readonly (() => Promise<string>)[]): (at: number) => Promise<string> {
+function prefetched(makes: readonly (() => Promise<string>)[]): (at: number) => Promise<string> {
   const begun: Promise<string>[] = [];
   const begin = (at: number) => (begun[at] ??= makes[at]?.() ?? Promise.resolve(''));
   return async (at) => {

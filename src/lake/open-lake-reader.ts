@@ -111,10 +111,10 @@ function through(proxy: URL | undefined): string[] {
 }
 
 /** Replacements of SQL that differs between Postgres and another engine, in order. */
-export type Words = readonly (readonly [RegExp, string])[];
+export type Replacements = readonly (readonly [RegExp, string])[];
 
 /** SQL that only Postgres needs. */
-export const OF_POSTGRES_ALONE: Words = [
+export const POSTGRES_ONLY: Replacements = [
   // These only steer the planner of Postgres, or limit the partitions that it reads.
   [/ offset 0\b/g, ''],
   [/ collate "C"/g, ''],
@@ -122,8 +122,8 @@ export const OF_POSTGRES_ALONE: Words = [
 ];
 
 /** Applies replacements to a query. */
-export function inWords(query: string, words: Words): string {
-  return words.reduce((said, [from, to]) => said.replace(from, to), query);
+export function applyReplacements(query: string, words: Replacements): string {
+  return words.reduce((text, [from, to]) => text.replace(from, to), query);
 }
 
 /** A view as defined for Postgres. */
@@ -140,8 +140,8 @@ export function viewsIn(sql: string): DuckView[] {
 }
 
 /** SQL that differs between Postgres and DuckDB. */
-const WORDS: Words = [
-  ...OF_POSTGRES_ALONE,
+const DUCKDB_REPLACEMENTS: Replacements = [
+  ...POSTGRES_ONLY,
   // Without decimal places, as amounts are. DuckDB's default has 18 digits, three of them after the point.
   [/::numeric\b/g, '::decimal(38,0)'],
 ];
@@ -151,8 +151,9 @@ const OF_DAY = /\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g;
 
 /** Translates a query to DuckDB. `tables` have a column that names the day, and thereby the folder. */
 function toDuck(query: string, tables: ReadonlySet<string>): string {
-  const text = inWords(query, WORDS).replace(/(?<=\bleft join )ton\.(\w+)/g, (whole, name: string) =>
-    tables.has(name) ? `etl.any_${name}` : whole,
+  const text = applyReplacements(query, DUCKDB_REPLACEMENTS).replace(
+    /(?<=\bleft join )ton\.(\w+)/g,
+    (whole, name: string) => (tables.has(name) ? `etl.any_${name}` : whole),
   );
   const read = [...text.matchAll(/\b(?:from|join) ((?:ton|etl)\.\w+) \w\b/g)].map(([, name = '']) => name);
   const isOfTables = read.every((name) => name === 'etl.open_days' || tables.has(name.replace('ton.', '')));

@@ -24,7 +24,7 @@ export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T
  * Like `withLake`, for work that only reads: the lake must exist.
  * @throws UsageError if it does not, for example because its name is misspelt
  */
-export function withLakeThatIs<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
+export function withExistingLake<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
   return withLake(place, async (lake) => {
     if ((await tablesIn(lake.store)).length === 0) absent(lake.store.label);
     return work(lake);

@@ -29,37 +29,37 @@ export async function s3Store(place: string, scratch: (name: string) => string):
   const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
   const { sdk, Upload, client } = await openClient();
   const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
-  const said = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(place, cause));
+  const asLakeError = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(place, cause));
   return {
     label: place,
     list: (folder) =>
-      said(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
+      asLakeError(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
     folders: () =>
-      said(
+      asLakeError(
         foldersOf(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix, Delimiter: '/' }), prefix),
       ),
     async read(name) {
-      const { Body } = await said(client.send(new sdk.GetObjectCommand(at(name))));
+      const { Body } = await asLakeError(client.send(new sdk.GetObjectCommand(at(name))));
       return (await Body?.transformToString()) ?? '';
     },
     async create(name, text) {
       const made = client.send(new sdk.PutObjectCommand({ ...at(name), Body: text, IfNoneMatch: '*' }));
-      return said(made.then(() => true, unless(TAKEN, false)));
+      return asLakeError(made.then(() => true, unless(TAKEN, false)));
     },
     async put(name, path) {
       const params = { ...at(name), Body: createReadStream(path) };
-      await said(new Upload({ client, params, partSize: PIECE }).done());
+      await asLakeError(new Upload({ client, params, partSize: PIECE }).done());
     },
     async fetch(name) {
       const got = client.send(new sdk.GetObjectCommand(at(name)));
-      const found = await said(got.catch(unless(ABSENT, undefined)));
+      const found = await asLakeError(got.catch(unless(ABSENT, undefined)));
       if (!(found?.Body instanceof Readable)) return undefined;
       const path = scratch(randomUUID());
-      await said(pipeline(found.Body, createWriteStream(path)));
+      await asLakeError(pipeline(found.Body, createWriteStream(path)));
       return { path, release: () => rm(path, { force: true }) };
     },
     async remove(name) {
-      await said(client.send(new sdk.DeleteObjectCommand(at(name))));
+      await asLakeError(client.send(new sdk.DeleteObjectCommand(at(name))));
     },
   };
 }
