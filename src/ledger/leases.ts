@@ -165,11 +165,11 @@ const isHeld = ({ id, owner }: Lease): SQL =>
 export async function holdLease(session: Session, lease: Lease, part: Range): Promise<void> {
   const held = await session.run(sql`
     select 1 from ${leases} where ${isHeld(lease)} and ${leases.span} @> ${rangeParam(part)} for update`);
-  if (held === 0) throw lost(lease);
+  if (held === 0) throw leaseLost(lease);
 }
 
 /** The error for a lease that is no longer ours. */
-export function lost({ stream }: Lease, cause?: unknown): LeaseLostError {
+export function leaseLost({ stream }: Lease, cause?: unknown): LeaseLostError {
   return new LeaseLostError(`the lease of ${stream.dataset} was lost; what was read for it is not written`, {
     cause,
   });
@@ -199,14 +199,14 @@ export async function cutLease(database: Database, lease: Lease, to: number): Pr
 }
 
 /** Renews a lease while its page is awaited. False if it was lost. */
-export async function prolongLease(session: Session, lease: Lease): Promise<boolean> {
+export async function renewLease(session: Session, lease: Lease): Promise<boolean> {
   const held = await session.run(sql`
     update ${leases} set ${bare(leases.expires_at)} = ${expiry} where ${isHeld(lease)}`);
   return held > 0;
 }
 
 /** Renews leases that wait for a reader. Returns those that are still held. */
-export async function prolongLeases(session: Session, waiting: readonly Lease[]): Promise<Lease[]> {
+export async function renewLeases(session: Session, waiting: readonly Lease[]): Promise<Lease[]> {
   const ids = sql.param(waiting.map(({ id }) => id));
   const rows = await session.rows(
     sql`update ${leases} set ${bare(leases.expires_at)} = ${expiry}

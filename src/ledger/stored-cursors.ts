@@ -68,7 +68,7 @@ export async function moveCursor(
 }
 
 /** Renews a claim while a page is awaited. */
-export async function prolongClaim(session: Session, claim: CursorClaim): Promise<void> {
+export async function renewClaim(session: Session, claim: CursorClaim): Promise<void> {
   await session.run(sql`
     update ${cursors} set ${bare(cursors.expires_at)} = ${expiry}
     where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp()`);

@@ -19,7 +19,7 @@ import { insertStaged, secondsOfLines, stageRows, type InsertOptions, type Stage
 import type { Lines } from './line-bytes.ts';
 import { linesOfRows } from './lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
-import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../ledger/leases.ts';
+import { holdLease, leaseLost, renewLease, shortenLease, type Lease } from '../ledger/leases.ts';
 import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './write-quarantine.ts';
@@ -205,8 +205,8 @@ async function explain(
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof DatabaseUnavailableError) || newAfter === undefined) return error;
-  const isOurs = await prolongLease(database, lease).catch(() => true);
-  return isOurs ? error : lost(lease, error);
+  const isOurs = await renewLease(database, lease).catch(() => true);
+  return isOurs ? error : leaseLost(lease, error);
 }
 
 function writePage(database: Database, byTable: readonly Lines[], commit: PageCommit): Promise<number> {

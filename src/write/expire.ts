@@ -52,19 +52,19 @@ export async function prune(
   const left: Expired[] = [];
   const raised: Kept[] = [];
   for (const one of kept) {
-    if (await didNotMeet(() => raiseFloor(database, one))) raised.push(one);
+    if (await hadNoConflict(() => raiseFloor(database, one))) raised.push(one);
     else left.push(...(await findExpired(database, [one])));
   }
   for (const expired of raised.length === 0 ? [] : await findExpired(database, raised)) {
     const proved = raised.find(({ tables }) => tables.includes(expired.table)) ?? {};
     const drop = () => retry({ ...context, ...CONFLICT }, () => dropPartition(database, expired, proved));
-    ((await didNotMeet(drop)) ? dropped : left).push(expired);
+    ((await hadNoConflict(drop)) ? dropped : left).push(expired);
   }
   return { dropped, left };
 }
 
 /** False if other sessions kept reading or writing it: it is left for the next round. */
-async function didNotMeet(work: () => Promise<void>): Promise<boolean> {
+async function hadNoConflict(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
     return true;

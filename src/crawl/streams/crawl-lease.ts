@@ -1,7 +1,7 @@
 import { readMissing } from '../../ledger/stored-coverage.ts';
 import { refuse } from '../../ledger/refused.ts';
 import { HOLD_SECONDS } from '../../ledger/holds.ts';
-import { prolongLease, releaseLease } from '../../ledger/leases.ts';
+import { renewLease, releaseLease } from '../../ledger/leases.ts';
 import { LeaseLostError, type EtlError } from '../../errors.ts';
 import { formatRange, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -29,7 +29,7 @@ export async function crawlLease(
   const { database, logger } = context;
   const { dataset, lease } = assignment;
   const { stream } = lease;
-  const prolong = () => prolongLease(database, lease);
+  const prolong = () => renewLease(database, lease);
   const letGo = keepAlive(context, {
     what: `a lease of ${dataset.name}`,
     heldSeconds: HOLD_SECONDS,
