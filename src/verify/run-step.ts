@@ -1,6 +1,6 @@
 import type { Database } from '../postgres/database.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
-import { atSpeed } from './checks/at-speed.ts';
+import { onFastSnapshot } from './checks/at-speed.ts';
 import type { CheckLook, Result, CheckStep } from './checks/check.ts';
 import type { Finding } from './checks/finding.ts';
 import type { Stop } from '../stop.ts';
@@ -15,11 +15,12 @@ export async function runStep(
   stop.finishing.throwIfAborted();
   const facts = { check, dataset, scope, rows: [] };
   const warned: Finding[] = [];
-  const hear = (text: string) => {
+  const onWarning = (text: string) => {
     const example = `the database warned during the check: ${text}`;
     warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: partsOf(stretch), count: 1, example });
   };
-  const look: CheckLook = (work) => atSpeed(database, work, { onWarning: hear, signal: stop.finishing });
+  const look: CheckLook = (work) =>
+    onFastSnapshot(database, work, { onWarning: onWarning, signal: stop.finishing });
   const result = await run(look);
   return { ...result, findings: [...result.findings, ...warned] };
 }

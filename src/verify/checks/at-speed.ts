@@ -21,7 +21,7 @@ export async function joinByHash(session: Session): Promise<void> {
  * Runs the queries of a check on one snapshot, with the settings for many rows, so that the counted rows are the
  * checked rows.
  */
-export function atSpeed<T>(
+export function onFastSnapshot<T>(
   database: Database,
   work: (session: Session) => Promise<T>,
   how: Omit<TransactionHow, 'isSnapshot'> = {},

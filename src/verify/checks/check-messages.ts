@@ -94,7 +94,7 @@ export const books = sql`
   from x where ${BEFORE} is not null and ${AFTER} is not null and (in_msg_hash is null or received) and sent = out_msg_count`;
 
 /** True if the books of an `x` may be wrong: a fast filter, which also passes some that have no books. */
-const bookSieve = sql`${DIFFERENCE} not in (0, coalesce(in_ihr_fee, 0))`;
+const mayBeUnbalanced = sql`${DIFFERENCE} not in (0, coalesce(in_ihr_fee, 0))`;
 
 /** A changed amount or fee shows in the books of the sender or the receiver, so both seconds are doubtful. */
 const bookDoubts = sql`
@@ -140,9 +140,9 @@ const messageDoubts = sql`
   select 'messages', 'other_sender', 'doubt', hash, ${secondOf('x')} from x where sends_anothers`;
 
 /** Nearly all transactions are in order. Only the others are kept for the single checks. */
-const sieve = sql`
+const mayBeWrong = sql`
   (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count
-  or is_anothers or sends_anothers or ${bookSieve}`;
+  or is_anothers or sends_anothers or ${mayBeUnbalanced}`;
 
 /**
  * A message without a stored sender came from outside the chain and was received at once, so no later receiver is
@@ -231,7 +231,7 @@ async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promis
     dataset: 'transactions',
     query: sql`
       with ${messageLists(stretch)},
-        x as materialized (select * from (${transactionsWithMessages(stretch)}) every where ${sieve}),
+        x as materialized (select * from (${transactionsWithMessages(stretch)}) every where ${mayBeWrong}),
         ${strays(stretch)}
       ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });

@@ -113,7 +113,7 @@ const misplaced = (stretch: Stretch) => sql`
 /**
  * The trace began before the time from which retention keeps transactions: reading it again brings none of them back.
  */
-const isHalved = sql`exists (
+const isPartlyExpired = sql`exists (
   select 1 from ton.traces t where t.utime = g.utime and t.trace_id = g.trace_id
     and t.start_utime < to_timestamp(${floorOfTable('transactions')}))`;
 
@@ -129,7 +129,7 @@ const bodiless = (stretch: Stretch) => sql`
   gone as (
     select u.* from unseen u where (select true from ton.transactions t where t.hash = u.tx_hash limit 1) is null)
   select 'missing_transaction' as kind,
-    ${knownIf(sql`g.tx_hash`, sql`case when ${isHalved} then 'expired' else 'hole' end`)} as outcome, g.tx_hash as id,
+    ${knownIf(sql`g.tx_hash`, sql`case when ${isPartlyExpired} then 'expired' else 'hole' end`)} as outcome, g.tx_hash as id,
     ${secondOf('g')} as span
   from gone g`;
 
