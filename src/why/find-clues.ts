@@ -25,7 +25,7 @@ export type Clue =
       readonly hash: string;
     }
   | { readonly kind: 'quarantined'; readonly record: QuarantinedRecord }
-  | { readonly kind: 'absent'; readonly places: readonly HashColumn[] }
+  | { readonly kind: 'absent'; readonly hashColumns: readonly HashColumn[] }
   | { readonly kind: 'asked'; readonly hash: string }
   | { readonly kind: 'unanswered'; readonly error: EtlError }
   | { readonly kind: 'unknown' }
@@ -36,7 +36,7 @@ interface Search {
   readonly database: Database;
   readonly datasets: readonly Dataset[];
   /** Columns that hold hashes. */
-  readonly places: readonly HashColumn[];
+  readonly hashColumns: readonly HashColumn[];
   readonly hash: string;
   /** Unix seconds when it happened; undefined if the API must be asked. */
   readonly at: number | undefined;
@@ -49,7 +49,7 @@ interface Search {
  * read.
  */
 export async function* findClues(search: Search): AsyncGenerator<Clue> {
-  const { database, places, hash, at } = search;
+  const { database, hashColumns, hash, at } = search;
   for (const finding of await findingsOfHash(database, hash)) yield { kind: 'wrong', finding };
   const stored = await findStored(search, hash);
   yield* stored;
@@ -57,14 +57,14 @@ export async function* findClues(search: Search): AsyncGenerator<Clue> {
   const quarantined = await findQuarantined(database, hash);
   yield* quarantined.map((record): Clue => ({ kind: 'quarantined', record }));
   if (quarantined.length > 0) return;
-  yield { kind: 'absent', places };
+  yield { kind: 'absent', hashColumns };
   if (at === undefined) yield* askApi(search);
-  else yield* findCoverage(search, at, (table) => places.some((place) => place.table === table));
+  else yield* findCoverage(search, at, (table) => hashColumns.some((column) => column.table === table));
 }
 
-async function findStored({ database, datasets, places }: Search, hash: string): Promise<Clue[]> {
+async function findStored({ database, datasets, hashColumns }: Search, hash: string): Promise<Clue[]> {
   const clues: Clue[] = [];
-  for (const row of await findRows(database, places, hash)) {
+  for (const row of await findRows(database, hashColumns, hash)) {
     const writers = datasets
       .filter(({ job }) => Object.hasOwn(job.tables, row.table))
       .map(({ name }) => name);
