@@ -68,10 +68,10 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
   for (let at = 0; at < commits.length; at += AT_ONCE) {
     const some = commits.slice(at, at + AT_ONCE);
     const texts = await Promise.all(some.map((name) => store.read(name)));
-    for (const [place, name] of some.entries()) {
+    for (const [index, name] of some.entries()) {
       if (name !== nameOf(table, log.version + 1, 'json'))
         throw new LakeError(`${store.label}: a commit before ${name} is missing`);
-      const text = texts[place];
+      const text = texts[index];
       if (text === undefined) throw new LakeError(`${store.label}: the commit ${name} is gone`);
       log = applyCommit(log, parse(name, text), log.version + 1);
     }

@@ -52,8 +52,8 @@ const files = (paths: readonly string[]) =>
  * @throws UsageError if DuckDB has no binary for this machine, NoScratchError if it has no directory for temporary
  * files
  */
-export async function openEngine(place = tmpdir()): Promise<Engine> {
-  const folder = await openFolder(place);
+export async function openEngine(directory = tmpdir()): Promise<Engine> {
+  const folder = await openFolder(directory);
   const instance = await openDuck(folder);
   const duck = await instance.connect();
   // Otherwise DuckDB would take its proxy from the environment, and show the proxy's password to each statement.
@@ -136,16 +136,16 @@ async function inOrder(duck: DuckDBConnection, statement: string): Promise<void>
  * A folder named after this process. Folders of killed processes are removed, unless they belong to another user.
  * @throws NoScratchError if no folder can be created
  */
-async function openFolder(place: string): Promise<string> {
+async function openFolder(directory: string): Promise<string> {
   const ignore = () => undefined;
-  for (const name of await readdir(place).catch(() => [])) {
+  for (const name of await readdir(directory).catch(() => [])) {
     const [, host, pid] = /^toncenter-etl-lake-(.+)-(\d+)-\w{6}$/.exec(name) ?? [];
     if (host !== undefined && hasEnded(`${host}/${pid ?? ''}`))
-      await rm(join(place, name), { recursive: true, force: true }).catch(ignore);
+      await rm(join(directory, name), { recursive: true, force: true }).catch(ignore);
   }
-  const path = join(place, `toncenter-etl-lake-${hostname()}-${process.pid}-`);
+  const path = join(directory, `toncenter-etl-lake-${hostname()}-${process.pid}-`);
   return mkdtemp(path).catch((cause: unknown) => {
-    throw new NoScratchError(`no directory can be created in ${place}: ${messageOf(cause)}`, {
+    throw new NoScratchError(`no directory can be created in ${directory}: ${messageOf(cause)}`, {
       cause,
       hint: 'Temporary files are written there while a lake is open. Set TMPDIR to a writable directory.',
     });

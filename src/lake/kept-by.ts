@@ -30,17 +30,17 @@ interface Keeping {
  * this machine's clock, the database's clock, and the newest known block. A clock that is ahead must not drop rows.
  */
 export async function keptBy(
-  { retention, lake: place, partition }: Keeping,
+  { retention, lake: location, partition }: Keeping,
   database: Database,
   now: number,
 ): Promise<Awaited<ReturnType<typeof provedFloors>>> {
   const newest = (await readSavedWatermark(database))?.headUtime ?? Infinity;
   const until = Math.min(now, await readClock(database), newest);
   const kept = floorsOf(retention.seconds, await loadJobs(), until, partition);
-  if (!retention.isInLake || place === undefined) return { kept, unproved: [] };
+  if (!retention.isInLake || location === undefined) return { kept, unproved: [] };
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
-  return withLake(place, (lake) => provedFloors({ lake, database, tables, kept }));
+  return withLake(location, (lake) => provedFloors({ lake, database, tables, kept }));
 }
 
 interface ProvedFloorsOptions {

@@ -36,8 +36,10 @@ export async function digestOf(path: string): Promise<string> {
 }
 
 /** @throws UsageError: no table's log is at this place */
-export function absent(place: string): never {
-  throw new UsageError(`there is no lake at ${place}`, { hint: '`toncenter-etl export --out` makes one.' });
+export function absent(location: string): never {
+  throw new UsageError(`there is no lake at ${location}`, {
+    hint: '`toncenter-etl export --out` makes one.',
+  });
 }
 
 /** @throws LakeError: the log names a file that the lake lacks */

@@ -24,20 +24,20 @@ export async function lakeSqlOfTables(): Promise<string> {
  */
 export async function openLakeReader(
   engine: Engine,
-  place: string,
+  location: string,
 ): Promise<(statement: string, signal?: AbortSignal) => Promise<TextResult>> {
-  const isRemote = isBucket(place);
+  const isRemote = isBucket(location);
   if (isRemote) {
-    const bucket = await bucketSql(place).catch((cause: unknown) => failAt(place, cause));
+    const bucket = await bucketSql(location).catch((cause: unknown) => failAt(location, cause));
     await engine.ask(bucket).catch(refuseBucket);
   }
   // DuckDB compares file names without symbolic links.
-  const real = isRemote ? place : await realpath(place).catch(() => absent(place));
+  const real = isRemote ? location : await realpath(location).catch(() => absent(location));
   // Without a trailing slash, because file names are appended.
   const lake = literal(real.replace(/(?<=.)\/+$/, ''));
   await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch((cause: unknown) => {
     const message = messageOf(cause);
-    if (message.includes('No files found')) absent(place);
+    if (message.includes('No files found')) absent(location);
     throw new UsageError(message, { cause });
   });
   const { rows } = await engine.ask(
@@ -69,7 +69,7 @@ function refuseStatement(cause: unknown): never {
  * it hides only the keys.
  * @throws UsageError if the proxy asks for a password
  */
-export async function bucketSql(place: string): Promise<string> {
+export async function bucketSql(location: string): Promise<string> {
   const { client, address, proxy } = await openClient();
   if (proxy !== undefined && proxy.password !== '')
     throw new UsageError(`\`sql\` cannot read a bucket through ${proxy.host}, a proxy with a password`, {
@@ -86,7 +86,7 @@ export async function bucketSql(place: string): Promise<string> {
     `endpoint ${literal(port === undefined ? hostname : `${hostname}:${port}`)}`,
     `use_ssl ${String(protocol === 'https:')}`,
     `url_style 'path'`,
-    `scope ${literal(place)}`,
+    `scope ${literal(location)}`,
   ];
   return [
     ...through(proxyOfProcess('http://extensions.duckdb.org')),

@@ -22,16 +22,16 @@ const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
  * that are read.
  * @throws UsageError if the place names no bucket, or the client is not installed
  */
-export async function s3Store(place: string, scratch: (name: string) => string): Promise<LakeStore> {
-  const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(place) ?? [];
+export async function s3Store(location: string, scratch: (name: string) => string): Promise<LakeStore> {
+  const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(location) ?? [];
   if (Bucket === undefined)
-    throw new UsageError(`${place} names no bucket: write it like s3://bucket/prefix`);
+    throw new UsageError(`${location} names no bucket: write it like s3://bucket/prefix`);
   const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
   const { sdk, Upload, client } = await openClient();
   const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
-  const asLakeError = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(place, cause));
+  const asLakeError = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(location, cause));
   return {
-    label: place,
+    label: location,
     list: (folder) =>
       asLakeError(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
     folders: () =>
@@ -153,8 +153,8 @@ function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T 
 }
 
 /** @throws LakeAwayError that names the settings for keys and addresses */
-export function failAt(place: string, cause: unknown): never {
-  throw new LakeAwayError(`${place}: ${messageOf(cause) || toError(cause).name}`, {
+export function failAt(location: string, cause: unknown): never {
+  throw new LakeAwayError(`${location}: ${messageOf(cause) || toError(cause).name}`, {
     cause,
     hint: 'Check AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3, which name the server and the account.',
   });

@@ -54,18 +54,18 @@ const MOST_STEPS = 2_000_000;
 export const traceTree = withOtherForms(
   z.unknown().check(({ value, issues }) => {
     let steps = 0;
-    for (const place of placesOf(value)) {
-      const twice = doubledWithin(node, place.value);
+    for (const unread of unreadNodes(value)) {
+      const twice = doubledWithin(node, unread.value);
       if (twice !== undefined)
-        issues.push({ code: 'custom', path: [...pathOf(place), ...twice], message: TWICE, input: value });
-      const reading = node.safeParse(place.value);
+        issues.push({ code: 'custom', path: [...pathOf(unread), ...twice], message: TWICE, input: value });
+      const reading = node.safeParse(unread.value);
       if (reading.success && nameOf(reading.data) !== undefined) continue;
-      const found = issuesOf(reading.error, place);
+      const found = issuesOf(reading.error, unread);
       issues.push(...found);
       steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
       if (steps <= MOST_STEPS) continue;
       const message = 'too many nodes of the tree have unknown members or do not fit';
-      issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
+      issues.push({ code: 'custom', message, path: pathOf(unread), input: undefined });
       break;
     }
   }),
@@ -76,9 +76,9 @@ export const traceTree = withOtherForms(
 export function nodesOf(tree: unknown): TraceNode[] {
   if (tree === undefined || tree === null) return [];
   const read = new Map<UnreadNode, z.output<typeof node> | undefined>();
-  return placesOf(tree).flatMap((place) => {
-    read.set(place, node.safeParse(place.value).data);
-    return takeNode(place, (of) => read.get(of)) ?? [];
+  return unreadNodes(tree).flatMap((unread) => {
+    read.set(unread, node.safeParse(unread.value).data);
+    return takeNode(unread, (of) => read.get(of)) ?? [];
   });
 }
 
@@ -106,14 +106,14 @@ function canonicalTree(tree: unknown): unknown {
  * The nodes of a tree, parents first. It includes those below a node that does not fit, so that their errors are
  * reported with it.
  */
-function placesOf(tree: unknown): UnreadNode[] {
+function unreadNodes(tree: unknown): UnreadNode[] {
   const found: UnreadNode[] = [];
-  const places: UnreadNode[] = [{ value: tree, above: undefined, position: 0 }];
-  for (let place = places.pop(); place !== undefined; place = places.pop()) {
-    found.push(place);
-    const children = childrenIn(place.value);
+  const stack: UnreadNode[] = [{ value: tree, above: undefined, position: 0 }];
+  for (let unread = stack.pop(); unread !== undefined; unread = stack.pop()) {
+    found.push(unread);
+    const children = childrenIn(unread.value);
     for (let position = children.length - 1; position >= 0; position--)
-      places.push({ value: children[position], above: place, position });
+      stack.push({ value: children[position], above: unread, position });
   }
   return found;
 }
@@ -130,19 +130,19 @@ function nameOf(read: z.output<typeof node>): string | undefined {
 
 /** Undefined for a node that names no transaction. */
 function takeNode(
-  place: UnreadNode,
-  readOf: (place: UnreadNode) => z.output<typeof node> | undefined,
+  unread: UnreadNode,
+  readOf: (unread: UnreadNode) => z.output<typeof node> | undefined,
 ): TraceNode | undefined {
-  const read = readOf(place);
+  const read = readOf(unread);
   const hash = read && nameOf(read);
   if (read === undefined || hash === undefined) return undefined;
-  const above = place.above && readOf(place.above);
+  const above = unread.above && readOf(unread.above);
   return {
-    path: () => ['trace', ...pathOf(place)].join('.'),
+    path: () => ['trace', ...pathOf(unread)].join('.'),
     tx_hash: hash,
     named: read.tx_hash != null,
     parent: above && nameOf(above),
-    position: place.position,
+    position: unread.position,
     in_msg_hash: read.in_msg_hash,
     children: read.children?.length ?? null,
     transaction: read.transaction,
@@ -151,23 +151,23 @@ function takeNode(
 }
 
 /** The path of a node in the tree. */
-function pathOf(place: UnreadNode): PropertyKey[] {
+function pathOf(unread: UnreadNode): PropertyKey[] {
   const path: PropertyKey[] = [];
-  for (let at = place; at.above !== undefined; at = at.above) path.push(at.position, 'children');
+  for (let at = unread; at.above !== undefined; at = at.above) path.push(at.position, 'children');
   return path.reverse();
 }
 
-function issuesOf(error: z.ZodError | undefined, place: UnreadNode): z.core.$ZodRawIssue[] {
-  const path = pathOf(place);
+function issuesOf(error: z.ZodError | undefined, unread: UnreadNode): z.core.$ZodRawIssue[] {
+  const path = pathOf(unread);
   if (error === undefined) {
     return [
-      { code: 'custom', path: [...path, 'tx_hash'], message: 'names no transaction', input: place.value },
+      { code: 'custom', path: [...path, 'tx_hash'], message: 'names no transaction', input: unread.value },
     ];
   }
   return error.issues.map((issue) => {
     const at = [...path, ...issue.path];
     return issue.code === 'unrecognized_keys'
       ? { code: issue.code, keys: issue.keys, path: at, input: {} }
-      : { code: 'custom', message: issue.message, path: at, input: place.value };
+      : { code: 'custom', message: issue.message, path: at, input: unread.value };
   });
 }

@@ -95,7 +95,7 @@ type Uncompared = Pick<RecordsReading, 'accepted' | 'rejected'>;
 /** Compares what is complete. Returns the rest. */
 async function compareHeld(
   context: CompareContext,
-  place: { readonly dataset: Dataset; readonly stream: Stream },
+  target: { readonly dataset: Dataset; readonly stream: Stream },
   { held, completed, tally }: { readonly held: Uncompared; readonly completed: Range; readonly tally: Tally },
 ): Promise<Uncompared> {
   const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
@@ -103,8 +103,8 @@ async function compareHeld(
   const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>
     position.utime >= completed.to;
   const records = held.accepted.filter(isComplete);
-  await compareRecords(context, place, { records, completed, tally });
-  tally.findings.push(...(await toMisfits(context, place.stream, held.rejected.filter(isComplete))));
+  await compareRecords(context, target, { records, completed, tally });
+  tally.findings.push(...(await toMisfits(context, target.stream, held.rejected.filter(isComplete))));
   tally.completed.push(completed);
   return { accepted: held.accepted.filter(isLater), rejected: held.rejected.filter(isLater) };
 }
@@ -205,9 +205,9 @@ async function toMisfits(
 function withOmissions(differences: readonly Difference[], omissions: readonly Omission[]): Difference[] {
   const left = new Map(omissions.map((row) => [`${row.key} ${row.second.from}`, row]));
   const joined = differences.map((difference) => {
-    const place = `${difference.key} ${difference.second.from}`;
-    const { columns = [] } = left.get(place) ?? {};
-    left.delete(place);
+    const id = `${difference.key} ${difference.second.from}`;
+    const { columns = [] } = left.get(id) ?? {};
+    left.delete(id);
     return { ...difference, columns: [...difference.columns, ...columns] };
   });
   return [...joined, ...[...left.values()].map((row) => ({ ...row, kind: 'differing' as const }))];

@@ -40,10 +40,10 @@ export function secondsOfEach<T>(
   ranges: readonly Range[],
 ): (readonly [Range, Map<number, T>])[] {
   const parts = ranges.map((range) => [range, new Map<number, T>()] as const);
-  let place = 0;
+  let index = 0;
   for (const [second, sum] of sums) {
-    while (second >= (parts[place]?.[0].to ?? Infinity)) place += 1;
-    const [range, seconds] = parts[place] ?? [];
+    while (second >= (parts[index]?.[0].to ?? Infinity)) index += 1;
+    const [range, seconds] = parts[index] ?? [];
     if (range !== undefined && isInside(second, range)) seconds?.set(second, sum);
   }
   return parts;

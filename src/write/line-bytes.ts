@@ -60,12 +60,12 @@ const NO_ROWS: RowBytes = { bytes: new Uint8Array(0), count: 0, times: [] };
 function splitBytes(written: RowBytes, from: string, to?: string): readonly [RowBytes, RowBytes] {
   const { times } = written;
   if (times.length === 0) return [written, NO_ROWS];
-  const placeOf = (time: string) => {
-    const place = times.findIndex((mark) => mark.time >= time);
-    return place < 0 ? times.length : place;
+  const indexOf = (time: string) => {
+    const index = times.findIndex((mark) => mark.time >= time);
+    return index < 0 ? times.length : index;
   };
-  const start = placeOf(from);
-  const until = to === undefined ? times.length : Math.max(start, placeOf(to));
+  const start = indexOf(from);
+  const until = to === undefined ? times.length : Math.max(start, indexOf(to));
   const parts = [part(written, 0, start), part(written, until, times.length)] as const;
   return [part(written, start, until), together(...parts)];
 }
