@@ -3,7 +3,7 @@ import { closeDays } from '../ledger/close-days.ts';
 import type { Range } from '../range.ts';
 import { DEEP } from '../ledger/found-row.ts';
 import { checkDeep, type ComparedTable } from './deep.ts';
-import { withdrawDependents } from './ground.ts';
+import { withdrawDependents } from './dependencies.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';
 

@@ -12,7 +12,7 @@ import { common, type Range, union, without, isInside } from '../range.ts';
 import { wholeTables } from './compare-span.ts';
 import type { VerifyContext } from './checks/check.ts';
 import { describeFinding, isLost, spansOf, type Finding } from './checks/finding.ts';
-import { withdrawDependents } from './ground.ts';
+import { withdrawDependents } from './dependencies.ts';
 import { compareAgain } from './compare-again.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { verifyRange, type Verified } from './verify.ts';
@@ -329,7 +329,7 @@ async function joined(
   let spans = holes;
   for (;;) {
     const seqnos = await registeringBlocks(session, spans);
-    const known = spans.map((hole, place): KnownHole => ({ hole, seqnos: seqnos[place] ?? [] }));
+    const known = spans.map((hole, index): KnownHole => ({ hole, seqnos: seqnos[index] ?? [] }));
     const groups: KnownHole[] = [];
     for (const one of known.filter((hole) => isAskable(hole.seqnos))) {
       const last = groups.at(-1);

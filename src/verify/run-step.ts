@@ -1,6 +1,6 @@
 import type { Database } from '../postgres/database.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
-import { onFastSnapshot } from './checks/at-speed.ts';
+import { onFastSnapshot } from './checks/fast-snapshot.ts';
 import type { CheckLook, Result, CheckStep } from './checks/check.ts';
 import type { Finding } from './checks/finding.ts';
 import type { Stop } from '../stop.ts';

@@ -10,7 +10,7 @@ import { readVerified, saveGrade, setVerified, type Certified } from '../write/v
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
 import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './checks/check.ts';
 import { type Checked, type Finding, spansOf } from './checks/finding.ts';
-import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './ground.ts';
+import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './dependencies.ts';
 import { logChecks } from './log-checks.ts';
 import { isReadTwice } from './checks/second-reading.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';

@@ -4,7 +4,7 @@ import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
 import type { Check, Result } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import { holdRows } from '../../write/seals.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';

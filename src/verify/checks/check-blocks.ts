@@ -11,9 +11,9 @@ import {
   readBlocksAtEnd,
   type CoveredStretch,
   type BlocksAround,
-} from './surroundings.ts';
+} from './blocks-around.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import { holdRows } from '../../write/seals.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';

@@ -5,10 +5,10 @@ import type { Session } from '../../postgres/database.ts';
 import { common, HOUR, partsOf, type Range, type Stretch, stretchesOf, without } from '../../range.ts';
 import type { Check, CheckStep, Result } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import { countByMinute } from '../../read/table-rows.ts';
 import { holdRows } from '../../write/seals.ts';
-import { splitFollowing } from './let-follow.ts';
+import { splitFollowing } from './split-following.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { floorOfTable } from '../../ledger/floors.ts';
 import { during, secondAt, secondOf } from '../../postgres/seconds.ts';
@@ -199,7 +199,7 @@ export const messages: Check = {
     finding.kind === UNSENT ? splitFollowing(finding, missingTransactions(others)) : [finding],
 };
 
-/** Rows of one side that a hash join keeps in memory with the settings of `atSpeed`. */
+/** Rows of one side that a hash join keeps in memory with the settings of `onFastSnapshot`. */
 const MOST_ROWS = 250_000;
 
 /**

@@ -6,7 +6,7 @@ import { floorOfTable } from '../../ledger/floors.ts';
 import { HOUR, type Range, type Stretch } from '../../range.ts';
 import type { Check, Result, CheckStep } from './check.ts';
 import { findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import { NEAR } from './near.ts';
 import { holdRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';

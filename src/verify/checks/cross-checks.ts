@@ -5,7 +5,7 @@ import { during, secondOf } from '../../postgres/seconds.ts';
 import type { Stretch } from '../../range.ts';
 import { holdRows } from '../../write/seals.ts';
 import { targetOf } from '../../write/target.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import type { Check, CheckInput, Result } from './check.ts';
 import { findingsOf, type Finding } from './finding.ts';
 import { NEAR } from './near.ts';

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { LinkedBlock } from '../../crawl/block-links.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import type { BlocksAround } from './surroundings.ts';
+import type { BlocksAround } from './blocks-around.ts';
 import { during } from '../../postgres/seconds.ts';
 
 /** Blocks after the stored ones: those that were requested, and the tops. */
