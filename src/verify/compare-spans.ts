@@ -69,7 +69,7 @@ export async function compareSpans(
       scope: stream.scope,
       findings,
       rows,
-      held: [],
+      readRows: [],
       requests,
       ms,
     };

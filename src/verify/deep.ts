@@ -6,7 +6,7 @@ import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range
 import { worthKeeping } from './derivable.ts';
 import { rememberedFindings } from './remember.ts';
 import type { CompareContext } from './compare-span.ts';
-import { certifiedOf, heldBy, toChecked, type Verified } from './verify.ts';
+import { certifiedOf, rowsReadBy, toChecked, type Verified } from './verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from './checks/second-reading.ts';
@@ -55,14 +55,14 @@ export async function checkDeep(
     const [own = ''] = Object.keys(report.dataset.job.tables);
     const known = (draw.share >= 1 ? comparedRows.get(own) : undefined) ?? new Map<number, RowSum>();
     const open = Object.keys(report.dataset.job.tables).flatMap((table) => omitted.get(table) ?? []);
-    const held = await heldAlready(context, report, known, union(open));
-    const wanted = without(await drawSlices(context.database, report, draw), held);
+    const done = await comparedAlready(context, report, known, union(open));
+    const wanted = without(await drawSlices(context.database, report, draw), done);
     const compared = await compareSpans(context, report, wanted, (table, second, sum) => {
       addRows(comparedRows, table, [[second, sum]]);
     });
     for (const [table, spans] of compared.omitted) omitted.set(table, union(omitted.get(table) ?? [], spans));
     comparedBy.set(report, compared);
-    tables.push(...(await countTables(context, report, union(held, compared.completed))));
+    tables.push(...(await countTables(context, report, union(done, compared.completed))));
   }
   const checked: Verified[] = [];
   for (const report of reports) checked.push(await withComparison(context, report, comparedBy.get(report)));
@@ -80,7 +80,7 @@ function sumUp(counted: readonly ComparedTable[]): ComparedTable[] {
 }
 
 /** Seconds of which every stored row was compared already, because another dataset's pages contained all of them. */
-async function heldAlready(
+async function comparedAlready(
   { database }: CompareContext,
   { dataset, stream, covered }: Verified,
   comparedRows: ReadonlyMap<number, RowSum>,
@@ -89,7 +89,7 @@ async function heldAlready(
   const [table] = Object.values(dataset.job.tables);
   // The compared rows belong to other pools.
   if (table === undefined || comparedRows.size === 0 || stream.scope !== '') return [];
-  const held: Range[] = [];
+  const done: Range[] = [];
   const [whole = { from: 0, to: 0 }] = stretchesOf(covered, Infinity);
   const all = await rowsBySecond(database, table, whole);
   for (const [range, stored] of secondsOfEach(all, covered)) {
@@ -100,9 +100,9 @@ async function heldAlready(
     );
     const compared = without([range], open);
     const stretches = compared.map((span) => ({ span, rows: rowsWithin(stored, span) }));
-    held.push(...worthKeeping(range, stretches, dataset.job.paginator.maxSize));
+    done.push(...worthKeeping(range, stretches, dataset.job.paginator.maxSize));
   }
-  return held;
+  return done;
 }
 
 function rowsWithin(seconds: ReadonlyMap<number, RowSum>, span: Range): number {
@@ -154,10 +154,10 @@ async function withComparison(
   // What another dataset's pages have shown to be wrong is wrong here, too.
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
-  const verdict = { good, bad: [], lastWrite, held: heldBy(report.checks) };
-  const unheld =
+  const verdict = { good, bad: [], lastWrite, readRows: rowsReadBy(report.checks) };
+  const unread =
     confirmed.length === 0 ? [] : await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
-  const short = unheld.map((lack) => toChecked(stream, lack));
+  const short = unread.map((lack) => toChecked(stream, lack));
   const verified = common(good, await readVerified(database, stream));
   return {
     ...report,

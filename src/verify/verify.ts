@@ -5,7 +5,7 @@ import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { forgetHoles } from '../ledger/refused.ts';
 import { forgetWrites, readLastWrite } from '../write/writes.ts';
-import type { HeldByCheck, Unheld } from '../write/seals.ts';
+import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
 import { readVerified, saveGrade, setVerified, type Certified } from '../write/verifications.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
 import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './checks/check.ts';
@@ -83,10 +83,10 @@ async function verifyStream(
   const good = without(covered, spansOf(seen));
   const { grade } = dataset.job;
   const verdict = { dataset, stream, lastWrite, checks: ran, findings: seen, verified: good };
-  const unheld = await remember(context, verdict);
+  const unread = await remember(context, verdict);
   const [checks, findings] = [
-    [...ran, ...unheld],
-    [...seen, ...unheld.flatMap((check) => check.findings)],
+    [...ran, ...unread],
+    [...seen, ...unread.flatMap((check) => check.findings)],
   ];
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
@@ -106,23 +106,25 @@ async function remember(
 ): Promise<Checked[]> {
   const { dataset, stream, lastWrite, checks, findings, verified } = report;
   const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'expired'));
-  const verdict = { good: verified, bad, lastWrite, held: heldBy(checks) };
-  const unheld = await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
-  const short = unheld.map((lack) => toChecked(stream, lack));
-  await forgetHoles(database, stream, without(verified, spansOf(unheld)));
+  const verdict = { good: verified, bad, lastWrite, readRows: rowsReadBy(checks) };
+  const unread = await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
+  const short = unread.map((lack) => toChecked(stream, lack));
+  await forgetHoles(database, stream, without(verified, spansOf(unread)));
   await logChecks(database, [...checks, ...short]);
   return short;
 }
 
 /** All rows that some checks have read. */
-export function heldBy(checks: readonly Checked[]): HeldByCheck[] {
-  return checks.flatMap(({ check, span, held }) => held.map((rows) => ({ ...rows, check, stretch: span })));
+export function rowsReadBy(checks: readonly Checked[]): RowsReadByCheck[] {
+  return checks.flatMap(({ check, span, readRows }) =>
+    readRows.map((rows) => ({ ...rows, check, stretch: span })),
+  );
 }
 
 /**
  * The check did not look at the stored rows, so nothing proves these seconds, and reading them again would not help.
  */
-export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: Unheld): Checked {
+export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: UnreadRows): Checked {
   const finding: Finding = {
     ...{ check, dataset, scope, spans, count: 1, rows: [] },
     kind: 'rows_not_held',
@@ -130,7 +132,7 @@ export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }
     outcome: 'open',
   };
   const [span = { from: 0, to: 0 }] = stretchesOf(spans, Infinity);
-  return { check, dataset, scope, span, findings: [finding], rows: 0, held: [], requests: 0, ms: 0 };
+  return { check, dataset, scope, span, findings: [finding], rows: 0, readRows: [], requests: 0, ms: 0 };
 }
 
 /** The stream to check, and what its checks depend on. */
@@ -168,7 +170,7 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
     covered: eligible,
     stretches: stretchesOf(eligible, JOINED),
   });
-  const unheld = without(eligible, union(...steps.map(({ stretch }) => partsOf(stretch))));
+  const unread = without(eligible, union(...steps.map(({ stretch }) => partsOf(stretch))));
   const kind = `no_proved_${check.needs.join('_')}`;
   const needed = `the ${check.needs.join(' and ')} of these seconds`;
   const open = (spans: readonly Range[], why: Parameters<typeof openStep>[3]) =>
@@ -184,7 +186,7 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
       outcome: 'expired',
       sentence: `retention has dropped ${needed}, or what they depend on`,
     }),
-    ...open(unheld, { kind: 'not_checked', sentence: 'the check did not look at these seconds' }),
+    ...open(unread, { kind: 'not_checked', sentence: 'the check did not look at these seconds' }),
   ];
 }
 
@@ -192,13 +194,13 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
 async function timed(
   { database, clock, source, stop }: VerifyContext,
   { dataset, stream }: Pick<CheckInput, 'dataset' | 'stream'>,
-  { holds }: Check,
+  { reads }: Check,
   step: CheckStep,
 ): Promise<Checked[]> {
   const { check, also, stretch } = step;
   const [start, asked] = [clock.monotonic(), source.requests()];
-  const { findings, rows, held = [] } = await runStep({ database, stop }, stream, step);
-  const none = holds(dataset.job).map((table) => ({ table, rows: 0, byMinute: '{}' }));
+  const { findings, rows, readRows = [] } = await runStep({ database, stop }, stream, step);
+  const none = reads(dataset.job).map((table) => ({ table, rows: 0, byMinute: '{}' }));
   const names = also === undefined ? [check] : [check, also];
   return names.map((name, index) => ({
     check: name,
@@ -206,7 +208,7 @@ async function timed(
     scope: stream.scope,
     span: stretch,
     rows,
-    held: index === 0 ? [...none, ...held] : [],
+    readRows: index === 0 ? [...none, ...readRows] : [],
     findings: findings.filter((finding) => finding.check === name),
     requests: index === 0 ? source.requests() - asked : 0,
     ms: index === 0 ? clock.monotonic() - start : 0,

@@ -30,7 +30,7 @@ export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
 }
 
 /** A query for the number of a table's rows in each second of a stretch, and the sum of their keys' hashes. */
-export function heldRows(target: Target, stretch: Stretch): SQL {
+export function storedRows(target: Target, stretch: Stretch): SQL {
   const t = sql`t`;
   return sql`select ${secondOfRow(t)} as second, count(*) as rows, sum(${keyHash(target, t)}) as keys
     from ${target.into} t where ${during('t', stretch)} group by 1`;
@@ -42,7 +42,7 @@ export function sealedOf({ name }: Pick<Target, 'name'>): SQL {
 }
 
 /** The rows of a table that a check has read in a stretch. */
-export interface HeldRows {
+export interface ReadRows {
   readonly table: object;
   readonly rows: number;
   /** By number of the minute, as JSON: a year has half a million of them. */
@@ -55,12 +55,12 @@ const Held = z.object({ rows: z.coerce.number(), byMinute: z.string() });
  * Counts the rows of its stretch that a check reads. `read` follows `from` in the check's own query, and has a column
  * `utime`: rows that it leaves out are not counted.
  */
-export async function holdRows(
+export async function countReadRows(
   session: Session,
   table: object,
   { read, stretch }: { readonly read: SQL; readonly stretch: Stretch },
-): Promise<HeldRows> {
-  const held = await oneRow(
+): Promise<ReadRows> {
+  const counted = await oneRow(
     session,
     sql`
       select coalesce(sum(rows), 0) as rows, coalesce(json_object_agg(minute, rows), '{}')::text as "byMinute"
@@ -69,20 +69,20 @@ export async function holdRows(
         from (select utime from ${read}) x where ${during('x', stretch)} group by 1) m`,
     Held,
   );
-  return { table, ...held };
+  return { table, ...counted };
 }
 
 /** The rows that one check has read in its stretches. */
-export interface HeldByCheck extends HeldRows {
+export interface RowsReadByCheck extends ReadRows {
   readonly check: string;
   readonly stretch: Stretch;
 }
 
 /** Seconds in which a check read fewer rows than were counted for the seal. */
-export interface Unheld {
+export interface UnreadRows {
   readonly check: string;
   readonly spans: readonly Range[];
-  /** `held 5 of 7 rows of transactions` */
+  /** `read 5 of 7 rows of transactions` */
   readonly sentence: string;
 }
 
@@ -90,40 +90,40 @@ export interface Unheld {
  * The minutes of some seconds (an expression) in which a check read fewer rows than were counted for the seal. All rows
  * that it read in a minute are added up.
  */
-export async function findUnheld(
+export async function findUnreadRows(
   session: Session,
-  held: readonly HeldByCheck[],
+  readRows: readonly RowsReadByCheck[],
   seconds: SQL,
-): Promise<Unheld[]> {
-  const groups = new Map<string, [HeldByCheck, ...HeldByCheck[]]>();
-  for (const rows of held) {
+): Promise<UnreadRows[]> {
+  const groups = new Map<string, [RowsReadByCheck, ...RowsReadByCheck[]]>();
+  for (const rows of readRows) {
     const name = `${rows.check} ${targetOf(rows.table).name}`;
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [rows]);
     else group.push(rows);
   }
-  const found: Unheld[] = [];
+  const found: UnreadRows[] = [];
   for (const all of groups.values()) {
     const [{ check, table }] = all;
     const spans = union(all.flatMap(({ stretch }) => partsOf(stretch)));
     const [row] = await session.rows(
-      unheldMinutes(
+      unreadMinutes(
         targetOf(table),
         sql`(${multirangeParam(spans)} * ${seconds})`,
         all.map(({ byMinute }) => byMinute),
       ),
-      UnheldRow,
+      UnreadRow,
     );
     if (row === undefined || row.spans.length === 0) continue;
-    const sentence = `held ${row.held} of ${row.due} rows of ${targetOf(table).name}`;
+    const sentence = `read ${row.read} of ${row.due} rows of ${targetOf(table).name}`;
     found.push({ check, spans: row.spans, sentence });
   }
   return found;
 }
 
-const UnheldRow = z.object({ spans: spansOfRow, held: z.coerce.number(), due: z.coerce.number() });
+const UnreadRow = z.object({ spans: spansOfRow, read: z.coerce.number(), due: z.coerce.number() });
 
-function unheldMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: readonly string[]): SQL {
+function unreadMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: readonly string[]): SQL {
   return sql`
     with looked as materialized (select ${seconds} as seconds),
     due as (
@@ -135,7 +135,7 @@ function unheldMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: r
       from unnest(${sql.param(byMinute)}::text[]) m, json_each_text(m::json) group by 1)
     select (coalesce(range_agg(int8range(minute * ${MINUTE}, (minute + 1) * ${MINUTE})), '{}')
         * (select seconds from looked))::text as spans,
-      coalesce(sum(h.rows), 0) as held, coalesce(sum(d.rows), 0) as due
+      coalesce(sum(h.rows), 0) as read, coalesce(sum(d.rows), 0) as due
     from due d left join held h using (minute) where coalesce(h.rows, 0) < d.rows`;
 }
 
@@ -169,7 +169,7 @@ async function count(session: Session, target: Target, open: Stretch): Promise<v
   const spans = multirangeParam(partsOf(open));
   const key = bare(seals.table_name, seals.second);
   await session.run(sql`
-    with held as materialized (${heldRows(target, open)}),
+    with held as materialized (${storedRows(target, open)}),
     gone as (
       delete from ${seals} s
       where s.table_name = ${target.name} and s.second >= ${open.from}::int8 and s.second < ${open.to}::int8
@@ -223,7 +223,7 @@ export function otherThanSealed(target: Target, stretch: Stretch): SQL {
     proved as (
       select ${seals.second}, ${seals.rows}, ${seals.keys} from ${seals}
       where ${seals.table_name} = ${target.name} and ${seals.second} >= ${stretch.from}::int8 and ${seals.second} < ${stretch.to}::int8),
-    held as (${heldRows(target, stretch)})
+    held as (${storedRows(target, stretch)})
     select second, coalesce(h.rows, 0) as held, coalesce(p.rows, 0) as proved
     from proved p full join held h using (second), z
     where z.seconds @> second and (coalesce(p.rows, 0) <> coalesce(h.rows, 0) or coalesce(p.keys, 0) <> coalesce(h.keys, 0))`;

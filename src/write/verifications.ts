@@ -19,7 +19,7 @@ import {
 } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { grades, verifications } from '../tables/etl/verification.ts';
-import { findUnheld, seal, type HeldByCheck, type Unheld } from './seals.ts';
+import { findUnreadRows, seal, type RowsReadByCheck, type UnreadRows } from './seals.ts';
 import { writtenSince } from './writes.ts';
 import { lockTables, targetOf } from './target.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
@@ -73,7 +73,7 @@ interface CheckVerdict {
   /** The last write before the checks began, from `readLastWrite`. */
   readonly lastWrite: number;
   /** The rows that the checks read. Seconds with fewer rows than were counted for the seal are not certified. */
-  readonly held: readonly HeldByCheck[];
+  readonly readRows: readonly RowsReadByCheck[];
 }
 
 /**
@@ -89,15 +89,15 @@ export function setVerified(
   database: Database,
   { stream, tables, isReadTwice = false, dependencies = [] }: Certified,
   verdict: CheckVerdict,
-): Promise<Unheld[]> {
+): Promise<UnreadRows[]> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
-  const { lastWrite, held } = verdict;
+  const { lastWrite, readRows } = verdict;
   const confirmed = isReadTwice ? sql`* ${coveredOf({ ...stream, pass: 1 })}` : sql``;
   return writeTransaction(database, async (session) => {
     const unwritten = sql`(${multirangeParam(verdict.good)} - ${writtenSince(targets, lastWrite)})`;
-    const unheld = await findUnheld(session, held, unwritten);
-    const lost = union(...unheld.map(({ spans }) => spans));
+    const unread = await findUnreadRows(session, readRows, unwritten);
+    const lost = union(...unread.map(({ spans }) => spans));
     const [good, bad] = [without(verdict.good, lost), union(verdict.bad, lost)];
     const unsupported = dependencies.map((dependency) => sql` - ${lackingOf(dependency, good)}`);
     await lockTables(session, targets, 'alone');
@@ -115,7 +115,7 @@ export function setVerified(
       where ${ofStream(coverage, { ...stream, pass: 0 })}), '{}')`;
     for (const target of targets.filter(({ facts }) => facts.partitioned))
       await seal(session, target, certified);
-    return unheld;
+    return unread;
   });
 }
 

@@ -5,7 +5,7 @@ import type { Stretch } from '../../range.ts';
 import type { Check, Result } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { joinByHash } from './fast-snapshot.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
@@ -22,7 +22,7 @@ const NEAR = 60;
 export const blockSeconds: Check = {
   name: NAME,
   needs: [],
-  holds: () => [blocks],
+  reads: () => [blocks],
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
       check: NAME,
@@ -56,8 +56,8 @@ async function checkSeconds(session: Session, stretch: Stretch): Promise<Result>
       where ${during('p', near)} and (${during('p', stretch)} or ${during('b', stretch)})
         and b.utime > p.utime`,
   });
-  const held = await holdRows(session, blocks, { read, stretch });
-  return { findings: findings.map(withTable), rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, blocks, { read, stretch });
+  return { findings: findings.map(withTable), rows: counted.rows, readRows: [counted] };
 }
 
 function withTable(finding: Finding): Finding {

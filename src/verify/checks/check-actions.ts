@@ -5,7 +5,7 @@ import type { Stretch } from '../../range.ts';
 import type { Check, Result } from './check.ts';
 import { findingsOf } from './finding.ts';
 import { joinByHash } from './fast-snapshot.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'actions';
@@ -14,7 +14,7 @@ const NAME = 'actions';
 export const actions: Check = {
   name: NAME,
   needs: ['traces'],
-  holds: () => [actionsTable, action_transactions, action_accounts],
+  reads: () => [actionsTable, action_transactions, action_accounts],
   isOptional: true,
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
@@ -31,13 +31,13 @@ export const actions: Check = {
 async function checkActions(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const findings = await findingsOf(session, { check: NAME, dataset: 'actions', query: doubts(stretch) });
-  const hold = (table: object, read: SQL) => holdRows(session, table, { read, stretch });
-  const held = [
+  const hold = (table: object, read: SQL) => countReadRows(session, table, { read, stretch });
+  const counted = [
     await hold(actionsTable, actionsOf(stretch)),
     await hold(action_transactions, membersOf(stretch)),
     await hold(action_accounts, accountsOf(stretch)),
   ];
-  return { findings, rows: held[0]?.rows ?? 0, held };
+  return { findings, rows: counted[0]?.rows ?? 0, readRows: counted };
 }
 
 const actionsOf = (stretch: Stretch) => sql`ton.actions a where ${during('a', stretch)}`;

@@ -14,7 +14,7 @@ import {
 } from './blocks-around.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
 import { joinByHash } from './fast-snapshot.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 import { blocksBeyond, linksOf } from './links.ts';
@@ -33,7 +33,7 @@ const ATTEMPTS = 3;
 export const blocks: Check = {
   name: CHECK,
   needs: [],
-  holds: () => [blocksTable, block_parents],
+  reads: () => [blocksTable, block_parents],
   steps: (context, { covered, coverage }) =>
     covered.map((stretch) => {
       const around = coverage.find(({ from, to }) => from <= stretch.from && to >= stretch.to) ?? stretch;
@@ -97,16 +97,16 @@ async function lookAt(
   const { stretch } = checked;
   await joinByHash(session);
   const [block, link] = [blocksOf(stretch), linksWithin(stretch)];
-  const held = [
-    await holdRows(session, blocksTable, { read: block, stretch }),
-    await holdRows(session, block_parents, { read: link, stretch }),
+  const counted = [
+    await countReadRows(session, blocksTable, { read: block, stretch }),
+    await countReadRows(session, block_parents, { read: link, stretch }),
   ];
   return {
     missing: around === undefined ? [] : await missingParents(session, checked, around),
     unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
     findings: [...(await findMiscounted(session, stretch)), ...(await unfitLinks(session, stretch))],
-    rows: held.reduce((sum, { rows }) => sum + rows, 0),
-    held,
+    rows: counted.reduce((sum, { rows }) => sum + rows, 0),
+    readRows: counted,
   };
 }
 

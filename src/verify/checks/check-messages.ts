@@ -7,7 +7,7 @@ import type { Check, CheckStep, Result } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { joinByHash } from './fast-snapshot.ts';
 import { countByMinute } from '../../read/table-rows.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { splitFollowing } from './split-following.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { floorOfTable } from '../../ledger/floors.ts';
@@ -184,7 +184,7 @@ const strayDoubts = sql`
 export const messages: Check = {
   name: 'messages',
   needs: [],
-  holds: () => [messagesTable, transactions],
+  reads: () => [messagesTable, transactions],
   async steps({ database }, { stretches }) {
     const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, stretch)));
     return pieces.flat().map((stretch): CheckStep => ({
@@ -235,9 +235,9 @@ async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promis
         ${strays(stretch)}
       ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });
-  const held = await holdRows(session, messagesTable, { read: messagesOf(stretch), stretch });
-  const own = await holdRows(session, transactions, { read: ownOf(stretch), stretch });
-  return { findings: findings.map(withTable), rows: held.rows, held: [held, own] };
+  const counted = await countReadRows(session, messagesTable, { read: messagesOf(stretch), stretch });
+  const own = await countReadRows(session, transactions, { read: ownOf(stretch), stretch });
+  return { findings: findings.map(withTable), rows: counted.rows, readRows: [counted, own] };
 }
 
 /**

@@ -13,7 +13,7 @@ import { countOf, findingsOf } from './finding.ts';
 export const quarantine: Check = {
   name: 'quarantine',
   needs: [],
-  holds: () => [],
+  reads: () => [],
   steps: (_, input) =>
     input.stretches.map((stretch) => ({
       check: 'quarantine',

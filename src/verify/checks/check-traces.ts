@@ -8,7 +8,7 @@ import type { Check, Result, CheckStep } from './check.ts';
 import { findingsOf } from './finding.ts';
 import { joinByHash } from './fast-snapshot.ts';
 import { NEAR } from './near.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
@@ -19,7 +19,7 @@ const AFTERMATH = HOUR;
 export const traces: Check = {
   name: NAME,
   needs: ['transactions'],
-  holds: () => [trace_nodes, tracesTable],
+  reads: () => [trace_nodes, tracesTable],
   async steps({ database }, { stretches }) {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
     return stretches.map((stretch): CheckStep => {
@@ -53,9 +53,9 @@ async function checkTraces(session: Session, stretch: Stretch, transactionsUntil
     })),
     ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
   ];
-  const nodes = await holdRows(session, trace_nodes, { read: nodesOf(stretch), stretch });
-  const whole = await holdRows(session, tracesTable, { read: tracesOf(stretch), stretch });
-  return { findings, rows: nodes.rows, held: [nodes, whole] };
+  const nodes = await countReadRows(session, trace_nodes, { read: nodesOf(stretch), stretch });
+  const whole = await countReadRows(session, tracesTable, { read: tracesOf(stretch), stretch });
+  return { findings, rows: nodes.rows, readRows: [nodes, whole] };
 }
 
 const tracesOf = (stretch: Stretch) => sql`(select * from ton.traces t where ${during('t', stretch)}) t`;

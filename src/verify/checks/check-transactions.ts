@@ -4,7 +4,7 @@ import type { Session } from '../../postgres/database.ts';
 import type { Range, Stretch } from '../../range.ts';
 import type { Check, Result, CheckStep } from './check.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
@@ -23,7 +23,7 @@ const LACKING = new Set([
 export const transactions: Check = {
   name: NAME,
   needs: ['blocks'],
-  holds: () => [transactionsTable],
+  reads: () => [transactionsTable],
   steps: (_, { stretches }) => stretches.map(countTransactions),
 };
 
@@ -71,6 +71,6 @@ async function checkTransactions(session: Session, proved: Stretch): Promise<Res
       union all
       select 'no_shard', 'open', utime::text, ${secondOf('s')} from shardless s`,
   });
-  const held = await holdRows(session, transactionsTable, { read, stretch: proved });
-  return { findings, rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, transactionsTable, { read, stretch: proved });
+  return { findings, rows: counted.rows, readRows: [counted] };
 }

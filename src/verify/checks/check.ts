@@ -5,7 +5,7 @@ import type { Stream } from '../../ledger/stored-coverage.ts';
 import type { Database, Session } from '../../postgres/database.ts';
 import { partsOf, type Range, type Stretch } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
-import type { HeldRows } from '../../write/seals.ts';
+import type { ReadRows } from '../../write/seals.ts';
 import type { BlocksOfSource } from './block-source.ts';
 import type { Finding } from './finding.ts';
 
@@ -38,7 +38,7 @@ export interface Result {
   readonly findings: readonly Finding[];
   readonly rows: number;
   /** The rows of the stretch that the check has read, for each table that it read completely. */
-  readonly held?: readonly HeldRows[];
+  readonly readRows?: readonly ReadRows[];
 }
 
 /**
@@ -62,7 +62,7 @@ export interface Check {
   /** Datasets that must be proved, in the same run, before this check can say anything. */
   readonly needs: readonly string[];
   /** Tables of a dataset of which it must read every row. A table that is in no result was not read. */
-  readonly holds: (job: Job) => readonly object[];
+  readonly reads: (job: Job) => readonly object[];
   /** If true, seconds in which the datasets of `needs` were never read can have the grade without this check. */
   readonly isOptional?: true;
   steps(context: VerifyContext, input: CheckInput): readonly CheckStep[] | Promise<readonly CheckStep[]>;

@@ -3,7 +3,7 @@ import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../postgres/database.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 import type { Stretch } from '../../range.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { targetOf } from '../../write/target.ts';
 import { joinByHash } from './fast-snapshot.ts';
 import type { Check, CheckInput, Result } from './check.ts';
@@ -15,7 +15,7 @@ const NAME = 'cross-checks';
 export const crossChecks: Check = {
   name: NAME,
   needs: ['transactions'],
-  holds: ({ tables }) => Object.values(tables).slice(0, 1),
+  reads: ({ tables }) => Object.values(tables).slice(0, 1),
   isOptional: true,
   steps: (_, input) =>
     input.stretches.map((stretch) => ({
@@ -46,8 +46,8 @@ async function checkAgainstTransactions(
   const findings: Finding[] = [];
   for (const query of doubts)
     findings.push(...(await findingsOf(session, { check: NAME, dataset: name, scope, query })));
-  const held = await holdRows(session, own, { read: rowsOf(table, stretch), stretch });
-  return { findings, rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, own, { read: rowsOf(table, stretch), stretch });
+  return { findings, rows: counted.rows, readRows: [counted] };
 }
 
 const rowsOf = (table: SQL, stretch: Stretch) => sql`${table} r where ${during('r', stretch)}`;

@@ -4,7 +4,7 @@ import { oneRow, type Session } from '../../postgres/database.ts';
 import { type Range, type Stretch, union } from '../../range.ts';
 import { spanOfRow, spansOfRow } from '../../postgres/sql.ts';
 import { MOST_NAMED } from '../../ledger/stored-findings.ts';
-import type { HeldRows } from '../../write/seals.ts';
+import type { ReadRows } from '../../write/seals.ts';
 
 /** What a check found, all of one kind, with the seconds of a dataset that it makes doubtful. */
 export interface Finding {
@@ -56,7 +56,7 @@ export interface Checked {
   readonly findings: readonly Finding[];
   /** How many rows, or links between rows, were compared. */
   readonly rows: number;
-  readonly held: readonly HeldRows[];
+  readonly readRows: readonly ReadRows[];
   readonly requests: number;
   readonly ms: number;
 }

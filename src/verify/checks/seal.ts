@@ -18,7 +18,7 @@ import { countRows } from '../../read/table-rows.ts';
 export const sealCheck: Check = {
   name: SEAL,
   needs: [],
-  holds: () => [],
+  reads: () => [],
   steps({ database, jobs }, { dataset, stream, stretches }) {
     const tables = ownTablesOf(dataset, jobs).filter(([, table]) => factsOf(table).partitioned);
     return tables.flatMap(([, table]) =>

@@ -15,7 +15,7 @@ export function isReadTwice({ job }: Dataset): boolean {
 export const secondReading: Check = {
   name: SECOND_READING,
   needs: [],
-  holds: () => [],
+  reads: () => [],
   async steps({ database }, input) {
     const second = { ...input.stream, pass: 1 };
     const twice = common(input.covered, await readCoverage(database, second));

@@ -7,7 +7,7 @@ import { splitFollowing } from './split-following.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { findingsOf } from './finding.ts';
 import { joinByHash } from './fast-snapshot.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { during, partOf, secondAt, secondOf } from '../../postgres/seconds.ts';
 
@@ -16,7 +16,7 @@ const MISSING = 'missing_predecessor';
 export const stateChain: Check = {
   name: 'state-chain',
   needs: [],
-  holds: () => [transactions],
+  reads: () => [transactions],
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
       check: 'state-chain',
@@ -86,6 +86,6 @@ async function checkStateChain(session: Session, stretch: Stretch): Promise<Resu
       select 'other_account', 'doubt', hash, span
       from strangers s cross join lateral (values (${secondOf('s')}), (${secondAt(sql`last_utime`)})) d (span)`,
   });
-  const held = await holdRows(session, transactions, { read, stretch });
-  return { findings, rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, transactions, { read, stretch });
+  return { findings, rows: counted.rows, readRows: [counted] };
 }

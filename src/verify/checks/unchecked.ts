@@ -6,7 +6,7 @@ const NAME = 'unchecked';
 export const unchecked: Check = {
   name: NAME,
   needs: [],
-  holds: () => [],
+  reads: () => [],
   steps: (_, input) =>
     input.stretches.map((stretch) =>
       openStep(NAME, input, stretch, {
