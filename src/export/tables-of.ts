@@ -7,10 +7,7 @@ export interface ExportedTable {
   /** The Drizzle table. */
   readonly table: object;
   readonly facts: TableDescription;
-  /**
-   * Its coverage decides which seconds of the table are complete, as in `etl.feeds`. Rows that other datasets write
-   * there are included.
-   */
+  /** Its coverage tells which seconds of the table are complete. Rows from other datasets are included. */
   readonly dataset: string;
 }
 

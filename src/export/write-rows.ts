@@ -7,10 +7,7 @@ import { copyRows, type CopyFormat, type TableRows } from '../read/table-rows.ts
 /** Bytes that are written at once: the server sends row by row. */
 const PIECE = 2 ** 20;
 
-/**
- * Begins a file in the text format. Readers drop a byte order mark at the beginning of a file, but these bytes may
- * belong to a row.
- */
+/** Begins a file in the text format: readers drop a byte order mark at the beginning, and a row may have one. */
 const FIRST_LINE = '\n';
 
 interface RowFile {
@@ -20,10 +17,7 @@ interface RowFile {
   readonly spreadsheet?: TableDescription;
 }
 
-/**
- * Writes rows to a file. Writes are synchronous, which applies backpressure: the server sends no faster than the file
- * is written.
- */
+/** Writes rows to a file, synchronously. This applies backpressure to the server. */
 export async function writeRows(
   session: Session,
   rows: TableRows,

@@ -36,10 +36,7 @@ const WIDE: ReadonlySet<string> = new Set([
   'approvals_mask',
 ]);
 
-/**
- * Times are microseconds in UTC, and amounts are decimals of 38 digits. JSON, numbers of 256 bits and everything else
- * are text.
- */
+/** Times are microseconds in UTC, amounts are decimals of 38 digits. Types that are not listed are text. */
 export function columnType({ name, type }: Pick<ColumnDescription, 'name' | 'type'>): ColumnType {
   return WIDE.has(name) ? TEXT : (TYPES[type.replace(/\(.*/, '')] ?? TEXT);
 }

@@ -27,10 +27,7 @@ export async function compact(lake: Lake, log: TableLog, day: string, isOver: bo
   return compacted;
 }
 
-/**
- * Parts without a hole between them. Incomplete parts stay separate, because a merged part gets the lowest grade of its
- * parts.
- */
+/** Parts without a hole between them. Incomplete ones stay separate: a merged part gets the lowest grade. */
 function stretchesOf(parts: readonly Part[]): Part[][] {
   const stretches: Part[][] = [];
   for (const part of parts) {

@@ -61,10 +61,7 @@ function fitted(text: string, type: string): string {
     : `case when not contains(${text}, '.') then try_cast(try_cast(${text} as hugeint) as ${type}) end`;
 }
 
-/**
- * The rows of a file in the text format of COPY, after its first line. Values that their types cannot hold are in
- * `EXACT`, as text.
- */
+/** The rows of a file in COPY's text format, after its first line. Values that do not fit are in `EXACT`. */
 export function rowsOf(rows: string, columns: CopiedColumns): string {
   const typed = columns.map((column) => ({ text: named(column.name), type: columnType(column).duck }));
   const narrow = typed

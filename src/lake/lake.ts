@@ -11,10 +11,7 @@ export interface Lake {
   readonly engine: Engine;
 }
 
-/**
- * Runs `work` with local copies of a table's files, which exist until it ends; undefined for a file that the lake
- * lacks.
- */
+/** Runs `work` with local copies of a table's files, which exist until it ends; undefined for missing files. */
 export async function withFiles<T>(
   { store }: Lake,
   names: readonly string[],

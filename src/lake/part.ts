@@ -16,10 +16,7 @@ export interface Part {
   readonly sha256: string;
   /** The newest `loaded_at` of the rows when they were read. */
   readonly changedAt: string | null;
-  /**
-   * The sum of the times at which the rows were written, in microseconds; null if an older version wrote the part
-   * without it.
-   */
+  /** The sum of the times at which the rows were written, in microseconds; null if an older version omitted it. */
   readonly loaded: string | null;
   /** The grade of the rows, for each dataset that fills the table. */
   readonly grades: Readonly<Record<string, string>>;

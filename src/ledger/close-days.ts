@@ -17,10 +17,7 @@ const CERTAIN = sql`
     where relation in (select * from etl.reports_by_day()) group by relation) r using (relation)
   where etl.is_certain(r.streams, d.starts, d.ends)`;
 
-/**
- * Stores the sums of days that touch a range and are certain now, for every report by day. Returns how many were
- * closed.
- */
+/** Stores the sums of days that touch a range and are certain, for every report by day. Returns the number of days. */
 export async function closeDays(database: Database, { from, to }: Range): Promise<number> {
   const days = await database.rows(
     sql`

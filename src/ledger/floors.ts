@@ -43,10 +43,7 @@ function floorOf(kind: SQL, name: string | SQL): SQL {
     where ${settings.name} = 'floors')`;
 }
 
-/**
- * The seconds below a dataset's floor, as a multirange within a statement. They are never leased: a page there would be
- * covered without its rows.
- */
+/** The seconds below a dataset's floor, as a multirange. They are never leased: pages would cover dropped rows. */
 export function expiredOf(dataset: string | SQL): SQL {
   return sql`coalesce((
     select int8multirange(int8range(null, f.floor)) from (select ${floorOfDataset(dataset)}) as f (floor)

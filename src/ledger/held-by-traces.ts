@@ -88,10 +88,7 @@ export async function withdrawTraces(session: Session, seconds: readonly Range[]
     );
 }
 
-/**
- * `found`: what follows `from` in the statement, with the ends of traces as `e`. The row in `writes` tells running
- * checks.
- */
+/** `found` follows `from` in the statement, with ends of traces as `e`. The row in `writes` tells running checks. */
 async function withdraw(session: Session, found: SQL): Promise<void> {
   const { dataset, pass, verified, updated_at } = coverage;
   await session.run(sql`

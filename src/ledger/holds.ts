@@ -54,10 +54,7 @@ export async function takeDuty(
   return taken > 0;
 }
 
-/**
- * The process that had a duty last, and the seconds since it last wrote; its heartbeats count, too. Undefined if no
- * process has had the duty.
- */
+/** The last owner of a duty, and the seconds since it last wrote, heartbeats included. Undefined without one. */
 export async function readOwner(
   session: Session,
   duty: keyof typeof DUTIES,

@@ -175,10 +175,7 @@ export function leaseLost({ stream }: Lease, cause?: unknown): LeaseLostError {
   });
 }
 
-/**
- * Shortens a lease by what is done up to `until`, and renews the rest; an empty lease ends. Runs in the commit's
- * transaction.
- */
+/** Shortens a lease up to `until` and renews the rest; an empty lease ends. Runs in the commit's transaction. */
 export async function shortenLease(session: Session, lease: Lease, until: number): Promise<void> {
   await session.run(sql`
     with ended as (

@@ -8,10 +8,7 @@ import { MASTERCHAIN } from '../ton/shard.ts';
 /** How many seconds before a border its last masterchain block is searched for. */
 const LOOKBACK = 300;
 
-/**
- * The seqno of the first masterchain block at or after a second of chain time, from stored blocks; undefined if not all
- * of them are known to be stored.
- */
+/** The first masterchain seqno at or after a second, from stored blocks; undefined if blocks may be missing. */
 export async function readStoredBorder(session: Session, utime: number): Promise<number | undefined> {
   const [row] = await session.rows(
     sql`

@@ -140,10 +140,7 @@ function createAsker(
     succeeded: () => {
       succeeded += 1;
     },
-    /**
-     * Asks for waiters without a slot, the most urgent first. Returns the time of the next question if it is not due
-     * yet.
-     */
+    /** Asks for waiters without a slot, the most urgent first. Returns when to ask if that is not due yet. */
     askForRest: (now: number): number => {
       const [first, ...others] = waiters.inOrder().slice(slots.count);
       if (first === undefined || busy) return Infinity;
@@ -179,10 +176,7 @@ function createPauseWatch(clock: Clock, onPause: SharedBudgetOptions['onPause'])
   };
 }
 
-/**
- * The rank to ask with. An overdue request ranks with the most urgent ones below the tail, also against other
- * processes.
- */
+/** The rank to ask with. An overdue request ranks with the most urgent ones below the tail, in all processes. */
 function rankFor({ priority, isOverdue }: ReturnType<Waiters['inOrder']>[number]): number {
   return isOverdue ? Math.min(rankOf(priority), OVERDUE_RANK) : rankOf(priority);
 }

@@ -19,10 +19,7 @@ const isClaimed = isHeldUntil(cursors.expires_at, HOLD_SECONDS);
 
 const Claimed = z.object({ cursor: z.unknown() });
 
-/**
- * Claims the cursor of a walk; undefined if another worker has it. Its value is that of the last commit, null before
- * the first.
- */
+/** Claims a walk's cursor; undefined if another worker has it. Its value is null before the first commit. */
 export async function claimCursor(
   session: Session,
   { dataset, scope, owner }: CursorClaim,

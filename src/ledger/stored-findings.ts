@@ -209,10 +209,7 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
     where ${findings.dataset} = ${dataset} and ${findings.scope} = ${scope}), '{}')`;
 }
 
-/**
- * A range, extended by all seconds of the findings in it: a check of the range alone could not resolve those that
- * extend beyond it.
- */
+/** Extends a range by all seconds of the findings in it, so that a check of it can resolve them. */
 export async function extendToFindings(session: Session, range: Range): Promise<Range> {
   const row = await oneRow(
     session,

@@ -50,10 +50,7 @@ export function keepGap(database: Database, gap: Gap): Promise<void> {
   });
 }
 
-/**
- * Replaces a gap by what is left of it. The rest can be read again, and so can the seconds in which traces and actions
- * with transactions of the gap end.
- */
+/** Replaces a gap by what is left of it. The rest is read again, and so are the ends of its traces and actions. */
 export function renewGap(database: Database, old: Range, left: readonly Gap[]): Promise<void> {
   return writeTransaction(database, async (session) => {
     if (left.every(({ span }) => span.from !== old.from || span.to !== old.to))

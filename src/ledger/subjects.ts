@@ -162,10 +162,7 @@ export interface Outcomes {
   readonly walk: string;
   readonly asked: readonly string[];
   readonly found: readonly { readonly key: string; readonly lt: string | undefined }[];
-  /**
-   * Seconds after which a known subject is requested again in any case. If undefined, it is requested only after it
-   * moved.
-   */
+  /** Seconds after which a known subject is requested again. If undefined, only after it moved. */
   readonly refresh: number | undefined;
   readonly unknownFor: number;
 }

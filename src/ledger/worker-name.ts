@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { codeOf } from '../errors.ts';
 
-/**
- * Every process writes a heartbeat every five seconds. One that is silent for longer than this has ended, or cannot
- * write.
- */
+/** A process writes a heartbeat every five seconds. If it is silent for longer than this, it counts as ended. */
 export const SILENT_SECONDS = 20;
 
 /** Host, process and a random part: identifies a process in leases, pages and the budget. */

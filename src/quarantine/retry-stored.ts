@@ -5,10 +5,7 @@ import type { Chosen, Quarantined } from '../read/quarantined.ts';
 import { createPartitions, type PartitionSize } from '../write/partitions.ts';
 import { everyRecord } from './every-record.ts';
 
-/**
- * Parses stored records with this version's schemas. Returns how many were written and released, and those that still
- * do not fit.
- */
+/** Parses stored records with this version's schemas. Returns the number released, and those that do not fit. */
 export async function retryStored(
   database: Database,
   partition: PartitionSize,

@@ -73,10 +73,7 @@ export function messageRow(message: Message, { now, sender, extra }: Carrier, pu
   put(sheet, message, given, withLeftover(message, extra));
 }
 
-/**
- * `created_at` has no column: it equals the row's `utime`, or is null if `created_lt` is. If a message breaks this
- * rule, its value goes to `extra`.
- */
+/** `created_at` equals the row's `utime`, or is null if `created_lt` is. A value that does not goes to `extra`. */
 function withLeftover({ created_at, created_lt }: Message, extra: Extra | null): Extra | null {
   if ((created_at == null) === (created_lt == null)) return extra;
   return { ...extra, created_at: created_at == null ? null : String(created_at) };

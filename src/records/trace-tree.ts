@@ -102,10 +102,7 @@ function canonicalTree(tree: unknown): unknown {
   return whole.children[0];
 }
 
-/**
- * The nodes of a tree, parents first. It includes those below a node that does not fit, so that their errors are
- * reported with it.
- */
+/** The nodes of a tree, parents first, including those below a node that does not fit: their errors count, too. */
 function unreadNodes(tree: unknown): UnreadNode[] {
   const found: UnreadNode[] = [];
   const stack: UnreadNode[] = [{ value: tree, above: undefined, position: 0 }];

@@ -106,10 +106,7 @@ function nodeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode) {
   };
 }
 
-/**
- * The transactions and messages of the trace. The senders' copies of messages come first: if a page has a message
- * twice, its first row is kept.
- */
+/** The transactions and messages of the trace. Senders' copies come first, because the first copy is kept. */
 function containedRows(record: Trace, nodes: readonly TraceNode[], extra: Extra, put: Put): void {
   const found = transactionsOf(record, nodes).map((transaction) => ({
     transaction,

@@ -25,10 +25,7 @@ export interface Proof {
   readonly isShort: boolean;
 }
 
-/**
- * Verifies a range, compares a share of it with the source, and repairs it, as far as the options ask for it. Then it
- * sums up the days that are certain.
- */
+/** Verifies a range, compares a share of it and repairs it, as requested. Then it sums up certain days. */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
   const { datasets, range, share, repair, random } = options;
   const first = await verifyRange(context, datasets, range);

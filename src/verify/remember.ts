@@ -66,10 +66,7 @@ function rowsOf({ jobs, dataset }: Remembering, finding: Finding): WrongRow[] {
   ];
 }
 
-/**
- * Datasets whose certificates a wrong row of a table affects. Rows that are replaced as a whole affect only their
- * owner.
- */
+/** Datasets whose certificates a wrong row affects. Rows that are replaced as a whole affect only their owner. */
 function holdersOf(table: string, dataset: Dataset, jobs: readonly Dataset[]): string[] {
   const owners = ownersOf(table, jobs);
   const holders = owners[0]?.job.replacesRows === true ? owners.slice(0, 1) : owners;

@@ -21,10 +21,7 @@ import { byBlock } from '../dataset/paginators/by-block.ts';
 import type { Session } from '../postgres/database.ts';
 import { registeringBlocks } from '../read/registering-blocks.ts';
 
-/**
- * A hole can lead to another one: first blocks, then what they contain. Each is read at most twice by time, and once by
- * block.
- */
+/** A hole can lead to another one: blocks, then their contents. Each is read twice by time and once by block. */
 const MOST_ROUNDS = 12;
 /** How often a second is read again before what is wrong is attributed to the source. */
 const MOST_READINGS = 2;
@@ -280,10 +277,7 @@ function keyOf({ dataset, scope }: Stream, way: Way): string {
 
 /** A hole of more masterchain blocks than this is too expensive for a last resort: each block is a request. */
 const MOST_BLOCKS = 200;
-/**
- * Holes with this many blocks together are not joined any further: the seconds between them may add blocks of their
- * own.
- */
+/** Holes with more blocks than this together are not joined: the seconds between them may add further blocks. */
 const MOST_JOINED = MOST_BLOCKS / 2;
 
 /** Holes that can be read by masterchain block, and the dataset that reads them. */

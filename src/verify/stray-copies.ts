@@ -60,10 +60,7 @@ export async function dropStrayTraces(
   return union(elsewhere);
 }
 
-/**
- * Traces that transactions, nodes or findings of some seconds name, and whose own second holds none of their
- * transactions.
- */
+/** Traces that rows or findings of some seconds name, and whose own second has none of their transactions. */
 function findSuspects(
   { database }: CompareContext,
   holes: readonly Range[],
@@ -88,10 +85,7 @@ function findSuspects(
   );
 }
 
-/**
- * The second in which each of these traces ends, according to the source, if it has them. Undefined if the source does
- * not answer.
- */
+/** The second in which the source ends each of these traces, if it has them. Undefined without an answer. */
 async function endsOf(
   { crawl, stop }: CompareContext,
   { job }: Dataset,

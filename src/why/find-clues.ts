@@ -44,10 +44,7 @@ interface Search {
   readonly ask: (hash: string) => Promise<KnownThing | undefined>;
 }
 
-/**
- * Finds the findings about a hash and its rows, otherwise its records in quarantine, otherwise whether its second was
- * read.
- */
+/** Yields findings about a hash and its rows, otherwise quarantined records, otherwise whether its second was read. */
 export async function* findClues(search: Search): AsyncGenerator<Clue> {
   const { database, hashColumns, hash, at } = search;
   for (const finding of await findingsOfHash(database, hash)) yield { kind: 'wrong', finding };

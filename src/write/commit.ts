@@ -112,10 +112,7 @@ async function linesByTable(
   return byTable;
 }
 
-/**
- * Tables in the order in which all processes write them, so that two commits wait for each other instead of
- * deadlocking.
- */
+/** Tables in the order in which all processes write them, so that two commits wait instead of deadlocking. */
 export function inOrder(byTable: readonly Lines[]): Lines[] {
   return byTable.toSorted((a, b) => byRank(a.target, b.target));
 }
@@ -149,10 +146,7 @@ export interface PageCommit extends Pick<CommittedRecords, 'rejected' | 'extras'
   readonly replace: boolean;
   /** If true, the range is read again because stored rows are wrong, so the source's rows replace them. */
   readonly overwrite: boolean;
-  /**
-   * Set for a second reading: its rows are complete for the seconds that are done, and are compared with the stored
-   * ones.
-   */
+  /** Set for a second reading: its rows are complete for the seconds that are done, and are compared. */
   readonly again?: Again;
   /** Rows of later seconds are new, as far as is known: they are copied directly into their tables. */
   readonly newAfter?: number | undefined;

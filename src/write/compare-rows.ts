@@ -56,10 +56,7 @@ export interface ReadRange {
   readonly isAll: boolean;
 }
 
-/**
- * Compares rows that were just read with the stored ones, by key, in every column. Several copies of a row together
- * count as the source's row.
- */
+/** Compares rows that were just read with the stored ones, by key. Copies of a row count together. */
 export async function compareRows(
   session: Session,
   table: object,
@@ -155,10 +152,7 @@ export function keyText({ facts }: Target, alias: string): SQL {
   )})`;
 }
 
-/**
- * The names of the columns in which two copies differ. If the `incomplete` copy lacks a value that it may lack, that is
- * no difference.
- */
+/** The columns in which two copies differ, except values that the `incomplete` copy may lack and does. */
 function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
   const { facts, columns } = target;
   const tests = columns

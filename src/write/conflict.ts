@@ -22,10 +22,7 @@ export function mayLack({ conflict, lacking = [] }: TableFacts, name: string): b
   return conflict.kind === 'fill' && conflict.columns.includes(name);
 }
 
-/**
- * The clause for a new row whose key is stored already; the stored row's alias is `t`. `began` is the time that new
- * rows get.
- */
+/** The clause for rows whose key is stored already, with alias `t`. New rows get the time `began`. */
 export function onConflict({ conflict, key }: TableFacts, columns: readonly string[], began: SQL): SQL {
   const changed = changedAt(began);
   const target = sql`on conflict (${identifiers(key)})`;
@@ -45,10 +42,7 @@ export function onConflict({ conflict, key }: TableFacts, columns: readonly stri
   return sql`${update} and excluded.${by} >= t.${by}`;
 }
 
-/**
- * Like replaced rows, but a null never overwrites a value in a column that some copies lack: only one side of a message
- * knows its sender.
- */
+/** Replaces rows, but keeps values that a copy may lack: only one side of a message knows its sender. */
 export function onConflictOverwrite(facts: TableFacts, columns: readonly string[], began: SQL): SQL {
   const { conflict, key } = facts;
   const rest = columns.filter((name) => !key.includes(name));
@@ -83,10 +77,7 @@ function keyOfRow({ key }: Pick<TableFacts, 'key'>, row: DistinctRow): string {
 
 export type DistinctRow = Readonly<Record<string, unknown>>;
 
-/**
- * Rows sorted by the text of their key. Of equal keys the first row stays, with its `fill` columns filled from later
- * ones.
- */
+/** Rows sorted by the text of their key. Of equal keys the first stays, with `fill` columns from later ones. */
 export function distinctRows(facts: TableFacts, rows: readonly object[]): DistinctRow[] {
   const byKey = new Map<string, DistinctRow>();
   for (const row of rows.filter(isRow)) {

@@ -60,10 +60,7 @@ export function toArray(values: readonly unknown[]): string {
   return `{${values.map((value) => `"${String(value).replaceAll(/[\\"]/g, String.raw`\$&`)}"`).join(',')}}`;
 }
 
-/**
- * JSON.stringify throws on a BigInt and serializes a LosslessNumber as an object. Both are rare, and take the slower
- * path.
- */
+/** JSON.stringify throws on a BigInt and serializes a LosslessNumber as an object: both take the slower path. */
 export function toJson(value: unknown): string {
   try {
     const text = JSON.stringify(value);

@@ -137,10 +137,7 @@ function isCompiled(value: unknown): value is Compiled {
   return typeof value === 'object' && value !== null && 'write' in value;
 }
 
-/**
- * The code for the parts of a row: from members of the record `r`, the unknown members `x`, and the values given with
- * the row, `g`.
- */
+/** The code for parts of a row: from members of the record `r`, unknown members `x` and given values `g`. */
 class RowSource {
   private readonly members: ReadonlyMap<string, MemberColumn>;
   private readonly access: Access;

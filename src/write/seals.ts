@@ -17,10 +17,7 @@ import { targetOf, type Target } from './target.ts';
 /** Unix seconds of a row; `extract` would return a numeric, at several times the cost. */
 export const secondOfRow = (row: SQL): SQL => sql`date_part('epoch', ${row}.utime)::int8`;
 
-/**
- * The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute, too. The text does not
- * depend on the time zone.
- */
+/** The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute in any time zone. */
 export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
   const rest = facts.key
     .filter((name) => name !== 'utime')
@@ -142,10 +139,7 @@ function unreadMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: r
 /** Seconds that are counted at once. */
 const CHUNK = DAY;
 
-/**
- * Counts the rows of a stretch's unsealed seconds. `seal` turns the numbers into seals if the seconds are certified.
- * Seconds without rows have no number.
- */
+/** Counts the rows of a stretch's unsealed seconds that have any. `seal` turns the numbers into seals. */
 export async function countToSeal(session: Session, table: object, stretch: Stretch): Promise<void> {
   const target = targetOf(table);
   for (const chunk of chunksOf(stretch)) {

@@ -48,10 +48,7 @@ export function targetOf(table: object): Target {
   return target;
 }
 
-/**
- * Excludes generated columns, which cannot be written, and columns with a default, which would become null because rows
- * lack them.
- */
+/** Excludes generated columns, and those with a default, which would become null because rows lack them. */
 function isWritten(column: PgColumn): boolean {
   return column.generated === undefined && column.generatedIdentity === undefined && !column.hasDefault;
 }
@@ -65,10 +62,7 @@ export interface StagingTable {
   readonly copy: SQL;
 }
 
-/**
- * The staging table of a table. Its name depends on its columns: a pooled session may still have one that another
- * version of this program created.
- */
+/** The staging table of a table. Its name depends on its columns, because versions share pooled sessions. */
 function stagingTableOf(table: { name: string; into: SQL; columns: readonly PgColumn[] }): StagingTable {
   const columns = table.columns.map((column) => ({ name: column.name, type: column.getSQLType() }));
   const digest = createHash('sha256').update(JSON.stringify(columns)).digest('hex').slice(0, 8);

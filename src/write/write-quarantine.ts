@@ -24,10 +24,7 @@ interface Unfit {
   attempts: number;
 }
 
-/**
- * Stores records that did not fit as a whole, once for each range of seconds in which they may lie. If one comes again,
- * it is counted.
- */
+/** Stores records that did not fit, once for each range of seconds where they may lie, and counts repetitions. */
 export async function quarantineRecords(
   session: Session,
   stream: Stream,

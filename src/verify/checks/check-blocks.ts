@@ -85,10 +85,7 @@ interface SeenBlocks extends Result {
   readonly unreached: readonly Finding[];
 }
 
-/**
- * What the tables hold of a stretch at one moment. The closure is examined only if the blocks around the stretch are
- * known.
- */
+/** The contents of a stretch at one moment. The closure is examined only if the blocks around it are known. */
 async function lookAt(
   session: Session,
   checked: CoveredStretch,

@@ -144,10 +144,7 @@ const mayBeWrong = sql`
   (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count
   or is_anothers or sends_anothers or ${mayBeUnbalanced}`;
 
-/**
- * A message without a stored sender came from outside the chain and was received at once, so no later receiver is
- * searched for.
- */
+/** A message without a stored sender came from outside the chain, and was received at once. */
 const RECEIVED_WITHIN = HOUR;
 
 /**
@@ -240,10 +237,7 @@ async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promis
   return { findings: findings.map(withTable), rows: counted.rows, readRows: [counted, own] };
 }
 
-/**
- * Strays are messages. If a transaction has more messages than it sent, its messages are doubtful: one of them may
- * belong to another transaction.
- */
+/** Strays are messages. If a transaction has surplus messages, one of them may belong to another transaction. */
 function withTable(finding: Finding): Finding {
   if (finding.kind === STRAY || finding.kind === UNSENT) return { ...finding, table: messagesTable };
   if (finding.kind !== SURPLUS) return finding;

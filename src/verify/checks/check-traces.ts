@@ -86,10 +86,7 @@ const stray = (stretch: Stretch, near: Range) => sql`
     having count(*) > 1 and bool_or(${during('e', stretch)})) d using (tx_hash)
   where ${during('e', near)}`;
 
-/**
- * The second of the latest transaction of a trace; null if not all of them are stored. Each is looked up by itself,
- * although other joins use hashes.
- */
+/** The second of a trace's latest transaction; null if one is not stored. Each is looked up without a hash join. */
 const lastOf = (trace: string) => {
   const t = sql.identifier(trace);
   return sql`(
@@ -133,10 +130,7 @@ const bodiless = (stretch: Stretch) => sql`
     ${secondOf('g')} as span
   from gone g`;
 
-/**
- * A trace is over when no message that it sent within the chain waits for its receiver. A trace that is stored in
- * another second is missing in its own.
- */
+/** A trace is over if no message within the chain waits for its receiver. In another second it counts as missing. */
 const unlisted = (stretch: Stretch, near: Range) => sql`
   with ends as (
     select trace_id, max(utime) as utime from ton.transactions t

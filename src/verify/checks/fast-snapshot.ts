@@ -9,18 +9,12 @@ import type { Database, Session, TransactionHow } from '../../postgres/database.
 const SETTINGS = sql`select set_config('work_mem', '64MB', true), set_config('enable_mergejoin', 'off', true),
   set_config('jit', 'off', true), set_config('client_min_messages', 'warning', true)`;
 
-/**
- * Joins whole lists by hash until the check ends. Postgres expects few rows of those that came after the last ANALYZE,
- * and would choose a nested loop.
- */
+/** Prefers hash joins until the check ends: for rows after the last ANALYZE, Postgres would choose nested loops. */
 export async function joinByHash(session: Session): Promise<void> {
   await session.run(sql`select set_config('enable_nestloop', 'off', true)`);
 }
 
-/**
- * Runs the queries of a check on one snapshot, with the settings for many rows, so that the counted rows are the
- * checked rows.
- */
+/** Runs the queries of a check on one snapshot, so that the counted rows are the checked rows. */
 export function onFastSnapshot<T>(
   database: Database,
   work: (session: Session) => Promise<T>,

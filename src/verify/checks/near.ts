@@ -7,8 +7,5 @@ import { HOUR } from '../../range.ts';
  */
 export const NEAR = HOUR;
 
-/**
- * Stretches that are this near to each other are checked together: what a check reads before and after each would
- * overlap.
- */
+/** Stretches this near to each other are checked together: what a check reads around each would overlap. */
 export const JOINED = 2 * NEAR;
