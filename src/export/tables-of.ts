@@ -4,7 +4,6 @@ import { describeTable, type TableDescription } from '../read/table-description.
 
 /** A table of the database, and the dataset that it belongs to. */
 export interface ExportedTable {
-  /** The Drizzle table. */
   readonly table: object;
   readonly facts: TableDescription;
   /** Its coverage tells which seconds of the table are complete. Rows from other datasets are included. */

@@ -44,7 +44,6 @@ const FOLDER = '_delta_log';
 /** Commits that are fetched at the same time. */
 const AT_ONCE = 32;
 
-/** The names of the tables that a lake has. */
 export async function tablesIn(store: LakeStore): Promise<string[]> {
   const folders = await store.folders();
   const logs = await Promise.all(folders.map((name) => store.list(`${name}/${FOLDER}/`)));
@@ -255,7 +254,6 @@ function nameOf(table: string, version: number, ending: 'json' | 'checkpoint.par
   return `${table}/_delta_log/${String(version).padStart(20, '0')}.${ending}`;
 }
 
-/** The checkpoint as the lines of one commit. */
 async function readCheckpoint(lake: Lake, table: string, version: number): Promise<string> {
   const name = nameOf(table, version, 'checkpoint.parquet');
   const lines: string[] = [];

@@ -5,7 +5,6 @@ import { codeOf, messageOf, UsageError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { PARTIAL, type LakeStore, type Listed } from './lake-store.ts';
 
-/** A lake in a directory. */
 export function directoryStore(directory: string): LakeStore {
   const at = (name: string) => join(directory, ...name.split('/'));
   /** Writes the complete contents to a partial file first. */

@@ -70,7 +70,6 @@ export async function importLake(options: ImportOptions): Promise<Imported[]> {
   return imported;
 }
 
-/** The partitions that ranges lie in, oldest first. */
 function periodsOf(ranges: readonly Range[], { size }: Partitions): Range[] {
   const periods = new Map<number, Range>();
   for (const { from, to } of ranges)
@@ -155,7 +154,6 @@ interface NamedPart extends Part {
   readonly name: string;
 }
 
-/** A table, and its parts. */
 interface ImportedTable extends ExportedTable {
   readonly parts: readonly NamedPart[];
 }
@@ -175,7 +173,6 @@ function sourcesOf(tables: readonly ExportedTable[], logs: ReadonlyMap<string, T
   });
 }
 
-/** Runs `work` with the files of parts. */
 type WithPaths = (
   parts: readonly NamedPart[],
   work: (paths: readonly string[]) => Promise<void>,

@@ -11,7 +11,6 @@ export interface Listed {
 
 /** The storage of a lake: a directory or a bucket. Names are below the lake, with `/` between folders. */
 export interface LakeStore {
-  /** The name that users write. */
   readonly label: string;
   /** The files of a folder and of its subfolders, by name; none if the folder does not exist. */
   list(folder: string): Promise<Listed[]>;

@@ -121,7 +121,6 @@ export const POSTGRES_ONLY: Replacements = [
   [/\s+and (\w)\.utime >= (\w)\.utime and \1\.utime < \2\.utime \+ interval '1 day'/g, ''],
 ];
 
-/** Applies replacements to a query. */
 export function applyReplacements(query: string, words: Replacements): string {
   return words.reduce((text, [from, to]) => text.replace(from, to), query);
 }
@@ -133,7 +132,6 @@ interface DuckView {
   readonly query: string;
 }
 
-/** The views of an SQL file, in order. */
 export function viewsIn(sql: string): DuckView[] {
   const found = sql.matchAll(/^create or replace view (\w+\.\w+) as\n([\s\S]*?);$/gm);
   return [...found].map(([, name = '', query = '']) => ({ name, query }));

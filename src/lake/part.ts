@@ -12,7 +12,6 @@ export interface Part {
   /** The sum of the hashes of the rows' keys, as in the seals of the database; null for a snapshot. */
   readonly keys: string | null;
   readonly bytes: number;
-  /** Checksum of the file. */
   readonly sha256: string;
   /** The newest `loaded_at` of the rows when they were read. */
   readonly changedAt: string | null;

@@ -9,7 +9,6 @@ import { keyHash } from './lake-columns.ts';
 import { digestOf, withFiles, type Lake } from './lake.ts';
 import type { Part } from './part.ts';
 
-/** A fault of a part or a table of a lake. */
 interface LakeFault {
   /** A part's path below the lake, or a table's name. */
   readonly of: string;
@@ -71,7 +70,6 @@ function overlaps({ table, parts }: TableLog): LakeFault[] {
   });
 }
 
-/** The faults of a part and its file. */
 export function faultsOf(
   lake: Lake,
   { table }: TableLog,

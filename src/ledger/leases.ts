@@ -29,7 +29,6 @@ const Claimed = z.object({ id: z.coerce.number(), from: z.coerce.number(), to: z
 
 interface LeaseClaim {
   readonly stream: Stream;
-  /** The ranges to read. */
   readonly wanted: readonly Range[];
   /** The most seconds to take from the end of the newest hole, given how many are free. */
   readonly length: (free: number) => number;
@@ -120,7 +119,6 @@ export async function insertLease(
 
 const Free = z.object({ index: z.coerce.number() });
 
-/** A stream, and the ranges of it to read. */
 interface WantedStream {
   readonly stream: Stream;
   readonly wanted: readonly Range[];

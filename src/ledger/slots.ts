@@ -26,7 +26,6 @@ export interface Slots {
   use(now: number): Slot | undefined;
   /** The generation of the slot with which a request was sent at that time. */
   generationAt(time: number): number;
-  /** Drops all slots. */
   clear(): void;
 }
 

@@ -64,7 +64,6 @@ export async function moveCursor(
     where ${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope}`);
 }
 
-/** Renews a claim while a page is awaited. */
 export async function renewClaim(session: Session, claim: CursorClaim): Promise<void> {
   await session.run(sql`
     update ${cursors} set ${bare(cursors.expires_at)} = ${expiry}

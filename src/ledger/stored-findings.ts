@@ -13,7 +13,6 @@ import { heldByTraces } from './held-by-traces.ts';
 import { ofStream } from './of-stream.ts';
 import { writeTransaction } from './write-transaction.ts';
 
-/** What checks of one stream found. */
 interface CheckedRun {
   readonly stream: Pick<Stream, 'dataset' | 'scope'>;
   /** When the checks began, by the database's clock: they may not have seen later findings of other checks. */

@@ -5,7 +5,6 @@ import { MASTERCHAIN } from '../ton/shard.ts';
 import { decideSetting, keepSetting, readSetting } from './stored-settings.ts';
 import type { Session } from '../postgres/database.ts';
 
-/** The global_id of mainnet. */
 export const MAINNET = -239;
 
 /** The global_id of every simulated network. */

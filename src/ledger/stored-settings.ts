@@ -107,7 +107,6 @@ interface KeepOptions {
   readonly where?: SQL;
 }
 
-/** Stores a value, in place of an earlier one. */
 export async function keepSetting<N extends Name>(
   session: Session,
   name: N,

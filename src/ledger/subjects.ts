@@ -104,7 +104,6 @@ interface DueOptions extends LookupName {
   /** Subjects that were requested since then are not due again, unix seconds: each is requested once in a run. */
   readonly before: number;
   readonly onlyWatched: boolean;
-  /** Subjects that are not due. */
   readonly except?: readonly string[];
   /** If true, postponed subjects are due at once. */
   readonly unserved: boolean;
@@ -228,7 +227,6 @@ export async function rememberPiggybacked(
   await rememberOutcomes(session, dataset, outcomes);
 }
 
-/** The state of a dataset's lookups. */
 export interface LookupCounts {
   readonly dataset: string;
   readonly walk: string;

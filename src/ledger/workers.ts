@@ -52,7 +52,6 @@ const counts = z.record(z.string(), z.coerce.number());
 const WorkerStatus = z.object({
   worker: z.string(),
   host: z.string(),
-  /** Seconds since its last heartbeat. */
   silent: z.number(),
   waiting: counts,
 });

@@ -67,7 +67,6 @@ export function messageTime(message: Message, now: Seconds): Seconds {
 
 const sheet = sheetOf(messages, message);
 
-/** Puts the row of a message. */
 export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {
   const given = { utime: timeOf(messageTime(message, now)), out_msg_tx_hash: sender };
   put(sheet, message, given, withLeftover(message, extra));

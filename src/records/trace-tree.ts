@@ -147,7 +147,6 @@ function takeNode(
   };
 }
 
-/** The path of a node in the tree. */
 function pathOf(unread: UnreadNode): PropertyKey[] {
   const path: PropertyKey[] = [];
   for (let at = unread; at.above !== undefined; at = at.above) path.push(at.position, 'children');

@@ -29,7 +29,6 @@ type Accepted = RecordsReading['accepted'][number];
 
 const PRIORITY: Priority = 'repair';
 
-/** The result of comparing a span with the source. */
 export interface ComparedSpan {
   /** Seconds that were read to their end. */
   readonly completed: readonly Range[];

@@ -13,7 +13,6 @@ interface DatasetDependency extends Dependency {
   readonly dataset: Dataset;
 }
 
-/** The datasets that the checks of a dataset need. */
 export function dependenciesOf({ job }: Dataset, jobs: readonly Dataset[]): DatasetDependency[] {
   const checks = checksOf(job);
   return jobs

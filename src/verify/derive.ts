@@ -20,7 +20,6 @@ import { during } from '../postgres/seconds.ts';
 const LONGEST = DAY;
 
 export interface DeriveContext extends VerifyContext {
-  /** Name of this process in leases. */
   readonly owner: string;
 }
 

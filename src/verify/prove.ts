@@ -12,7 +12,6 @@ interface ProveOptions {
   readonly range: Range;
   /** Share of the stored rows that is read again and compared, from 0 to 1. */
   readonly share: number;
-  /** If true, missing or wrong rows are read again. */
   readonly repair: boolean;
   readonly random: () => number;
 }

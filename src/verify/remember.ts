@@ -16,7 +16,6 @@ export interface Remembering {
   readonly jobs: readonly Dataset[];
   readonly dataset: Dataset;
   readonly stream: Stream;
-  /** When the checks began, by the database's clock. */
   readonly began: string;
 }
 

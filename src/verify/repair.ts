@@ -31,7 +31,6 @@ const LEAST_GAP = 5;
 export interface RepairContext extends VerifyContext, FillContext {
   /** How far the chain is known: windows do not cross the age from which servers answer from their archive. */
   readonly watermark: number;
-  /** Name of this worker in leases. */
   readonly owner: string;
   /** Least number of seconds between two attempts at a hole that cannot be filled. */
   readonly leastPause: number;
@@ -87,7 +86,6 @@ export async function withVerified(
   return left;
 }
 
-/** False if there was nothing to read. */
 async function readEach(
   reports: readonly Verified[],
   read: (report: Verified) => Promise<boolean>,

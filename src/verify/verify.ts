@@ -59,7 +59,6 @@ export async function verifyRange(
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
 
-/** True if the whole range has its dataset's grade. */
 export function isProved({ verified }: Verified, range: Range): boolean {
   return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
 }

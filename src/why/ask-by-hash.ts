@@ -4,7 +4,6 @@ import { requiredCount } from '../records/members/scalar.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../api/client.ts';
 
-/** What the API knows about a hash. */
 export interface KnownThing {
   readonly kind: 'transaction' | 'message';
   /** Its own hash, if the requested one is a message's normalized hash. */

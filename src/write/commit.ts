@@ -51,7 +51,6 @@ interface LoadedRows {
   readonly copied?: readonly Changed[];
 }
 
-/** Records of one stream. */
 interface CommittedRecords {
   readonly stream: Stream;
   /** The request that returned them. */

@@ -16,7 +16,6 @@ export interface Difference {
   readonly kind: 'missing' | 'differing' | 'not_in_source';
   /** Its key without utime, as one text. */
   readonly key: string;
-  /** Names of the columns that differ. */
   readonly columns: readonly string[];
   /** The second of the row itself. */
   readonly second: Range;

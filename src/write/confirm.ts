@@ -16,7 +16,6 @@ interface SecondReading {
   readonly ranges: readonly Range[];
   /** The least age of the first reading. */
   readonly ageSeconds: number;
-  /** Tables whose rows were compared. */
   readonly tables: readonly object[];
   /** The last write before the reading began, from `readLastWrite`. */
   readonly lastWrite: number;

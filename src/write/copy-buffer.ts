@@ -30,7 +30,6 @@ export class CopyBuffer {
   private words = wordsOf(this.buffer);
   private at = 0;
 
-  /** Discards what was written. */
   clear(): void {
     this.at = 0;
   }

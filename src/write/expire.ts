@@ -33,7 +33,6 @@ export function floorsOf(
   });
 }
 
-/** The result of one round of retention. */
 export interface Pruned {
   readonly dropped: readonly Expired[];
   /**

@@ -35,7 +35,6 @@ export interface InsertOptions {
   readonly replaced?: Range | undefined;
 }
 
-/** The seconds of the lines' rows. */
 export function secondsOfLines({ times }: Pick<Lines, 'times'>): Range[] {
   return union([...times].map((time) => spanOfSecond(secondOfTime(time))));
 }
@@ -153,7 +152,6 @@ function insertionOf(target: Target, overwrite: boolean): Insertion {
   return insertion;
 }
 
-/** The statement that inserts a table's rows. */
 function insertionInto(target: Target, overwrite: boolean): SQL {
   const began = sql`${sql.placeholder('began')}::timestamptz`;
   const names = identifiers(target.columns);

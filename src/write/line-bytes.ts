@@ -28,7 +28,6 @@ export interface TimeMark {
   readonly at: number;
 }
 
-/** Lines in memory. */
 export interface RowBytes {
   readonly bytes: Uint8Array;
   readonly count: number;

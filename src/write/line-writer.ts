@@ -11,9 +11,7 @@ import type { Layout } from '../dataset/bytes/object-reader.ts';
 /** How compiled code reads the members of a record `r`: expressions, and the values that they use by name. */
 interface Access {
   readonly scope: Readonly<Record<string, unknown>>;
-  /** The value of a member. */
   readonly value: (path: readonly string[]) => string;
-  /** True if a member is null or was not sent. */
   readonly isAbsent: (path: readonly string[]) => string;
   /** The slot of a member that can be copied verbatim; undefined if it has to be parsed first. */
   readonly verbatimSlot: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;

@@ -43,9 +43,7 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
   };
 }
 
-/** A row to be written. */
 interface WaitingRow {
-  /** The text of its key. */
   readonly key: string;
   readonly writer: LineWriter;
   readonly record: unknown;
@@ -145,7 +143,6 @@ function addCopy(first: WaitingRow, later: WaitingRow): void {
   );
 }
 
-/** The row as an object. */
 function rowOfWaiting({ sheet, record, given, extra }: WaitingRow): DistinctRow {
   return rowOf(sheet, record, given, extra);
 }

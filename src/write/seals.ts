@@ -69,7 +69,6 @@ export async function countReadRows(
   return { table, ...counted };
 }
 
-/** The rows that one check has read in its stretches. */
 export interface RowsReadByCheck extends ReadRows {
   readonly check: string;
   readonly stretch: Stretch;
@@ -154,7 +153,6 @@ async function readStretches(session: Session, spans: SQL): Promise<Stretch[]> {
   return stretchesOf((await oneRow(session, sql`select (${spans})::text as spans`, Spans)).spans, Infinity);
 }
 
-/** The sealed seconds of a stretch. */
 export function sealedWithin(session: Session, target: Target, stretch: Stretch): Promise<Stretch[]> {
   return readStretches(session, sql`${multirangeParam(partsOf(stretch))} * ${sealedOf(target)}`);
 }

@@ -24,7 +24,6 @@ import { writtenSince } from './writes.ts';
 import { lockTables, targetOf } from './target.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** One check that ran. */
 interface Verification {
   readonly dataset: string;
   readonly scope: string;

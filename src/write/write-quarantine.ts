@@ -20,7 +20,6 @@ interface Unfit {
   readonly path: string;
   readonly reason: string;
   readonly raw: string;
-  /** How often it came. */
   attempts: number;
 }
 

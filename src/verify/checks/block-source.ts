@@ -37,11 +37,9 @@ function hasParents({ workchain, seqno, after_merge, prev_blocks }: z.output<typ
 /** The requests of verification: a few blocks around a stretch, and the shards of a moment. */
 export interface BlocksOfSource {
   readonly chain: ChainInfo;
-  /** Requests made so far. */
   readonly requests: () => number;
   /** The first visible blocks from a second on, ascending; `whole` if there are no later ones. */
   after(second: number): Promise<{ readonly blocks: readonly LinkedBlock[]; readonly whole: boolean }>;
-  /** The last blocks before a second. */
   before(second: number): Promise<readonly LinkedBlock[]>;
   /** The top blocks of all shards as a masterchain block saw them. Undefined if it does not exist or is not served. */
   topsOf(seqno: number): Promise<readonly LinkedBlock[] | undefined>;

@@ -189,10 +189,8 @@ function open(span: Range): Finding {
   };
 }
 
-/** The blocks of a stretch. */
 const blocksOf = (stretch: Range) => sql`(select * from ton.blocks b where ${during('b', stretch)}) b`;
 
-/** The links of the blocks of a stretch to their parents. */
 const linksWithin = (stretch: Range) =>
   sql`(select * from ton.block_parents p where ${during('p', stretch)}) p`;
 
@@ -365,7 +363,6 @@ const Missing = z.object({
 type Missing = z.infer<typeof Missing>;
 
 interface Around extends BlocksAround {
-  /** The last blocks before the stretch. */
   readonly before: readonly LinkedBlock[];
   /** The masterchain block with which the source begins. */
   readonly first: { readonly seqno: number; readonly utime: number };
