@@ -11,8 +11,8 @@ import type { TableFacts } from '../tables/describe.ts';
 
 /**
  * The time when a stored row was changed: later than the stored time, and later than the time of new rows (`began`). So
- * an inserted row can be told from an updated one, although partitioned tables do not return `xmax`. It depends only on
- * the row and the parameter, so that a replayed statement gives the same row.
+ * an inserted row can be distinguished from an updated one, although partitioned tables do not return `xmax`. It
+ * depends only on the row and the parameter, so that a replayed statement gives the same row.
  */
 const changedAt = (began: SQL) => sql`loaded_at = greatest(t.loaded_at, ${began}) + interval '1 microsecond'`;
 
