@@ -4,7 +4,7 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import { createPartitions } from '../write/partitions.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { importLake } from '../lake/import-lake.ts';
-import { withLakeThatIs } from '../lake/open-lake.ts';
+import { withExistingLake } from '../lake/open-lake.ts';
 import { formatRange, parseRange } from '../range.ts';
 import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
@@ -45,7 +45,7 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
   const expected = new Set(chosen.map(({ name }) => name));
   const datasets = flags.only === undefined ? available : chosen;
   return withStop(logger, (stop) =>
-    withLakeThatIs(flags.lake, (lake) =>
+    withExistingLake(flags.lake, (lake) =>
       withStore(
         { ...invocation, migrates: true, signal: stop.finishing },
         'toncenter-etl import',

@@ -4,7 +4,7 @@ import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode, IncompleteError, isAbort, UsageError } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
-import { withLakeThatIs } from '../lake/open-lake.ts';
+import { withExistingLake } from '../lake/open-lake.ts';
 import { verifyLake } from '../lake/verify-lake.ts';
 import type { Session } from '../postgres/database.ts';
 import { common, formatRange, formatTime, type Range, union, without } from '../range.ts';
@@ -57,7 +57,13 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
     const { store, stop } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened, record: flags.record }), async (crawl) => {
       const watermark = crawl.chain.last.utime;
-      const context = createRepairContext(crawl, { jobs, stop, watermark, leastPause: 0, insist: true });
+      const context = createRepairContext(crawl, {
+        jobs,
+        stop,
+        watermark,
+        leastPause: 0,
+        ignorePauses: true,
+      });
       const options = { datasets, range, share, repair: flags.repair === true, random: Math.random };
       const proof = await proveRange(context, options).catch((error: unknown) => {
         throw stop.finishing.aborted && isAbort(error) ? new IncompleteError(STOPPED, AGAIN) : error;
@@ -78,7 +84,7 @@ export async function verifyOfLake({ logger }: Invocation, place: string): Promi
   const available = await loadDatasets();
   const tables = new Map(tablesOf(available, available).map((table) => [table.facts.name, table]));
   return withStop(logger, (stop) =>
-    withLakeThatIs(place, async (lake) => {
+    withExistingLake(place, async (lake) => {
       const counts = { tables: 0, parts: 0, rows: 0, faults: 0 };
       const isWhole = await verifyLake({
         lake,

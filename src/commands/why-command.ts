@@ -50,7 +50,7 @@ async function why(invocation: Invocation, given: string, flags: { at?: string }
         ),
       );
     const { database } = store;
-    const known = { datasets: await loadJobs(), places: await findHashColumns() };
+    const known = { datasets: await loadJobs(), hashColumns: await findHashColumns() };
     console.log(clueLine('hash', hash));
     let isStored = false;
     let isWrong = false;
@@ -77,7 +77,7 @@ function clueLines(clue: Clue): string[] {
     case 'quarantined':
       return quarantineLines(clue.record);
     case 'absent': {
-      const columns = clue.places.map(({ table, column }) => `${table}.${column}`);
+      const columns = clue.hashColumns.map(({ table, column }) => `${table}.${column}`);
       return [clueLine('absent', `no row has it in ${columns.join(', ')}`)];
     }
     case 'asked':

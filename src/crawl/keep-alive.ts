@@ -6,7 +6,7 @@ interface Held {
   readonly what: string;
   /** Seconds after which it expires if it is not renewed. */
   readonly heldSeconds: number;
-  readonly prolong: () => Promise<unknown>;
+  readonly renew: () => Promise<unknown>;
 }
 
 /**
@@ -15,15 +15,15 @@ interface Held {
  */
 export function keepAlive(
   { clock, logger }: Pick<CrawlContext, 'clock' | 'logger'>,
-  { what, heldSeconds, prolong }: Held,
+  { what, heldSeconds, renew }: Held,
 ): () => void {
   const ended = new AbortController();
   const rhythm = { pauseMs: (heldSeconds * 1000) / 3, signal: ended.signal, isLater: true };
   // If the database is down, the work itself reports it.
-  const tryToProlong = () =>
-    prolong().catch((error: unknown) => {
+  const tryToRenew = () =>
+    renew().catch((error: unknown) => {
       logger.debug({ what, reason: String(error) }, 'could not renew lease');
     });
-  void every(clock, rhythm, tryToProlong);
+  void every(clock, rhythm, tryToRenew);
   return () => ended.abort();
 }

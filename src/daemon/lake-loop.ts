@@ -50,7 +50,7 @@ export async function keepUp(
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
   const withLists = !isQuick || areListsDue(before, now);
   // A round over many days takes longer than its process may be absent.
-  const stopRenewing = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
+  const stopRenewing = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, renew: take });
   try {
     const faults: LakeError[] = [];
     const onFault = (fault: LakeError) => {

@@ -5,7 +5,7 @@ import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../ledger/close-days.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
-import { withReach } from '../ledger/stored-findings.ts';
+import { extendToFindings } from '../ledger/stored-findings.ts';
 import { countHoles } from '../ledger/refused.ts';
 import { readVerified } from '../write/verifications.ts';
 import { takeDuty } from '../ledger/holds.ts';
@@ -84,7 +84,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
           stop,
           watermark: options.watermark(),
           leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
-          insist: false,
+          ignorePauses: false,
         },
       );
       const reports = await verifyAndRepair(repair, options.datasets, range);
@@ -167,7 +167,7 @@ async function nextRange(
 ): Promise<Range | undefined> {
   const next = await nextUnverified(options, waiting, end);
   if (next === undefined) return undefined;
-  const { from } = await withReach(options.context.database, next);
+  const { from } = await extendToFindings(options.context.database, next);
   return { from: Math.max(from, next.to - CHUNK), to: next.to };
 }
 

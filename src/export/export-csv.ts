@@ -13,7 +13,7 @@ interface CsvFile {
   readonly table: string;
   readonly rows: number;
   readonly grade: string;
-  /** The seconds of the range that nobody has read. */
+  /** The seconds of the range that were never read. */
   readonly lacking: readonly Range[];
 }
 
@@ -28,9 +28,8 @@ interface CsvOptions {
 }
 
 /**
- * Writes `table.csv` for each table whose dataset covers anything of the range: its rows; or, of a list or look-up whose
- * reading has begun, all.
- * False where it was stopped before the end.
+ * Writes `table.csv` for each table whose dataset covers a part of the range. It holds the rows of the range; for a
+ * list or lookup that was read at least in part, it holds all rows. Returns false if it was stopped early.
  */
 export async function exportCsv(options: CsvOptions): Promise<boolean> {
   const { database, tables, range, directory, stop, onFile, forSpreadsheets } = options;

@@ -2,16 +2,15 @@ import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
 import { describeTable, type TableDescription } from '../read/table-description.ts';
 
-/** A table of the database, and the dataset that it is for. */
+/** A table of the database, and the dataset that it belongs to. */
 export interface ExportedTable {
-  /** The Drizzle table. */
   readonly table: object;
   readonly facts: TableDescription;
-  /** What it covers, the table has all rows of, as `etl.feeds` has it; what other datasets write there comes along. */
+  /** Its coverage tells which seconds of the table are complete. Rows from other datasets are included. */
   readonly dataset: string;
 }
 
-/** The tables that are for these datasets, of all that there are. */
+/** The tables that belong to the chosen datasets. */
 export function tablesOf(
   chosen: readonly Dataset<AnyJob>[],
   available: readonly Dataset<AnyJob>[],

@@ -7,20 +7,17 @@ import { copyRows, type CopyFormat, type TableRows } from '../read/table-rows.ts
 /** Bytes that are written at once: the server sends row by row. */
 const PIECE = 2 ** 20;
 
-/** Begins a file in the text format: what reads files drops a mark of byte order at their beginning, and it may be a row's. */
+/** Begins a file in the text format: readers drop a byte order mark at the beginning, and a row may have one. */
 const FIRST_LINE = '\n';
 
 interface RowFile {
   readonly path: string;
   readonly format: CopyFormat;
-  /** The table, where a spreadsheet is to read the file, which then is CSV. */
+  /** The table, if the file is for spreadsheets. Such a file is CSV. */
   readonly spreadsheet?: TableDescription;
 }
 
-/**
- * Writes rows to a file. Written without waiting: the server sends no faster than the file is written, and nothing
- * gathers in memory.
- */
+/** Writes rows to a file, synchronously. This applies backpressure to the server. */
 export async function writeRows(
   session: Session,
   rows: TableRows,
@@ -47,7 +44,7 @@ export async function writeRows(
   }
 }
 
-/** The server sends each row by itself, and the names of the columns first. */
+/** The server sends the column names first, then each row by itself. */
 function spreadsheetLines({ columns }: TableDescription, write: (data: Buffer) => void) {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
   let truths: readonly boolean[] | undefined;

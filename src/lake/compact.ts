@@ -6,13 +6,15 @@ import type { Part } from './part.ts';
 import { periodOf } from '../write/partitions.ts';
 import { putPart } from './write-part.ts';
 
-/** Parts of a stretch of seconds above which the younger ones are merged: a daemon adds one every two minutes. */
+/**
+ * If a stretch of seconds has more parts than this, the younger ones are merged. A daemon adds one every two minutes.
+ */
 const MOST_PARTS = 6;
 
 /**
- * Merges parts of a day that follow each other: all of them where the lake has the whole day, or where `isOver` says that
- * no more is expected of it; else those that are small beside what came after them. So each row is written a few times,
- * and a day has about a dozen parts. Each merge is one step, after which the old parts go.
+ * Merges adjacent parts of a day. If the lake has the whole day, or if `isOver` says that no more parts are expected,
+ * it merges all of them. Otherwise it merges those that are small compared with the later ones. So each row is written
+ * a few times, and a day has about a dozen parts. Each merge is one commit, after which the old files are removed.
  */
 export async function compact(lake: Lake, log: TableLog, day: string, isOver: boolean): Promise<TableLog> {
   let compacted = log;
@@ -25,10 +27,7 @@ export async function compact(lake: Lake, log: TableLog, day: string, isOver: bo
   return compacted;
 }
 
-/**
- * Parts without a hole between them. What is incomplete stays apart, as a merged part is trusted no further than the least
- * of those that it was made of.
- */
+/** Parts without a hole between them. Incomplete ones stay separate: a merged part gets the lowest grade. */
 function stretchesOf(parts: readonly Part[]): Part[][] {
   const stretches: Part[][] = [];
   for (const part of parts) {
@@ -50,7 +49,7 @@ function isWhole(parts: readonly Part[]): boolean {
   return first !== undefined && secondsOf(parts) === lengthOf([periodOf(first.span.from, 'day')]);
 }
 
-/** The last parts, from the first one on that is no longer than all behind it together. */
+/** The last parts, starting with the first one that is no longer than all later ones together. */
 function smallOnes(parts: readonly Part[]): readonly Part[] {
   if (parts.length <= MOST_PARTS) return [];
   const from = parts.findIndex((part, at) => secondsOf([part]) <= secondsOf(parts.slice(at + 1)));
@@ -74,7 +73,7 @@ async function merge(lake: Lake, log: TableLog, parts: readonly Part[], span: Ra
   return compacted;
 }
 
-/** Removes files that no commit names any longer. */
+/** Removes files that no commit names any more. */
 export async function removeParts(lake: Lake, table: string, parts: readonly Part[]): Promise<void> {
   for (const { path } of parts) await lake.store.remove(`${table}/${path}`);
 }

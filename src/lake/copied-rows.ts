@@ -3,7 +3,8 @@ import type { ColumnDescription } from '../read/table-description.ts';
 import { columnType, EXACT } from './column-type.ts';
 
 /*
- * Rows between Postgres and DuckDB, as SQL of DuckDB: in the text format of COPY, and every value exactly as Postgres has it.
+ * Converts rows between Postgres and DuckDB, as SQL of DuckDB. Rows are in the text format of COPY, with every value
+ * exactly as in Postgres.
  */
 
 export type CopiedColumns = readonly Pick<ColumnDescription, 'name' | 'type'>[];
@@ -14,12 +15,12 @@ const LONGEST_LINE = 256 * 2 ** 20;
 const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /**
- * The text format of COPY. It escapes what separates columns and rows, so that every text survives: in CSV a reader has to
- * guess which line ends are a text's own.
+ * The text format of COPY. It escapes the separators of columns and rows, so that every text survives. In CSV, a reader
+ * has to guess which line ends belong to a text.
  */
 export const COPY_TEXT = `delim = '\t', quote = '', escape = '', nullstr = '\\N'`;
 
-/** What COPY escapes besides the backslash: its letters, and the numbers of the characters. */
+/** The characters that COPY escapes besides the backslash: letters of the escapes, and character codes. */
 const ESCAPES = [
   ['b', 8],
   ['t', 9],
@@ -29,7 +30,7 @@ const ESCAPES = [
   ['r', 13],
 ] as const;
 
-/** A text as COPY has escaped it. Between two backslashes that stand for one, each other one begins an escape. */
+/** Undoes the escapes of COPY. A double backslash stands for one; any other backslash begins an escape. */
 function unescaped(text: string): string {
   const pieces = ESCAPES.reduce(
     (so, [letter, code]) => `replace(${so}, '\\${letter}', chr(${code}))`,
@@ -39,7 +40,7 @@ function unescaped(text: string): string {
     lambda piece: ${pieces}), '\\') else ${text} end`;
 }
 
-/** A text with what COPY must not find in it escaped: few have any of that. */
+/** Escapes a text for COPY. Few texts need it. */
 function escaped(text: string): string {
   const needed = ESCAPES.filter(([letter]) => 'tnr'.includes(letter));
   const isPlain = ["'\\'", ...needed.map(([, code]) => `chr(${code})`)].map(
@@ -51,8 +52,8 @@ function escaped(text: string): string {
 }
 
 /**
- * The value of a text that Postgres has printed; null where no value of the type is the same. Amounts become decimals by
- * way of integers, which DuckDB reads many times faster, but which it would round.
+ * The value of a text that Postgres printed; null if the type has no equal value. Amounts become decimals by way of
+ * integers: DuckDB parses decimals many times slower. It would round fractions, so these become null.
  */
 function fitted(text: string, type: string): string {
   return type === 'TIMESTAMPTZ'
@@ -60,7 +61,7 @@ function fitted(text: string, type: string): string {
     : `case when not contains(${text}, '.') then try_cast(try_cast(${text} as hugeint) as ${type}) end`;
 }
 
-/** The rows of a file in the text format of COPY, behind its first line. What its type does not hold stands in `EXACT`, as text. */
+/** The rows of a file in COPY's text format, after its first line. Values that do not fit are in `EXACT`. */
 export function rowsOf(rows: string, columns: CopiedColumns): string {
   const typed = columns.map((column) => ({ text: named(column.name), type: columnType(column).duck }));
   const narrow = typed
@@ -77,13 +78,13 @@ export function rowsOf(rows: string, columns: CopiedColumns): string {
     max_line_size = ${LONGEST_LINE}, columns = {${read.join(', ')}}))`;
 }
 
-/** What a column's text has become stands beside it, under a name that no column has. */
+/** The converted value of a column is placed beside its text, under a name that no column has. */
 const valueOf = (text: string) => text.replace(/"$/, ' as value"');
 
-/** The texts of a row that have become null, as JSON; null where there are none. */
+/** The texts of a row whose values became null, as JSON; null if there are none. */
 function exact(narrow: readonly { readonly text: string; readonly value: string }[]): string {
   const isLost = narrow.map(({ text, value }) => `(${value} is null and ${text} is not null)`);
-  // As Postgres prints numbers and times, they need no escapes.
+  // Numbers and times, as Postgres prints them, need no escapes.
   const texts = narrow.map(
     ({ text }, at) => `case when ${isLost[at] ?? ''} then '${text}:"' || ${text} || '"' end`,
   );
@@ -91,19 +92,19 @@ function exact(narrow: readonly { readonly text: string; readonly value: string 
   return `case when ${isLost.join(' or ')} then '{' || concat_ws(',', ${texts.join(', ')}) || '}' end`;
 }
 
-/** Postgres has values of these types that DuckDB or Parquet has not. */
+/** True of types that have fewer values in DuckDB or Parquet than in Postgres. */
 function isNarrow(type: string): boolean {
   return type === 'TIMESTAMPTZ' || type.startsWith('DECIMAL');
 }
 
-/** A value as the text format of COPY has it. */
+/** A value in the text format of COPY. */
 export function printedValue(name: string, types: ReadonlyMap<string, string>): string {
   const [value, type] = [named(name), types.get(name)];
   if (type === undefined) return 'null';
   if (type === 'VARCHAR') return escaped(value);
   const isTime = type === 'TIMESTAMP WITH TIME ZONE';
   if (!isTime && !isNarrow(type)) return value;
-  // Without DuckDB's calendars, which take longer than all the rest of a row.
+  // Avoids DuckDB's calendars, which take longer than the rest of the row.
   const text = isTime ? `make_timestamp(epoch_us(${value}))::varchar || '+00'` : `${value}::varchar`;
   if (!types.has(EXACT)) return text;
   return `case when ${EXACT} is null then ${text} else coalesce(${text}, ${EXACT}->>${literal(name)}) end`;

@@ -2,7 +2,7 @@ import { periodOf } from '../write/partitions.ts';
 import { intersect, type Range } from '../range.ts';
 import { dayOf } from './part.ts';
 
-/** Ranges cut into days: those of each day together. */
+/** Cuts ranges into days, and groups the pieces by day. */
 export function daysOf(ranges: readonly Range[]): Range[][] {
   const days = new Map<string, Range[]>();
   for (const { from, to } of ranges) {

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { Part } from './part.ts';
 
 /*
- * Lines of a log of Delta Lake, protocol 1/2 (https://github.com/delta-io/delta/blob/master/PROTOCOL.md), which Spark,
- * Trino, DuckDB, polars and others read. What this program knows of a part beyond it stands in the tags of `add`.
+ * Lines of a Delta Lake log, protocol 1/2 (https://github.com/delta-io/delta/blob/master/PROTOCOL.md), which Spark,
+ * Trino, DuckDB, polars and others read. The tags of `add` hold what this program adds to the protocol.
  */
 
 const Tags = z.object({
@@ -22,7 +22,7 @@ const Tags = z.object({
   schema: z.string(),
 });
 
-/** Below the table's folder: a log from elsewhere must not name other files of whoever reads it. */
+/** A path below the table's folder: a foreign log must not make its reader open other files. */
 const Path = z
   .string()
   .transform(decodeURIComponent)
@@ -33,16 +33,16 @@ const Add = z.object({
   partitionValues: z.object({ day: z.string() }),
   size: z.number(),
   dataChange: z.boolean(),
-  /** Of a part of another program's there are none. */
+  /** Missing in a part that another program added. */
   tags: z.union([Tags, z.strictObject({}).transform(() => undefined)]).optional(),
 });
 
 const Schema = z.object({ fields: z.array(z.object({ name: z.string(), type: z.string() })) });
 
-/** The `global_id` of the chain that the rows are of. */
+/** The `global_id` of the rows' chain. */
 const NETWORK = 'toncenter-etl.network';
 
-/** A line of the log, as far as it matters here. */
+/** A line of the log, reduced to the members that matter here. */
 export const Action = z.object({
   add: Add.optional(),
   remove: z.object({ path: Path, dataChange: z.boolean() }).optional(),
@@ -62,7 +62,7 @@ type MetaData = NonNullable<z.infer<typeof Action>['metaData']>;
 
 export type DeltaColumn = z.infer<typeof Schema>['fields'][number];
 
-/** Undefined of a file that another program has added. */
+/** Undefined for a file that another program has added. */
 export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part | undefined {
   if (tags === undefined) return undefined;
   const { from, to, keys, changed_at, loaded, ...rest } = tags;
@@ -78,7 +78,7 @@ export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add
   };
 }
 
-/** `now` is unix milliseconds. `isNew` is false where the rows were in the table before, in other parts. */
+/** `now` is unix milliseconds. `isNew` is false if the rows were in the table before, in other parts. */
 export function addOf(part: Part, { now, isNew }: { now: number; isNew: boolean }): object {
   return {
     add: {
@@ -87,7 +87,7 @@ export function addOf(part: Part, { now, isNew }: { now: number; isNew: boolean 
       size: part.bytes,
       modificationTime: now,
       dataChange: isNew,
-      // No bounds: delta-rs takes a column without one for null, and then finds no row by it.
+      // Without bounds: delta-rs treats a column without a bound as null, and then finds no row by it.
       stats: JSON.stringify({ numRecords: part.rows }),
       tags: tagsOf(part),
     },
@@ -123,16 +123,16 @@ export function removeOf(part: Part, { now, isNew }: { now: number; isNew: boole
   };
 }
 
-/** Removes a file that another program has added, as if it had never been there. */
+/** Removes a file that another program has added, without a change of the data. */
 export function removeForeign(path: string, now: number): object {
   return { remove: { path: encodeURI(path), deletionTimestamp: now, dataChange: false } };
 }
 
-/** What a table is. */
+/** The facts about a table that do not depend on its parts. */
 export interface DeltaTable {
-  /** The same however often its columns change. */
+  /** Stays the same when columns change. */
   readonly id: string;
-  /** The `global_id` of the chain that the rows are of; undefined where nobody knows. */
+  /** The `global_id` of the rows' chain; undefined if it is not known. */
   readonly network: number | undefined;
   readonly columns: readonly DeltaColumn[];
 }

@@ -19,39 +19,38 @@ import {
 import { literal } from '../tables/literal.ts';
 import { DAY } from '../range.ts';
 
-/** What a table's log says: its manifest. */
+/** The contents of a table's log: its manifest. */
 export interface TableLog extends DeltaTable {
   readonly table: string;
-  /** Number of the last commit; -1 where there is none. */
+  /** Number of the last commit; -1 if there is none. */
   readonly version: number;
-  /** Number of the commit that the newest checkpoint sums up; -1 where there is none. */
+  /** Number of the commit up to which the newest checkpoint sums up the log; -1 if there is none. */
   readonly checkpoint: number;
-  /** Oldest first: also those that another program has put its own files in the place of. */
+  /** Oldest first, including parts that another program has replaced by its own files. */
   readonly parts: readonly Part[];
-  /** What another program has made of the parts, such as `optimize` of delta-rs: the next export takes it back. */
+  /** Changes by another program, such as `optimize` of delta-rs: the next export reverts them. */
   readonly foreign: { readonly added: readonly string[]; readonly removed: readonly string[] };
 }
 
 export interface Change {
   readonly add: readonly Part[];
   readonly remove: readonly Part[];
-  /** False where the rows stay what they are, and only their files are others. */
+  /** False if the rows stay the same, and only their files change. */
   readonly isNew: boolean;
 }
 
 const FOLDER = '_delta_log';
 
-/** Commits that are asked for at the same time. */
+/** Commits that are fetched at the same time. */
 const AT_ONCE = 32;
 
-/** The tables that a lake has, by name. */
 export async function tablesIn(store: LakeStore): Promise<string[]> {
   const folders = await store.folders();
   const logs = await Promise.all(folders.map((name) => store.list(`${name}/${FOLDER}/`)));
   return folders.filter((_, at) => logs[at]?.length !== 0);
 }
 
-/** @throws LakeError where the log is not one of this program's */
+/** @throws LakeError if the log was not written by this program */
 export async function readLog(lake: Lake, table: string): Promise<TableLog> {
   const { store } = lake;
   const { checkpoint, commits } = sortOut(await store.list(`${table}/${FOLDER}/`));
@@ -61,19 +60,19 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
   if (checkpoint >= 0) {
     const name = nameOf(table, checkpoint, 'checkpoint.parquet');
     const actions = parse(name, await readCheckpoint(lake, table, checkpoint));
-    // It no longer says which parts the files of another program stand for.
+    // A checkpoint does not say which parts the files of another program replace.
     if (actions.some(({ add }) => add !== undefined && add.tags === undefined)) refuseForeign(table, name);
-    log = follow(log, actions, checkpoint);
+    log = applyCommit(log, actions, checkpoint);
   }
   for (let at = 0; at < commits.length; at += AT_ONCE) {
     const some = commits.slice(at, at + AT_ONCE);
     const texts = await Promise.all(some.map((name) => store.read(name)));
-    for (const [place, name] of some.entries()) {
+    for (const [index, name] of some.entries()) {
       if (name !== nameOf(table, log.version + 1, 'json'))
         throw new LakeError(`${store.label}: a commit before ${name} is missing`);
-      const text = texts[place];
+      const text = texts[index];
       if (text === undefined) throw new LakeError(`${store.label}: the commit ${name} is gone`);
-      log = follow(log, parse(name, text), log.version + 1);
+      log = applyCommit(log, parse(name, text), log.version + 1);
     }
   }
   return log;
@@ -87,7 +86,7 @@ function parse(name: string, text: string): Actions {
       text
         .split('\n')
         .filter((line) => line !== '')
-        // A checkpoint says null of what a line of a commit leaves out.
+        // A checkpoint has nulls for what a line of a commit leaves out.
         .map((line) => Action.parse(JSON.parse(line, (_, value: unknown) => value ?? undefined)))
     );
   } catch (cause) {
@@ -98,14 +97,14 @@ function parse(name: string, text: string): Actions {
 /** @throws LakeError that says what to do */
 function refuseForeign(table: string, name: string): never {
   throw new LakeError(
-    `${name} is of another program, which has changed the rows of ${table} or summed up its log`,
+    `${name} was written by another program, which has changed rows of ${table} or written a checkpoint of its log`,
     {
       hint: `Nothing but this program may write to a lake. Move the folder ${table} out of the lake and export again: days that the database no longer has are in that folder alone.`,
     },
   );
 }
 
-/** Every commit of this program's has a part; one of another's has none, or only removes. */
+/** Every commit of this program adds a part. A commit of another program adds none of them, or only removes. */
 function isForeign(actions: Actions): boolean {
   const adds = actions.flatMap(({ add }) => add ?? []);
   return (
@@ -113,8 +112,8 @@ function isForeign(actions: Actions): boolean {
   );
 }
 
-/** What another program has done changes no row, or is refused: so the parts are what they were. */
-function passOver(log: TableLog, actions: Actions, version: number): TableLog {
+/** Skips commits of another program that change no row, so the parts stay the same. Other changes are refused. */
+function skipForeign(log: TableLog, actions: Actions, version: number): TableLog {
   const added = new Set(log.foreign.added);
   const removed = new Set(log.foreign.removed);
   for (const { add, remove } of actions) {
@@ -127,11 +126,11 @@ function passOver(log: TableLog, actions: Actions, version: number): TableLog {
 }
 
 /**
- * Puts the parts of this program back in the place of what another has made of them; its files go with what runs that were
- * killed have left.
- * @throws LakeError where a part is there no longer
+ * Restores the parts that another program has replaced. Its files are removed later, with those that killed runs have
+ * left.
+ * @throws LakeError if a part no longer exists
  */
-export async function takeBack(lake: Lake, log: TableLog): Promise<TableLog> {
+export async function restoreParts(lake: Lake, log: TableLog): Promise<TableLog> {
   const { added, removed } = log.foreign;
   if (added.length + removed.length === 0) return log;
   const lost = log.parts.filter(({ path }) => removed.includes(path));
@@ -142,8 +141,8 @@ export async function takeBack(lake: Lake, log: TableLog): Promise<TableLog> {
   return commit(lake, log, { add: lost, remove: [], isNew: false });
 }
 
-function follow(log: TableLog, actions: Actions, version: number): TableLog {
-  if (isForeign(actions)) return passOver(log, actions, version);
+function applyCommit(log: TableLog, actions: Actions, version: number): TableLog {
+  if (isForeign(actions)) return skipForeign(log, actions, version);
   const parts = new Map(log.parts.map((part) => [part.path, part]));
   let facts: DeltaTable = log;
   for (const { add, remove, metaData } of actions) {
@@ -161,7 +160,7 @@ function follow(log: TableLog, actions: Actions, version: number): TableLog {
 
 /**
  * Changes a table in one step: readers of the log see all of it or nothing.
- * @throws LakeBusyError where another process was faster: nothing was changed
+ * @throws LakeBusyError if another process committed first: nothing was changed
  */
 export async function commit(
   lake: Lake,
@@ -183,14 +182,16 @@ export async function commit(
   const name = nameOf(log.table, log.version + 1, 'json');
   if (!(await store.create(name, text))) {
     throw new LakeBusyError(`another process has just written to ${log.table} of ${store.label}`, {
-      hint: 'Run it again: it goes on where this one stopped.',
+      hint: 'Run it again: it continues where this run stopped.',
     });
   }
-  const after = follow(log, parse(name, text), log.version + 1);
+  const after = applyCommit(log, parse(name, text), log.version + 1);
   return { ...after, checkpoint: await sumUp(lake, after) };
 }
 
-/** A column that there is no longer stays: parts that have it keep their values. Undefined where nothing has changed. */
+/**
+ * A column that was dropped stays in the table: parts that have it keep their values. Undefined if nothing has changed.
+ */
 function changedFacts(log: TableLog, { columns, network }: Omit<DeltaTable, 'id'>): DeltaTable | undefined {
   const retired = log.columns.filter(({ name }) => !columns.some((one) => one.name === name));
   const facts = { id: log.id, network: network ?? log.network, columns: [...retired, ...columns] };
@@ -199,17 +200,17 @@ function changedFacts(log: TableLog, { columns, network }: Omit<DeltaTable, 'id'
 }
 
 /*
- * Checkpoints of a log of Delta Lake: what all commits up to one have come to, in a file of Parquet, so that nobody has
- * to read them all.
+ * Checkpoints of a Delta Lake log: the result of all commits up to one, in a Parquet file, so that readers need not
+ * read them all.
  */
 
 /** Commits between two checkpoints. */
 const EVERY = 20;
 
-/** For so long a commit stays that a checkpoint has made needless: for readers that began before. */
+/** How long a commit stays after a checkpoint has replaced it, for readers that began before. */
 const KEPT_SECONDS = DAY;
 
-/** Types of DuckDB for the members of a checkpoint, as the protocol has them. */
+/** Types of DuckDB for the members of a checkpoint, as the protocol defines them. */
 const COLUMNS = {
   protocol: 'STRUCT("minReaderVersion" INTEGER, "minWriterVersion" INTEGER)',
   metaData: `STRUCT(id VARCHAR, name VARCHAR, description VARCHAR, format STRUCT(provider VARCHAR, options MAP(VARCHAR, VARCHAR)),
@@ -218,13 +219,13 @@ const COLUMNS = {
     "dataChange" BOOLEAN, stats VARCHAR, tags MAP(VARCHAR, VARCHAR))`,
 };
 
-/** What a log's folder has: the newest checkpoint, and the commits that follow it. */
+/** The contents of a log's folder: the newest checkpoint, and the commits that follow it. */
 interface Listing {
-  /** Number of the commit that the checkpoint sums up; -1 where there is none. */
+  /** Number of the commit up to which the checkpoint sums up the log; -1 if there is none. */
   readonly checkpoint: number;
-  /** Names of the commits behind it, in their order. */
+  /** Names of the later commits, in order. */
   readonly commits: readonly string[];
-  /** Names of files that the checkpoint has made needless long ago, or a killed process has left. `now` is unix seconds. */
+  /** Names of files that a checkpoint replaced long ago, or that a killed process left. `now` is unix seconds. */
   readonly outdated: (now: number) => readonly string[];
 }
 
@@ -253,7 +254,6 @@ function nameOf(table: string, version: number, ending: 'json' | 'checkpoint.par
   return `${table}/_delta_log/${String(version).padStart(20, '0')}.${ending}`;
 }
 
-/** The lines that a log of one commit alone would have. */
 async function readCheckpoint(lake: Lake, table: string, version: number): Promise<string> {
   const name = nameOf(table, version, 'checkpoint.parquet');
   const lines: string[] = [];
@@ -264,16 +264,16 @@ async function readCheckpoint(lake: Lake, table: string, version: number): Promi
   return lines.join('\n');
 }
 
-/** What a table's commits have come to. */
+/** The result of a table's commits. */
 interface Summed extends DeltaTable {
   readonly table: string;
   readonly version: number;
-  /** Number of the commit that the newest checkpoint sums up; -1 where there is none. */
+  /** Number of the commit up to which the newest checkpoint sums up the log; -1 if there is none. */
   readonly checkpoint: number;
   readonly parts: readonly Part[];
 }
 
-/** Sums up a log where enough commits have come since this was done last; up to which commit it is summed up then. */
+/** Writes a checkpoint if there are enough commits since the last one. Returns the commit of the newest checkpoint. */
 async function sumUp(lake: Lake, log: Summed): Promise<number> {
   const { table, version, parts } = log;
   if (version - log.checkpoint < EVERY) return log.checkpoint;

@@ -5,10 +5,9 @@ import { codeOf, messageOf, UsageError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { PARTIAL, type LakeStore, type Listed } from './lake-store.ts';
 
-/** A lake in a directory. */
 export function directoryStore(directory: string): LakeStore {
   const at = (name: string) => join(directory, ...name.split('/'));
-  /** Makes the contents whole under another name first. */
+  /** Writes the complete contents to a partial file first. */
   const beside = async (name: string, make: (path: string) => Promise<void>): Promise<string> => {
     const folder = dirname(at(name));
     await makeFolder(folder);
@@ -24,7 +23,7 @@ export function directoryStore(directory: string): LakeStore {
     async create(name, text) {
       const path = await beside(name, (partial) => writeFile(partial, text, { flush: true }));
       try {
-        // Unlike rename, it refuses where there is such a file.
+        // Unlike rename, it fails if the file exists.
         await link(path, at(name));
         return true;
       } catch (error) {

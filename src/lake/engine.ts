@@ -9,58 +9,67 @@ import { LakeError, messageOf, NoScratchError, UsageError, DatabaseError } from 
 import type { Range } from '../range.ts';
 import { COPY_TEXT, printedValue, rowsOf, type CopiedColumns } from './copied-rows.ts';
 
-/** Which rows, and what of them. */
+/** Which rows and columns to read. */
 interface WantedRows {
-  /** Names, in their order. */
+  /** Column names, in order. */
   readonly columns: readonly string[];
-  /** Undefined: the rows of all seconds. */
+  /** If undefined, the rows of all seconds. */
   readonly seconds?: readonly Range[];
 }
 
-/** Reads and writes Parquet, by DuckDB, and has a folder for files of the moment. */
+/** Reads and writes Parquet with DuckDB, and has a folder for temporary files. */
 export interface Engine {
-  /** A path of the folder, for a file of the moment. */
+  /** A path for a temporary file. */
   scratch(name: string): string;
-  /** Rows in the text format of COPY become a Parquet file, in their order. */
+  /** Converts rows in the text format of COPY to a Parquet file, in their order. */
   toParquet(rows: string, columns: CopiedColumns, parquet: string): Promise<void>;
-  /** Rows of Parquet files become a file in the text format of COPY; a column that no Parquet file has is null. */
+  /** Converts rows of Parquet files to a file in the text format of COPY; a column that is in none of them is null. */
   fromParquet(parquets: readonly string[], wanted: WantedRows, rows: string): Promise<void>;
-  /** The rows of files, one after another, become one file. */
+  /** Concatenates files into one. */
   merge(parquets: readonly string[], parquet: string): Promise<void>;
-  /** Hands over the values of an expression in all rows of a file, in batches. */
+  /** Passes on the values of an expression for all rows of a file, in batches. */
   texts(parquet: string, expression: string, onTexts: (texts: readonly string[]) => void): Promise<void>;
-  /** Runs statements of this program's own; of the last one every value as text, as Postgres prints it. */
+  /**
+   * Runs statements of this program. Returns the rows of the last one, with every value as text, as Postgres prints it.
+   */
   ask(statements: string): Promise<TextResult>;
-  /** From now on the engine opens no file but these, nothing of the network, and no setting can be changed. */
+  /**
+   * Restricts the engine to these files. It opens no others and no network connection, and no setting can be changed.
+   */
   confine(paths: readonly string[]): Promise<void>;
-  /** Runs a statement of a user's own, which may only read, until the signal ends it. Call `confine` first. */
+  /** Runs a user's statement, which may only read, until the signal ends it. Call `confine` first. */
   read(statement: string, signal?: AbortSignal): Promise<TextResult>;
   close(): Promise<void>;
 }
 
-/** Compressed by zstd, values dictionary-encoded where they repeat, and statistics for each group of rows. */
+/** Compressed with zstd, dictionary-encoded if values repeat, with statistics for each group of rows. */
 const PARQUET = 'format parquet, compression zstd, row_group_size 122880';
 
 const files = (paths: readonly string[]) =>
   `read_parquet([${paths.map(literal).join(', ')}], union_by_name = true, hive_partitioning = false)`;
 
-/** @throws UsageError where DuckDB has no binary for this machine, NoScratchError where its files find no place */
-export async function openEngine(place = tmpdir()): Promise<Engine> {
-  const folder = await openFolder(place);
+/**
+ * @throws UsageError if DuckDB has no binary for this machine, NoScratchError if it has no directory for temporary
+ * files
+ */
+export async function openEngine(directory = tmpdir()): Promise<Engine> {
+  const folder = await openFolder(directory);
   const instance = await openDuck(folder);
   const duck = await instance.connect();
-  // DuckDB would take its proxy from the environment, and show each statement the password in it.
+  // Otherwise DuckDB would take its proxy from the environment, and show the proxy's password to each statement.
   await duck.run(`set TimeZone = 'UTC'; set http_proxy = ''`);
   return {
     scratch: (name) => join(folder, name),
     toParquet: (rows, columns, parquet) =>
-      said(inOrder(duck, `copy (${rowsOf(rows, columns)}) to ${literal(parquet)} (${PARQUET})`)),
-    fromParquet: (parquets, wanted, rows) => said(writeRows(duck, parquets, wanted, rows)),
+      asLakeError(inOrder(duck, `copy (${rowsOf(rows, columns)}) to ${literal(parquet)} (${PARQUET})`)),
+    fromParquet: (parquets, wanted, rows) => asLakeError(writeRows(duck, parquets, wanted, rows)),
     async merge(parquets, parquet) {
-      await said(duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`));
+      await asLakeError(
+        duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`),
+      );
     },
     texts: (parquet, expression, onTexts) =>
-      said(eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts)),
+      asLakeError(eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts)),
     ask: async (statements) => textOf(await duck.runAndReadAll(statements)),
     confine: (paths) => confine(duck, paths),
     async read(statement, signal) {
@@ -81,7 +90,7 @@ export async function openEngine(place = tmpdir()): Promise<Engine> {
 }
 
 /** @throws LakeError in one sentence: DuckDB's own message may be long, and quote rows */
-async function said<T>(work: Promise<T>): Promise<T> {
+async function asLakeError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
@@ -111,7 +120,7 @@ async function writeRows(
 }
 
 /**
- * Runs a statement that writes rows in their order. Several threads would wait busily for each other, at up to twice the
+ * Runs a statement that writes rows in their order. Several threads would busy-wait for each other, at up to twice the
  * cost, and one is faster than the database that sends or takes the rows.
  */
 async function inOrder(duck: DuckDBConnection, statement: string): Promise<void> {
@@ -124,26 +133,26 @@ async function inOrder(duck: DuckDBConnection, statement: string): Promise<void>
 }
 
 /**
- * A folder named for this process; those of processes that were killed go, but not where they are another user's.
- * @throws NoScratchError where none can be made
+ * A folder named after this process. Folders of killed processes are removed, unless they belong to another user.
+ * @throws NoScratchError if no folder can be created
  */
-async function openFolder(place: string): Promise<string> {
+async function openFolder(directory: string): Promise<string> {
   const ignore = () => undefined;
-  for (const name of await readdir(place).catch(() => [])) {
+  for (const name of await readdir(directory).catch(() => [])) {
     const [, host, pid] = /^toncenter-etl-lake-(.+)-(\d+)-\w{6}$/.exec(name) ?? [];
     if (host !== undefined && hasEnded(`${host}/${pid ?? ''}`))
-      await rm(join(place, name), { recursive: true, force: true }).catch(ignore);
+      await rm(join(directory, name), { recursive: true, force: true }).catch(ignore);
   }
-  const path = join(place, `toncenter-etl-lake-${hostname()}-${process.pid}-`);
+  const path = join(directory, `toncenter-etl-lake-${hostname()}-${process.pid}-`);
   return mkdtemp(path).catch((cause: unknown) => {
-    throw new NoScratchError(`no directory can be created in ${place}: ${messageOf(cause)}`, {
+    throw new NoScratchError(`no directory can be created in ${directory}: ${messageOf(cause)}`, {
       cause,
-      hint: 'Files of the moment lie there while a lake is open. Set TMPDIR to a directory that can be written to.',
+      hint: 'Temporary files are written there while a lake is open. Set TMPDIR to a writable directory.',
     });
   });
 }
 
-/** Loaded here alone: its library is of some 70 MB. */
+/** Imported only here, because the library has some 70 MB. */
 async function openDuck(folder: string): Promise<DuckDBInstance> {
   const { DuckDBInstance } = await import('@duckdb/node-api').catch((cause: unknown) => {
     throw new UsageError('DuckDB, which reads and writes Parquet, is not installed for this machine', {
@@ -153,7 +162,7 @@ async function openDuck(folder: string): Promise<DuckDBInstance> {
   });
   return DuckDBInstance.create(':memory:', {
     temp_directory: join(folder, 'spill'),
-    // It gives the old contents of a Parquet file that was written anew within some seconds.
+    // Otherwise DuckDB returns old contents of a Parquet file that was rewritten within some seconds.
     enable_external_file_cache: 'false',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -187,18 +196,18 @@ async function eachText(
 }
 
 /*
- * A session of DuckDB that runs statements of a user's own. DuckDB keeps it to some files, and this program to statements
- * that read: of the files that it may open, DuckDB would also let it write each.
+ * A DuckDB session that runs a user's statements. DuckDB restricts it to some files, and this program to statements
+ * that read: DuckDB would also let it write to each of these files.
  */
 
-/** Lets a session open no file but these, and nothing of the network. Only a new session is free again. */
+/** Restricts a session to these files, without network access. Only a new session is unrestricted again. */
 async function confine(duck: DuckDBConnection, paths: readonly string[]): Promise<void> {
   await duck.run(`set allowed_paths = [${paths.map(literal).join(', ')}]`);
   await duck.run('set enable_external_access = false');
   await duck.run('set lock_configuration = true');
 }
 
-/** Runs a statement, or what DuckDB makes of one; the rows of the last. */
+/** Runs one or more statements. Returns the rows of the last one. */
 async function runReading(
   duck: DuckDBConnection,
   statement: string,
@@ -211,17 +220,17 @@ async function runReading(
     const type = prepared.statementType;
     const isReading =
       type === StatementType.SELECT ||
-      // Tables, views and macros of the session; a secret would send what is read elsewhere.
+      // Creates tables, views and macros of the session. A secret could send the rows to another server.
       (type === StatementType.CREATE && !/secret/i.test(statement)) ||
       (type === StatementType.EXPLAIN && found.count === 1 && (await explainsReading(duck, statement)));
-    // It writes files, and DuckDB ends the process at one that it may not write.
+    // It writes files, and DuckDB ends the process if it may not write one.
     if (!isReading || /enable_logging/i.test(statement)) refuse(StatementType[type]);
     rows = await prepared.runAndReadAll();
   }
   return rows;
 }
 
-/** `explain analyze` runs what follows. */
+/** `explain analyze` runs the statement that follows. */
 async function explainsReading(duck: DuckDBConnection, statement: string): Promise<boolean> {
   const { StatementType } = await import('@duckdb/node-api');
   const explained = statement.replace(/^\s*explain\s+(analyze\s+)?(\([^)]*\)\s*)?/i, '');
@@ -233,7 +242,7 @@ function refuse(type: string | undefined): never {
   throw new DatabaseError(
     `\`sql --lake\` only reads: it runs no ${type?.toLowerCase() ?? 'such'} statement`,
     {
-      hint: 'It runs select, explain, describe and show, and makes tables, views and macros for the session itself.',
+      hint: 'It runs select, explain, describe and show, and creates tables, views and macros for the session.',
     },
   );
 }

@@ -5,7 +5,7 @@ import { atOneMoment, isSameState, stateOf } from '../read/table-rows.ts';
 import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../errors.ts';
 import { spanOfSecond, without, type Range, HOUR } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { commit, readLog, takeBack, type Change, type TableLog } from './delta-log.ts';
+import { commit, readLog, restoreParts, type Change, type TableLog } from './delta-log.ts';
 import type { Lake } from './lake.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { lakeColumns } from './lake-columns.ts';
@@ -23,13 +23,13 @@ interface LakeOptions {
   readonly stop: Stop;
   /** Unix seconds. */
   readonly now: number;
-  /** True: only what the lake lacks is looked for, not rows that have changed. */
+  /** If true, it exports only seconds that the lake lacks, and does not search for changed rows. */
   readonly isQuick?: boolean;
-  /** False: of lists that have a snapshot none is taken. */
+  /** If false, lists that have a snapshot are not exported again. */
   readonly withLists?: boolean;
-  /** Called for each part of the range: written just now, or there before. */
+  /** Called for each part of the range, new or unchanged. */
   readonly onPart: (table: string, part: Part, isWritten: boolean) => void;
-  /** Called for a table that cannot be brought, or not all of it: the others are. */
+  /** Called for a table that could not be exported, or only in part. Other tables are exported. */
   readonly onFault: (error: LakeError) => void;
 }
 
@@ -39,8 +39,8 @@ interface SourceOptions extends LakeOptions {
 }
 
 /**
- * Brings what is covered of a range into a lake, day by day. Nothing that the lake has is ever removed, but a part whose
- * rows have changed, once the rows of the same seconds stand in another. False where it was stopped before the end.
+ * Exports the covered seconds of a range to a lake, day by day. A part is removed only if its rows have changed and
+ * another part has the rows of its seconds. Returns false if it was stopped early.
  */
 export async function exportLake(given: LakeOptions): Promise<boolean> {
   const network = await readNetwork(given.database);
@@ -58,7 +58,7 @@ export async function exportLake(given: LakeOptions): Promise<boolean> {
   return true;
 }
 
-/** False where it was stopped before the last day. */
+/** False if it was stopped before the last day. */
 async function exportDays(options: SourceOptions): Promise<boolean> {
   const { database, source, range, stop } = options;
   const days = daysOf(await coveredBy(database, source.dataset, range));
@@ -71,18 +71,18 @@ async function exportDays(options: SourceOptions): Promise<boolean> {
   return true;
 }
 
-/** @throws WrongDatabaseError where the lake holds another network */
+/** @throws WrongDatabaseError if the lake holds another network */
 async function openLog({ lake, network }: SourceOptions, table: string): Promise<TableLog> {
   const { store } = lake;
-  const log = await takeBack(lake, await readLog(lake, table));
+  const log = await restoreParts(lake, await readLog(lake, table));
   if (log.network === undefined || network === undefined || log.network === network) return log;
   throw new WrongDatabaseError(
     `${store.label} holds ${networkName(log.network)}, the database ${networkName(network)}: one lake holds one network`,
-    { hint: 'Choose another place with --out.' },
+    { hint: 'Choose another lake with --out.' },
   );
 }
 
-/** What of a day the lake has not yet becomes new parts; parts whose rows have changed are written anew. */
+/** Exports the seconds of a day that the lake lacks as new parts, and rewrites parts whose rows have changed. */
 async function exportDay(
   options: SourceOptions,
   before: TableLog,
@@ -123,7 +123,7 @@ async function renewalsOf(
   return renewals;
 }
 
-/** Commits new parts of a table in place of old ones, whose files then go. */
+/** Commits new parts of a table in place of old ones, and removes the old files. */
 async function replaceParts(
   { lake, source, network }: SourceOptions,
   log: TableLog,
@@ -135,7 +135,7 @@ async function replaceParts(
   return changed;
 }
 
-/** The part itself where nothing has changed; else with other grades, or written anew. */
+/** The part itself if nothing has changed; otherwise with other grades, or rewritten. */
 async function renewed({ lake, database, source }: SourceOptions, part: Part): Promise<Part> {
   const { span } = part;
   const { state, grades } = await atOneMoment(database, async (session) => ({
@@ -146,13 +146,15 @@ async function renewed({ lake, database, source }: SourceOptions, part: Part): P
   return withGrades(part, grades);
 }
 
-/** The part itself where its grades are these. */
+/** The part itself if it has these grades. */
 function withGrades(part: Part, grades: Part['grades']): Part {
   const isSame = Object.entries(grades).every(([dataset, grade]) => part.grades[dataset] === grade);
   return isSame ? part : { ...part, grades: { ...part.grades, ...grades } };
 }
 
-/** A list or look-up as it is now, if its reading has begun: the last snapshot of each day is kept. */
+/**
+ * Exports the current state of a list or lookup that was read at least in part. The last snapshot of each day is kept.
+ */
 async function exportSnapshot(options: SourceOptions): Promise<void> {
   const { lake, database, source, now, onPart } = options;
   const { name } = source.facts;
@@ -171,10 +173,10 @@ async function exportSnapshot(options: SourceOptions): Promise<void> {
   onPart(name, part, true);
 }
 
-/** Longer than any run takes from a file to the commit that names it. */
+/** Longer than any run takes from writing a file to the commit that names it. */
 const STRAY_SECONDS = HOUR;
 
-/** Removes what runs that were killed left of a day: files that no commit names. `now` is unix seconds. */
+/** Removes files of a day that no commit names: killed runs left them. `now` is unix seconds. */
 async function removeStrays({ store }: Lake, log: TableLog, day: string, now: number): Promise<void> {
   const known = new Set(log.parts.map(({ path }) => `${log.table}/${path}`));
   for (const { name, changedAt } of await store.list(`${log.table}/day=${day}/`))

@@ -8,12 +8,12 @@ import type { Part } from './part.ts';
 
 const RANKS: readonly string[] = ['incomplete', ...GRADES];
 
-/** The grade that says less; one that is unknown says nothing. */
+/** The lower one of two grades; an unknown grade is the lowest. */
 export function lowerOf(a: string, b: string): string {
   return RANKS[Math.max(0, Math.min(RANKS.indexOf(a), RANKS.indexOf(b)))] ?? '';
 }
 
-/** How far the dataset that a table is for is to be trusted in these seconds. */
+/** The grade of these seconds in the dataset that the table belongs to. */
 export async function gradesOf(
   session: Parameters<typeof gradeOf>[0],
   { dataset, facts }: ExportedTable,
@@ -22,7 +22,7 @@ export async function gradesOf(
   return { [dataset]: facts.partitioned ? await gradeOf(session, dataset, span) : 'as read' };
 }
 
-/** The database still has every row that the part was written from: it may have dropped old ones since. */
+/** True if the database still has every row that the part was written from: it may have dropped old rows since. */
 export async function isCovered(database: Database, { grades, span }: Part): Promise<boolean> {
   for (const dataset of Object.keys(grades)) {
     if (grades[dataset] === 'incomplete') continue;
@@ -32,8 +32,9 @@ export async function isCovered(database: Database, { grades, span }: Part): Pro
 }
 
 /**
- * The grades of a part that cannot be written anew. Where the database has some of its seconds and others are holes, or has
- * other rows by now, a row of it may be known to be wrong. Of seconds that it has not at all nothing is known.
+ * The grades of a part that cannot be rewritten. If some of its seconds are holes in the database, or if the database
+ * has other rows by now, a row of the part may be known to be wrong. Nothing is known about seconds that the database
+ * does not have at all.
  */
 export async function doubtedGrades(
   database: Database,
@@ -43,7 +44,7 @@ export async function doubtedGrades(
   const covered = new Map<string, number>();
   for (const dataset of Object.keys(grades))
     covered.set(dataset, lengthOf(await coveredBy(database, dataset, span)));
-  // Days that the database has dropped come at every export: of these nothing is counted.
+  // Days that the database has dropped are part of every export, so their rows are not counted.
   if ([...covered.values()].every((seconds) => seconds === 0)) return grades;
   const isSame = isSameState(await stateOf(database, { table, span }), state);
   const doubted: [string, string][] = [];
@@ -56,7 +57,7 @@ export async function doubtedGrades(
   return Object.fromEntries(doubted);
 }
 
-/** A grade that a part has and that its rows have lost since; undefined where there is none. */
+/** A grade of the part that its rows have lost since; undefined if there is none. */
 export async function lostGrade(
   database: Database,
   source: ExportedTable,

@@ -16,7 +16,7 @@ import { type Lake, digestOf, missing, withFiles } from './lake.ts';
 import { LakeError, present } from '../errors.ts';
 import type { Part } from './part.ts';
 
-/** Rows that one transaction brings into partitions that are there. */
+/** Rows that one transaction imports into existing partitions. */
 const ROWS_AT_ONCE = 100_000;
 
 interface ImportOptions {
@@ -24,17 +24,17 @@ interface ImportOptions {
   readonly database: Database;
   readonly partitions: Partitions;
   readonly datasets: readonly Dataset<AnyJob>[];
-  /** Names of those that the lake should have: what it lacks of the others is nobody's loss. */
+  /** Names of datasets that the lake should have. If it lacks any others, that is no error. */
   readonly expected: ReadonlySet<string>;
-  /** All that there are. */
+  /** All datasets of the program. */
   readonly available: readonly Dataset<AnyJob>[];
   readonly range: Range;
   readonly stop: Stop;
-  /** Called for each commit, with the number of rows that were new. */
+  /** Called for each commit, with the number of new rows. */
   readonly onCommit: (span: Range, rows: number) => void;
 }
 
-/** What of a dataset comes from the lake, and what the lake has not. */
+/** What is imported of a dataset, and what the lake lacks. */
 export interface Imported {
   readonly dataset: string;
   readonly spans: readonly Range[];
@@ -42,12 +42,12 @@ export interface Imported {
 }
 
 /**
- * Brings what the database does not cover of a range from a lake: rows and coverage, oldest first.
- * Nothing of it is verified, whatever the lake says. Stopped before the end, it keeps what it has brought.
+ * Imports the part of a range that the database does not cover: rows and coverage, oldest first. None of it is
+ * verified, whatever the lake's grades are. If it is stopped early, it keeps what it has imported.
  */
 export async function importLake(options: ImportOptions): Promise<Imported[]> {
   const { lake, database, stop } = options;
-  // What is read by pool or account is covered by pool or account, which no part tells apart.
+  // Coverage of these datasets is kept by pool or account, which parts do not distinguish.
   const datasets = splitKinds(options.datasets).streams.filter(({ job }) => job.scopes === undefined);
   const tables = tablesOf(datasets, options.available).filter(({ facts }) => facts.partitioned);
   const logs = new Map<string, TableLog>();
@@ -70,7 +70,6 @@ export async function importLake(options: ImportOptions): Promise<Imported[]> {
   return imported;
 }
 
-/** The partitions that ranges lie in, oldest first. */
 function periodsOf(ranges: readonly Range[], { size }: Partitions): Range[] {
   const periods = new Map<number, Range>();
   for (const { from, to } of ranges)
@@ -94,7 +93,7 @@ async function wantedOf(
   return { dataset: name, spans: common(lacks, there), lacking: without(lacks, there) };
 }
 
-/** Fills the partitions of a period at once where there are none yet; else brings its rows in small commits. */
+/** Fills all partitions of a period at once if none exists yet; otherwise imports its rows in small commits. */
 async function importPeriod(options: ImportOptions, wanted: WantedImport, period: Range): Promise<void> {
   const { lake, database, stop, onCommit } = options;
   const days = daysOf(common(union(...wanted.imported.map(({ spans }) => spans)), [period]));
@@ -124,15 +123,15 @@ async function importDay(options: ImportOptions, wanted: WantedImport, day: read
     const pathOf = new Map(all.map((part, at) => [part, paths[at]]));
     for (const piece of cut(day, sources)) {
       if (stop.finishing.aborted) return;
-      const brought = importOf({ ...wanted, sources }, [piece], (parts, work) =>
+      const imported = importOf({ ...wanted, sources }, [piece], (parts, work) =>
         work(parts.map((part) => present(pathOf.get(part), part.path))),
       );
-      onCommit(piece, await commitImport(database, partitions, brought));
+      onCommit(piece, await commitImport(database, partitions, imported));
     }
   });
 }
 
-/** Ranges of a day in pieces of so many rows as a transaction may bring. */
+/** Cuts the ranges of a day into pieces with as many rows as one transaction may import. */
 function cut(day: readonly Range[], sources: readonly ImportedTable[]): Range[] {
   const perSecond = sources.reduce((sum, { parts }) => {
     const seconds = lengthOf(parts.map(({ span }) => span));
@@ -155,12 +154,11 @@ interface NamedPart extends Part {
   readonly name: string;
 }
 
-/** A table, and its parts. */
 interface ImportedTable extends ExportedTable {
   readonly parts: readonly NamedPart[];
 }
 
-/** What is to come, and from where. */
+/** The rows and coverage to import, and their source. */
 interface WantedImport {
   readonly lake: Lake;
   readonly imported: readonly { readonly dataset: string; readonly spans: readonly Range[] }[];
@@ -175,13 +173,12 @@ function sourcesOf(tables: readonly ExportedTable[], logs: ReadonlyMap<string, T
   });
 }
 
-/** Works with the files of parts. */
 type WithPaths = (
   parts: readonly NamedPart[],
   work: (paths: readonly string[]) => Promise<void>,
 ) => Promise<void>;
 
-/** What of some seconds comes. The rows of a table are read while the database takes those of the table before. */
+/** The import of some seconds. The rows of a table are read while the database takes those of the previous table. */
 function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: WithPaths): Import {
   const { lake, imported, sources, log } = wanted;
   const covered = imported.flatMap(({ dataset, spans }) =>
@@ -194,7 +191,7 @@ function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: Wit
     const parts = source.parts.filter((part) => part.rows > 0 && common([part.span], seconds).length > 0);
     return parts.length === 0 ? [] : [{ source, seconds, parts }];
   });
-  const files = ahead(
+  const files = prefetched(
     there.map(({ source: { table }, seconds, parts }) => async () => {
       const rows = lake.engine.scratch(randomUUID());
       const columns = columnsToImport(table);
@@ -206,19 +203,19 @@ function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: Wit
   return { rows, covered, log };
 }
 
-/** Makes the next file of a list as soon as one is there. */
-function ahead(makes: readonly (() => Promise<string>)[]): (at: number) => Promise<string> {
+/** Starts to make the next file of a list as soon as one is ready. */
+function prefetched(makes: readonly (() => Promise<string>)[]): (at: number) => Promise<string> {
   const begun: Promise<string>[] = [];
   const begin = (at: number) => (begun[at] ??= makes[at]?.() ?? Promise.resolve(''));
   return async (at) => {
     const path = await begin(at);
-    // Whoever asks for it learns what went wrong.
+    // The error is thrown to the caller that asks for this file.
     begin(at + 1).catch(() => undefined);
     return path;
   };
 }
 
-/** Rows of a dataset's own table, as far as its parts tell. */
+/** Estimated number of rows in a dataset's own table, from its parts. */
 function rowsIn(sources: readonly ImportedTable[], dataset: string, span: Range): number {
   const own = sources.find((source) => source.dataset === dataset);
   const shares = (own?.parts ?? []).map(
@@ -244,8 +241,8 @@ async function* piecesOf(make: () => Promise<string>): AsyncGenerator<Buffer, vo
 }
 
 /**
- * Works with the files of parts, which are here for as long as that takes.
- * @throws LakeError where one is not the one that its commit named
+ * Runs `work` with local files of parts, which exist until it ends.
+ * @throws LakeError if a file is not the one that its commit named
  */
 async function withParts(
   lake: Lake,
@@ -264,6 +261,6 @@ async function intact({ name, sha256 }: NamedPart, path: string | undefined): Pr
   if (path === undefined) return missing(name);
   if ((await digestOf(path)) === sha256) return path;
   throw new LakeError(`${name} has been altered: its SHA-256 differs from the one in its commit`, {
-    hint: '`toncenter-etl verify --lake` says what else is wrong. Get the lake again.',
+    hint: '`toncenter-etl verify --lake` lists everything that is wrong. Get a new copy of the lake.',
   });
 }

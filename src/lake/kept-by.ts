@@ -17,7 +17,7 @@ import type { Lake } from './lake.ts';
 import type { Part } from './part.ts';
 import { faultsOf } from './verify-lake.ts';
 
-/** What the settings say of what is kept. */
+/** The settings for retention and the lake. */
 interface Keeping {
   readonly retention: { readonly seconds: ReadonlyMap<string, number>; readonly isInLake: boolean };
   readonly lake: string | undefined;
@@ -25,22 +25,22 @@ interface Keeping {
 }
 
 /**
- * From when on each dataset is kept: as the settings say, and where they say `lake`, no further than the lake was proved.
- * Of this machine's clock, of the database's and of the newest known block, the earliest time counts: a clock that is
- * ahead must not drop what is to be kept.
+ * The time from which each dataset is kept, according to the settings. With `lake`, it is limited to what the lake was
+ * proved to have. The current time is the earliest of
+ * this machine's clock, the database's clock, and the newest known block. A clock that is ahead must not drop rows.
  */
 export async function keptBy(
-  { retention, lake: place, partition }: Keeping,
+  { retention, lake: location, partition }: Keeping,
   database: Database,
   now: number,
 ): Promise<Awaited<ReturnType<typeof provedFloors>>> {
   const newest = (await readSavedWatermark(database))?.headUtime ?? Infinity;
   const until = Math.min(now, await readClock(database), newest);
   const kept = floorsOf(retention.seconds, await loadJobs(), until, partition);
-  if (!retention.isInLake || place === undefined) return { kept, unproved: [] };
+  if (!retention.isInLake || location === undefined) return { kept, unproved: [] };
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
-  return withLake(place, (lake) => provedFloors({ lake, database, tables, kept }));
+  return withLake(location, (lake) => provedFloors({ lake, database, tables, kept }));
 }
 
 interface ProvedFloorsOptions {
@@ -50,15 +50,15 @@ interface ProvedFloorsOptions {
   readonly kept: readonly Kept[];
 }
 
-/** A partition that stays, as the lake was not proved to have it, and why. */
+/** A partition that is kept because the lake was not proved to have it, and the reason. */
 interface Unproved {
   readonly name: string;
   readonly why: string;
 }
 
 /**
- * How far each floor may rise so that only what the lake was proved to have lies below it: every covered second stands in
- * a part, each part is whole, and holds the rows of the database, which are those of its seals.
+ * How far each floor may rise, so that the lake was proved to have everything below it. Every covered second is in a
+ * part. Each part is intact and has the rows of the database, which match their seals.
  */
 async function provedFloors(
   options: ProvedFloorsOptions,
@@ -83,7 +83,7 @@ async function provedFloors(
   return { kept, unproved };
 }
 
-/** Why a partition must not be dropped; undefined where the lake has it. */
+/** Why a partition must not be dropped; undefined if the lake has it. */
 async function faultOf(
   options: ProvedFloorsOptions,
   { table: name, span }: Expired,
@@ -93,8 +93,7 @@ async function faultOf(
   if (source === undefined) return 'no dataset fills its table';
   const { table, dataset, facts } = source;
   const broken = facts.partitioned ? await countBrokenSeals(database, table, span) : 0;
-  if (broken > 0)
-    return `in ${broken} of its seconds it has other rows than were verified: run verify --repair`;
+  if (broken > 0) return `${broken} of its seconds hold other rows than were verified: run verify --repair`;
   const log = await readLog(lake, name);
   const parts = log.parts.filter((part) => common([part.span], [span]).length > 0);
   const covered = await coveredBy(database, dataset, span);
@@ -106,19 +105,19 @@ async function faultOf(
   for (const part of parts) {
     const [fault] = await faultsOf(lake, log, part, facts);
     if (fault !== undefined) return `${part.path} ${fault}`;
-    // Also where a second of it is a hole by now: the others may have been read anew since.
+    // Applies even if one of its seconds is a hole by now: the others may have been reread since.
     if (!(await isSame(database, source, part)))
       return `${part.path} has other rows than the database: ${whatToDo(without([part.span], covered))}`;
     const lost = await lostGrade(database, source, part);
     if (lost !== undefined)
-      return `${part.path} says ${lost}, which its rows have lost since: export it again`;
+      return `${part.path} has the grade ${lost}, which its rows have lost since: export it again`;
   }
   return undefined;
 }
 
-/** An export writes a part anew only where every second of it is covered. */
+/** An export rewrites a part only if every second of it is covered. */
 function whatToDo([hole]: readonly Range[]): string {
-  return hole === undefined ? 'export it again' : `read ${formatRange(hole)} again, and export it then`;
+  return hole === undefined ? 'export it again' : `read ${formatRange(hole)} again, then export it`;
 }
 
 async function isSame(database: Database, { table }: ExportedTable, part: Part): Promise<boolean> {

@@ -2,13 +2,13 @@ import type { TableDescription } from '../read/table-description.ts';
 import type { DeltaColumn } from './delta-actions.ts';
 import { columnType, EXACT } from './column-type.ts';
 
-/** The columns of its files, also of what these do not hold, and the one that their folder names. */
+/** The columns of a lake's files, including `EXACT`, and the partition column that their folder names. */
 export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {
   const columns = own.map((column) => ({ name: column.name, type: columnType(column).delta }));
   return [...columns, { name: EXACT, type: 'string' }, { name: 'day', type: 'date' }];
 }
 
-/** An expression of DuckDB: the hash of a row's key, as `keyHash` in `src/write/seals.ts` has it. */
+/** A DuckDB expression for the hash of a row's key, equal to `keyHash` in `src/write/seals.ts`. */
 export function keyHash({ key }: TableDescription): string {
   const rest = key.filter((name) => name !== 'utime').map((name) => `"${name}"`);
   const text = `concat_ws('|', epoch_us("utime") // 1000000, ${rest.join(', ')})`;

@@ -1,4 +1,4 @@
-/** With this begin names of files that are not whole yet: readers of lakes skip names that begin with `_`. */
+/** Prefix of incomplete files: readers of lakes skip names that begin with `_`. */
 export const PARTIAL = '_partial-';
 
 /** A file of a lake, as its store lists it. */
@@ -9,20 +9,19 @@ export interface Listed {
   readonly changedAt: number;
 }
 
-/** Where the files of a lake are: a directory, or a bucket. Names are below the lake, with `/` between folders. */
+/** The storage of a lake: a directory or a bucket. Names are below the lake, with `/` between folders. */
 export interface LakeStore {
-  /** As people write it. */
   readonly label: string;
-  /** The files of a folder and of those below it, by name; none where there is no such folder. */
+  /** The files of a folder and of its subfolders, by name; none if the folder does not exist. */
   list(folder: string): Promise<Listed[]>;
-  /** The folders of the lake itself, by name; not those below them. */
+  /** The top-level folders of the lake, by name. */
   folders(): Promise<string[]>;
   read(name: string): Promise<string>;
-  /** Makes a file, whole or not at all; false where there is one of this name, which is left as it is. */
+  /** Creates a file, completely or not at all. False if it exists already; then it is not changed. */
   create(name: string, text: string): Promise<boolean>;
-  /** Brings a local file, whole or not at all. */
+  /** Stores a local file, completely or not at all. */
   put(name: string, path: string): Promise<void>;
-  /** The path of a local file with these contents, until `release`; undefined where the lake has no such file. */
+  /** The path of a local file with these contents, until `release`; undefined if the lake has no such file. */
   fetch(name: string): Promise<Fetched | undefined>;
   remove(name: string): Promise<void>;
 }

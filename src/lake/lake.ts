@@ -5,13 +5,13 @@ import { LakeError, UsageError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import type { LakeStore } from './lake-store.ts';
 
-/** A lake that is read or written, and what reads and writes its files. */
+/** A lake that is read or written, and the engine for its files. */
 export interface Lake {
   readonly store: LakeStore;
   readonly engine: Engine;
 }
 
-/** Works with files of a table, which are here for as long as that takes; undefined for one that the lake lacks. */
+/** Runs `work` with local copies of a table's files, which exist until it ends; undefined for missing files. */
 export async function withFiles<T>(
   { store }: Lake,
   names: readonly string[],
@@ -32,14 +32,16 @@ export async function digestOf(path: string): Promise<string> {
   return digest.digest('hex');
 }
 
-/** @throws UsageError of a place where no table's log is */
-export function absent(place: string): never {
-  throw new UsageError(`there is no lake at ${place}`, { hint: '`toncenter-etl export --out` makes one.' });
+/** @throws UsageError: no table's log is at this place */
+export function absent(location: string): never {
+  throw new UsageError(`there is no lake at ${location}`, {
+    hint: '`toncenter-etl export --out` makes one.',
+  });
 }
 
-/** @throws LakeError of a file that the log names and the lake lacks */
+/** @throws LakeError: the log names a file that the lake lacks */
 export function missing(path: string): never {
-  throw new LakeError(`${path} is in the log, and its file is missing`, {
-    hint: '`toncenter-etl verify --lake` says what else is.',
+  throw new LakeError(`${path} is in the log, but its file is missing`, {
+    hint: '`toncenter-etl verify --lake` lists everything that is missing.',
   });
 }

@@ -19,25 +19,25 @@ export async function lakeSqlOfTables(): Promise<string> {
 }
 
 /**
- * Makes an engine a reader of the lake at a place, a directory or a bucket: what it is asked then finds the tables, views
- * and functions that a database has, with the parts that the lake has now. It opens nothing but the files of these.
+ * Lets an engine read the lake at a place, a directory or a bucket. Statements then find the tables, views and
+ * functions of a database, with the parts that the lake has now. The engine opens no other files.
  */
 export async function openLakeReader(
   engine: Engine,
-  place: string,
+  location: string,
 ): Promise<(statement: string, signal?: AbortSignal) => Promise<TextResult>> {
-  const isRemote = isBucket(place);
+  const isRemote = isBucket(location);
   if (isRemote) {
-    const bucket = await bucketSql(place).catch((cause: unknown) => failAt(place, cause));
+    const bucket = await bucketSql(location).catch((cause: unknown) => failAt(location, cause));
     await engine.ask(bucket).catch(refuseBucket);
   }
-  // DuckDB compares names of files without symbolic links.
-  const real = isRemote ? place : await realpath(place).catch(() => absent(place));
-  // As addresses of files are put together from it, without a slash at its end.
+  // DuckDB compares file names without symbolic links.
+  const real = isRemote ? location : await realpath(location).catch(() => absent(location));
+  // Without a trailing slash, because file names are appended.
   const lake = literal(real.replace(/(?<=.)\/+$/, ''));
   await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch((cause: unknown) => {
     const message = messageOf(cause);
-    if (message.includes('No files found')) absent(place);
+    if (message.includes('No files found')) absent(location);
     throw new UsageError(message, { cause });
   });
   const { rows } = await engine.ask(
@@ -48,31 +48,31 @@ export async function openLakeReader(
 }
 
 function refuseBucket(cause: unknown): never {
-  throw new UsageError('DuckDB has no extension `httpfs` here, by which it reads buckets', {
+  throw new UsageError('DuckDB cannot read buckets: its extension `httpfs` is not installed', {
     cause,
-    hint: 'It fetches that from extensions.duckdb.org, once. Where this cannot be reached, copy the lake into a directory.',
+    hint: 'DuckDB downloads it once, from extensions.duckdb.org. If that host cannot be reached, copy the lake into a directory.',
   });
 }
 
-/** As Postgres' refusals are: a script need not know which of the two it asks. */
+/** Fails like Postgres does, so that a script need not know which of the two it asks. */
 function refuseStatement(cause: unknown): never {
   if (cause instanceof EtlError) throw cause;
   const message = messageOf(cause).replace(/^Invalid Input Error: (?=the lake has no part of )/, '');
   const isGone = /No such file|No files found|404/.test(message);
-  const hint = 'Parts of the lake have changed places since this session began: begin another one.';
+  const hint = 'Parts of the lake were replaced after this session began: start a new session.';
   throw new DatabaseError(message, { cause, ...(isGone ? { hint } : {}) });
 }
 
 /**
- * Statements after which DuckDB reads buckets, by its extension `httpfs`, with what the vendor's own client takes: keys,
- * region, endpoint and proxy. No statement that follows can read a password or key of these: DuckDB shows settings whole,
- * and of a secret it hides only the keys.
+ * Statements that let DuckDB read buckets, by its extension `httpfs`, with the keys, region, endpoint and proxy of the
+ * vendor's own client. Later statements cannot read a password or key: DuckDB shows settings in full, and of a secret
+ * it hides only the keys.
  * @throws UsageError if the proxy asks for a password
  */
-export async function bucketSql(place: string): Promise<string> {
+export async function bucketSql(location: string): Promise<string> {
   const { client, address, proxy } = await openClient();
   if (proxy !== undefined && proxy.password !== '')
-    throw new UsageError(`\`sql\` reads no bucket through ${proxy.host}, a proxy with a password`, {
+    throw new UsageError(`\`sql\` cannot read a bucket through ${proxy.host}, a proxy with a password`, {
       hint: 'DuckDB would show the password to each statement. Name the host in NO_PROXY, or copy the lake into a directory.',
     });
   const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
@@ -86,16 +86,16 @@ export async function bucketSql(place: string): Promise<string> {
     `endpoint ${literal(port === undefined ? hostname : `${hostname}:${port}`)}`,
     `use_ssl ${String(protocol === 'https:')}`,
     `url_style 'path'`,
-    `scope ${literal(place)}`,
+    `scope ${literal(location)}`,
   ];
   return [
     ...through(proxyOfProcess('http://extensions.duckdb.org')),
     'install httpfs',
     'load httpfs',
     ...through(proxy),
-    // It has taken these from the environment.
+    // httpfs has taken these from the environment.
     ...['access_key_id', 'secret_access_key', 'session_token'].map((name) => `reset s3_${name}`),
-    // Parts never change: what was fetched of them may be kept.
+    // Parts never change, so fetched ones may be cached.
     'set enable_external_file_cache = true',
     `create or replace secret lake (${words.join(', ')})`,
   ].join('; ');
@@ -110,49 +110,48 @@ function through(proxy: URL | undefined): string[] {
   ];
 }
 
-/** What an engine says otherwise than Postgres, in the order in which it is replaced. */
-export type Words = readonly (readonly [RegExp, string])[];
+/** Replacements of SQL that differs between Postgres and another engine, in order. */
+export type Replacements = readonly (readonly [RegExp, string])[];
 
-/** What no other engine says. */
-export const OF_POSTGRES_ALONE: Words = [
-  // Only there to keep the planner of Postgres from another way, or within few partitions.
+/** SQL that only Postgres needs. */
+export const POSTGRES_ONLY: Replacements = [
+  // These only steer the planner of Postgres, or limit the partitions that it reads.
   [/ offset 0\b/g, ''],
   [/ collate "C"/g, ''],
   [/\s+and (\w)\.utime >= (\w)\.utime and \1\.utime < \2\.utime \+ interval '1 day'/g, ''],
 ];
 
-/** A query in other words. */
-export function inWords(query: string, words: Words): string {
-  return words.reduce((said, [from, to]) => said.replace(from, to), query);
+export function applyReplacements(query: string, words: Replacements): string {
+  return words.reduce((text, [from, to]) => text.replace(from, to), query);
 }
 
-/** A view as the SQL of Postgres has it. */
+/** A view as defined for Postgres. */
 interface DuckView {
-  /** With its schema. */
+  /** Includes the schema. */
   readonly name: string;
   readonly query: string;
 }
 
-/** The views of a file of SQL, in their order. */
 export function viewsIn(sql: string): DuckView[] {
   const found = sql.matchAll(/^create or replace view (\w+\.\w+) as\n([\s\S]*?);$/gm);
   return [...found].map(([, name = '', query = '']) => ({ name, query }));
 }
 
-/** What Postgres says otherwise than DuckDB. */
-const WORDS: Words = [
-  ...OF_POSTGRES_ALONE,
-  // Without digits behind the point, as amounts are; bare it is of 18 digits, three of them there.
+/** SQL that differs between Postgres and DuckDB. */
+const DUCKDB_REPLACEMENTS: Replacements = [
+  ...POSTGRES_ONLY,
+  // Without decimal places, as amounts are. DuckDB's default has 18 digits, three of them after the point.
   [/::numeric\b/g, '::decimal(38,0)'],
 ];
 
-/** All of a day: the places of its name are what is looked up day by day. */
+/** Conditions on the seconds of one day, which DuckDB can replace by the day's column. */
 const OF_DAY = /\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g;
 
-/** A query of Postgres in the words of DuckDB. `tables` have a column that names the day, and with it the folder. */
+/** Translates a query to DuckDB. `tables` have a column that names the day, and thereby the folder. */
 function toDuck(query: string, tables: ReadonlySet<string>): string {
-  const text = inWords(query, WORDS).replace(/(?<=\bleft join )ton\.(\w+)/g, (whole, name: string) =>
-    tables.has(name) ? `etl.any_${name}` : whole,
+  const text = applyReplacements(query, DUCKDB_REPLACEMENTS).replace(
+    /(?<=\bleft join )ton\.(\w+)/g,
+    (whole, name: string) => (tables.has(name) ? `etl.any_${name}` : whole),
   );
   const read = [...text.matchAll(/\b(?:from|join) ((?:ton|etl)\.\w+) \w\b/g)].map(([, name = '']) => name);
   const isOfTables = read.every((name) => name === 'etl.open_days' || tables.has(name.replace('ton.', '')));
@@ -160,8 +159,8 @@ function toDuck(query: string, tables: ReadonlySet<string>): string {
 }
 
 /**
- * Statements that make a session of DuckDB a reader of a lake, whose place the variable `lake` holds: each table as a view
- * of the parts that its log names, and the views and functions that analysts have in Postgres, from the same definitions.
+ * Statements that let a DuckDB session read a lake, whose place is in the variable `lake`. Each table is a view of the
+ * parts that its log names. The views and functions for analysts come from the same definitions as in Postgres.
  */
 async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
   const read = (name: string) => readFile(join(packageRoot, 'migrations', name), 'utf8');
@@ -180,7 +179,7 @@ async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
       ({ name, query }) => `create or replace view ${name} as\n${toDuck(query, names)};${reportOver(name)}`,
     ),
     end.trimEnd(),
-    // Of a table without parts nobody knows anything: from here on no rows would be a wrong answer.
+    // Nothing is known about a table without parts: from here on, a query of it must fail instead of returning no rows.
     tables
       .map(
         ({ facts: { name } }) =>
@@ -190,25 +189,25 @@ async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
   ].join('\n\n');
 }
 
-/** The report that a view over open days makes: here all days are open. */
+/** The report over a view of open days: in a lake all days are open. */
 function reportOver(name: string): string {
   const report = /^etl\.open_(.*)$/.exec(name)?.[1];
   if (report === undefined) return '';
   return `\n\ncreate or replace view ton.${report} as select *, false as certified from ${name};`;
 }
 
-/** Here they are made of the days of parts. */
+/** In a lake, these are made from the days of its parts. */
 const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
 
-/** Its columns are those that this program knows: one that a part lacks is null. */
+/** Its columns are those that this version knows: a column that a part lacks is null. */
 function tableView({ facts: { name, columns }, dataset }: ExportedTable): string {
   const nulls = columns.map((column) => `null::${columnType(column).duck} as "${column.name}"`);
-  const lacking = `the lake has no part of ${name}, as its dataset was not covered, or not exported: run toncenter-etl backfill --only ${dataset} with --from and --to, and export again`;
+  const lacking = `the lake has no part of ${name}, because its dataset was not covered or not exported: run toncenter-etl backfill --only ${dataset} with --from and --to, and export again`;
   return `set variable ton_${name} = etl.query_of(${literal(name)});
 create or replace view ton.${name} as
 select ${nulls.join(', ')}, null::varchar as ${EXACT}, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_${name}'), error(${literal(lacking)})));
--- What others only join for a name or for decimals is null where nobody knows it.
+-- Used by left joins for names or decimals, which are null if they are not known.
 create or replace view etl.any_${name} as
 select ${nulls.join(', ')}, null::varchar as ${EXACT}, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_${name}'), getvariable('no_rows')));`;

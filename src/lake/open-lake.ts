@@ -6,14 +6,14 @@ import { absent, type Lake } from './lake.ts';
 import { directoryStore } from './directory-store.ts';
 import { s3Store } from './s3-store.ts';
 
-/** Opens the lake at a place, a directory or `s3://bucket/prefix`, lets somebody work with it, and closes it however that ends. */
-export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
-  const isRemote = isBucket(place);
+/** Opens the lake at a place, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. */
+export async function withLake<T>(location: string, work: (lake: Lake) => Promise<T>): Promise<T> {
+  const isRemote = isBucket(location);
   const engine = await openEngine();
   try {
     const store = isRemote
-      ? await s3Store(place, (name) => engine.scratch(name))
-      : directoryStore(resolve(place));
+      ? await s3Store(location, (name) => engine.scratch(name))
+      : directoryStore(resolve(location));
     return await work({ store, engine });
   } finally {
     await engine.close();
@@ -21,11 +21,11 @@ export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T
 }
 
 /**
- * As `withLake`, for those who only read: a lake has to be there.
- * @throws UsageError where there is none, as where its place is misspelt
+ * Like `withLake`, for work that only reads: the lake must exist.
+ * @throws UsageError if it does not, for example because its name is misspelt
  */
-export function withLakeThatIs<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
-  return withLake(place, async (lake) => {
+export function withExistingLake<T>(location: string, work: (lake: Lake) => Promise<T>): Promise<T> {
+  return withLake(location, async (lake) => {
     if ((await tablesIn(lake.store)).length === 0) absent(lake.store.label);
     return work(lake);
   });

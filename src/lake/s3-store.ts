@@ -9,57 +9,57 @@ import { LakeAwayError, messageOf, toError, UsageError } from '../errors.ts';
 import { proxyOfProcess } from '../settings/config.ts';
 import type { LakeStore, Listed } from './lake-store.ts';
 
-/** Bytes of one request of an upload in several. */
+/** Bytes in one request of a multipart upload. */
 const PIECE = 16 * 2 ** 20;
 
-/** What a server says where an object has come into being meanwhile. */
+/** Error names if the object was created meanwhile. */
 const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed', 'ConditionalRequestConflict']);
 const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
 
 /**
- * A lake in a bucket, `s3://bucket/prefix`, by the vendor's own client, which takes region, endpoint and keys from where
- * all its programs do. The server must honour conditional writes (`If-None-Match: *`), as S3 itself does.
- * `scratch` gives paths for files that are read.
- * @throws UsageError where the place has no bucket, or the client is not installed
+ * A lake in a bucket, `s3://bucket/prefix`. The vendor's own client takes region, endpoint and keys from the usual
+ * places. The server must support conditional writes (`If-None-Match: *`), as S3 does. `scratch` gives paths for files
+ * that are read.
+ * @throws UsageError if the place names no bucket, or the client is not installed
  */
-export async function s3Store(place: string, scratch: (name: string) => string): Promise<LakeStore> {
-  const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(place) ?? [];
+export async function s3Store(location: string, scratch: (name: string) => string): Promise<LakeStore> {
+  const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(location) ?? [];
   if (Bucket === undefined)
-    throw new UsageError(`${place} names no bucket: write it like s3://bucket/prefix`);
+    throw new UsageError(`${location} names no bucket: write it like s3://bucket/prefix`);
   const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
   const { sdk, Upload, client } = await openClient();
   const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
-  const said = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(place, cause));
+  const asLakeError = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(location, cause));
   return {
-    label: place,
+    label: location,
     list: (folder) =>
-      said(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
+      asLakeError(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
     folders: () =>
-      said(
+      asLakeError(
         foldersOf(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix, Delimiter: '/' }), prefix),
       ),
     async read(name) {
-      const { Body } = await said(client.send(new sdk.GetObjectCommand(at(name))));
+      const { Body } = await asLakeError(client.send(new sdk.GetObjectCommand(at(name))));
       return (await Body?.transformToString()) ?? '';
     },
     async create(name, text) {
       const made = client.send(new sdk.PutObjectCommand({ ...at(name), Body: text, IfNoneMatch: '*' }));
-      return said(made.then(() => true, unless(TAKEN, false)));
+      return asLakeError(made.then(() => true, unless(TAKEN, false)));
     },
     async put(name, path) {
       const params = { ...at(name), Body: createReadStream(path) };
-      await said(new Upload({ client, params, partSize: PIECE }).done());
+      await asLakeError(new Upload({ client, params, partSize: PIECE }).done());
     },
     async fetch(name) {
       const got = client.send(new sdk.GetObjectCommand(at(name)));
-      const found = await said(got.catch(unless(ABSENT, undefined)));
+      const found = await asLakeError(got.catch(unless(ABSENT, undefined)));
       if (!(found?.Body instanceof Readable)) return undefined;
       const path = scratch(randomUUID());
-      await said(pipeline(found.Body, createWriteStream(path)));
+      await asLakeError(pipeline(found.Body, createWriteStream(path)));
       return { path, release: () => rm(path, { force: true }) };
     },
     async remove(name) {
-      await said(client.send(new sdk.DeleteObjectCommand(at(name))));
+      await asLakeError(client.send(new sdk.DeleteObjectCommand(at(name))));
     },
   };
 }
@@ -69,12 +69,12 @@ const Address = z.object({
 });
 
 /**
- * The vendor's client, which goes through a proxy if the environment names one for its endpoint.
+ * The vendor's client. It uses a proxy if the environment names one for its endpoint.
  * @throws UsageError if no region is set, or the client is not installed
  */
 export async function openClient() {
   const { sdk, Upload } = await loadSdk();
-  // Addresses with the bucket in their path are those that every compatible server has.
+  // Every compatible server accepts addresses with the bucket in their path.
   const how = {
     forcePathStyle: true,
     requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -99,7 +99,7 @@ export async function openClient() {
 
 type Sdk = Awaited<ReturnType<typeof loadSdk>>['sdk'];
 
-/** Only a request knows its endpoint: one is made and never sent. */
+/** Only a request knows its endpoint, so one is built but not sent. */
 async function addressOf(sdk: Sdk, client: S3Client): Promise<z.infer<typeof Address>['request']> {
   let address: z.infer<typeof Address>['request'] = { protocol: 'https:', hostname: 's3.amazonaws.com' };
   client.middlewareStack.add(
@@ -114,7 +114,7 @@ async function addressOf(sdk: Sdk, client: S3Client): Promise<z.infer<typeof Add
   return address;
 }
 
-/** Loaded here alone: few lakes are in buckets. */
+/** Imported only here, because few lakes are in buckets. */
 async function loadSdk() {
   try {
     const sdk = await import('@aws-sdk/client-s3');
@@ -152,10 +152,10 @@ function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T 
   };
 }
 
-/** @throws LakeAwayError that says where keys and addresses come from */
-export function failAt(place: string, cause: unknown): never {
-  throw new LakeAwayError(`${place}: ${messageOf(cause) || toError(cause).name}`, {
+/** @throws LakeAwayError that names the settings for keys and addresses */
+export function failAt(location: string, cause: unknown): never {
+  throw new LakeAwayError(`${location}: ${messageOf(cause) || toError(cause).name}`, {
     cause,
-    hint: 'AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3 say where it is and who asks.',
+    hint: 'Check AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3, which name the server and the account.',
   });
 }

@@ -9,7 +9,6 @@ import { keyHash } from './lake-columns.ts';
 import { digestOf, withFiles, type Lake } from './lake.ts';
 import type { Part } from './part.ts';
 
-/** What is wrong with a part of a lake, or with a table. */
 interface LakeFault {
   /** A part's path below the lake, or a table's name. */
   readonly of: string;
@@ -18,7 +17,7 @@ interface LakeFault {
 
 interface VerifyLakeOptions {
   readonly lake: Lake;
-  /** What this program knows of each table, by name. */
+  /** The tables of this program, by name. */
   readonly tables: ReadonlyMap<string, ExportedTable>;
   readonly stop: Stop;
   readonly onTable: (log: TableLog) => void;
@@ -26,8 +25,9 @@ interface VerifyLakeOptions {
 }
 
 /**
- * Recounts a lake from its parts alone: each is there, is the file that its commit named, and holds as many rows as that
- * said, within its seconds, with the same keys; no two hold the same seconds. False where it was stopped before the end.
+ * Checks a lake from its files alone. Each part exists, is the file that its commit named, and holds the number of rows
+ * and the keys that the commit states, within its seconds. No two parts hold the same seconds. Returns false if it was
+ * stopped early.
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<boolean> {
   const { lake, tables, stop, onTable, onFault } = options;
@@ -38,7 +38,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<boolean> {
     if (log.foreign.added.length + log.foreign.removed.length > 0)
       onFault({
         of: name,
-        what: 'has other files in the place of parts, by another program: export takes it back',
+        what: 'has files of another program in place of parts: the next export restores the parts',
       });
     for (const part of log.parts) {
       if (stop.finishing.aborted) return false;
@@ -50,27 +50,26 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<boolean> {
   return true;
 }
 
-/** Of a part without the grade of the dataset that its table is for, nobody knows whether it has every row. */
+/** Without the grade of its table's dataset, it is unknown whether a part has every row. */
 function ungraded({ grades }: Part, table: ExportedTable | undefined): string[] {
   if (table === undefined || table.dataset in grades) return [];
   return [
-    `has no grade of ${table.dataset}, which its table is for: delete the table's folder and export again`,
+    `has no grade of ${table.dataset}, the dataset of its table: delete the table's folder and export again`,
   ];
 }
 
-/** Parts in the order of their seconds, of which two neighbours share some. */
+/** Parts that share seconds with the part before them, in the order of their seconds. */
 function overlaps({ table, parts }: TableLog): LakeFault[] {
   return parts.flatMap((part, at) => {
     const before = parts[at - 1];
     const shared = before && intersect(before.span, part.span);
     if (shared === undefined) return [];
     return [
-      { of: `${table}/${part.path}`, what: `has ${formatRange(shared)}, as ${before?.path ?? ''} has` },
+      { of: `${table}/${part.path}`, what: `overlaps ${before?.path ?? ''} in ${formatRange(shared)}` },
     ];
   });
 }
 
-/** What is wrong with a part and its file. */
 export function faultsOf(
   lake: Lake,
   { table }: TableLog,
@@ -92,7 +91,7 @@ export function faultsOf(
 
 interface Counted {
   readonly rows: number;
-  /** Null if the table has no keys that seals know. */
+  /** Null if seals do not cover the table's keys. */
   readonly keys: string | null;
   readonly first: number | null;
   readonly last: number | null;
@@ -119,7 +118,7 @@ function differences(part: Part, counted: Counted): string[] {
   else if (counted.keys !== null && counted.keys !== part.keys) faults.push('holds rows with other keys');
   const isWithin = (second: number | null) => second === null || isInside(second, part.span);
   if (!isWithin(counted.first) || !isWithin(counted.last)) {
-    faults.push(`holds rows of other seconds than ${formatRange(part.span)}`);
+    faults.push(`holds rows outside of ${formatRange(part.span)}`);
   }
   return faults;
 }

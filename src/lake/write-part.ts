@@ -10,10 +10,10 @@ import { digestOf, type Lake } from './lake.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { dayOf, pathOf, type Part } from './part.ts';
 
-/** What is known of a part before its file is written. */
+/** The facts of a part that are known before its file is written. */
 type PartFacts = Pick<Part, 'span' | 'rows' | 'keys' | 'changedAt' | 'loaded' | 'grades'>;
 
-/** Writes the rows of seconds of one day, or of a snapshot that is taken at `span`, as they are at one moment. */
+/** Writes the rows of some seconds of one day, or a snapshot that is taken at `span`, as of one moment. */
 export async function writePart(
   lake: Lake,
   database: Database,
@@ -35,7 +35,7 @@ export async function writePart(
   return putPart(lake, source.facts.name, parquet, { ...facts, span });
 }
 
-/** Brings a file into the lake, where nobody sees it before a commit names it, and removes it here. */
+/** Moves a file into the lake. Readers do not see it before a commit names it. */
 export async function putPart(lake: Lake, table: string, parquet: string, facts: PartFacts): Promise<Part> {
   const sha256 = await digestOf(parquet);
   const { size } = await stat(parquet);

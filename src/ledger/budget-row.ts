@@ -4,35 +4,37 @@ import type { Session } from '../postgres/database.ts';
 import { bare, insertInto } from '../postgres/sql.ts';
 import { budget } from '../tables/etl/budget.ts';
 
-/** What a process asks of the row. */
+/** What a process asks of the budget's row. */
 export interface Ask {
   readonly host: string;
   /** Requests a second that the plan allows. */
   readonly rps: number;
-  /** 0 for the most urgent. */
+  /** Priority: 0 is the most urgent. */
   readonly rank: number;
-  /** How many wait with this rank. */
+  /** How many requests wait with this rank. */
   readonly wanted: number;
-  /** True for whoever comes at the time that an earlier reply without a slot has named. */
+  /** True if an earlier reply without a slot named this time to ask again. */
   readonly called: boolean;
   /** Requests that the server let through since the last ask. */
   readonly succeeded: number;
-  /** True until the process has had a slot: it may ask whether a long pause is over. */
+  /** True until the process has had a slot: it may probe whether a long pause is over. */
   readonly isFirst?: boolean;
 }
 
-/** What the row answers. Seconds, counted from the moment of the grant, so that no clock of a client matters. */
+/** The reply. Times are in seconds from the moment of the grant, so that clocks of clients do not matter. */
 const Grant = z.object({
-  /** Slots that were given. */
+  /** Number of slots granted. */
   granted: z.number(),
-  /** Until the first of them. */
+  /** Time until the first slot. */
   first: z.number(),
-  /** From one to the next. */
+  /** Time from one slot to the next. */
   spacing: z.number(),
-  /** Until it makes sense to ask again. */
+  /** Time after which to ask again. */
   again: z.number(),
   generation: z.coerce.number(),
-  /** Seconds that a pause of more than a minute still lasts: a slot that is given in it asks whether it is over. */
+  /**
+   * Seconds that a pause of more than a minute still lasts: a slot that is granted meanwhile probes whether it is over.
+   */
   paused: z.number(),
 });
 
@@ -40,7 +42,9 @@ export type Grant = z.infer<typeof Grant>;
 
 const Missing = z.object({ granted: z.null() });
 
-/** Takes slots, or says when to ask again, and makes the row where there is none: a transaction of its own each time. */
+/**
+ * Takes slots, or says when to ask again. Inserts the row if it does not exist. Each call is a transaction of its own.
+ */
 export async function takeSlots(session: Session, ask: Ask): Promise<Grant> {
   const { host, rps, rank, wanted, called, succeeded, isFirst = false } = ask;
   for (;;) {
@@ -53,7 +57,7 @@ export async function takeSlots(session: Session, ask: Ask): Promise<Grant> {
   }
 }
 
-/** Nobody knows what was sent before: the first request leaves as much time as any other. */
+/** It is unknown what was sent before, so the first request waits as long as any other. */
 async function makeRow(session: Session, host: string, rps: number): Promise<void> {
   const row = {
     host,
@@ -67,20 +71,20 @@ async function makeRow(session: Session, host: string, rps: number): Promise<voi
 
 interface RefusedSlot {
   readonly host: string;
-  /** Of the slot with which the refused request went out. */
+  /** Generation of the slot with which the refused request was sent. */
   readonly generation: number;
-  /** What the server asked for, in milliseconds. */
+  /** The pause that the server asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** Pauses everybody, and makes everybody slower unless a refusal of this generation is known already. */
+/** Pauses all processes. Also lowers the rate, unless a refusal of this generation is known already. */
 export async function refuseSlots(session: Session, refusal: RefusedSlot): Promise<void> {
   const { host, generation, retryAfterMs } = refusal;
   const pause = retryAfterMs === undefined ? null : retryAfterMs / 1000;
   await session.run(sql`select etl.refuse_slots(${host}, ${generation}, ${pause})`);
 }
 
-/** Ends the pause: a request that was sent in it, with a slot of this generation, was let through. */
+/** Ends the pause: a request that was sent during it, with a slot of this generation, succeeded. */
 export async function resumeSlots(session: Session, host: string, generation: number): Promise<void> {
   await session.run(sql`select etl.resume_slots(${host}, ${generation})`);
 }

@@ -10,14 +10,14 @@ import { writeTransaction } from './write-transaction.ts';
 const OpenDay = z.object({ relation: z.string(), day: z.string() });
 type OpenDay = z.infer<typeof OpenDay>;
 
-/** Days of reports that are open, and of which all that feeds them is certain. */
+/** Open days of reports for which every dataset that feeds them is certain. */
 const CERTAIN = sql`
   from etl.open_days d join (
     select relation, array_agg(dataset) as streams from etl.feeds
     where relation in (select * from etl.reports_by_day()) group by relation) r using (relation)
   where etl.is_certain(r.streams, d.starts, d.ends)`;
 
-/** Keeps the sums of days that touch a range and are certain now, of every report by day. Returns how many were closed. */
+/** Stores the sums of days that touch a range and are certain, for every report by day. Returns the number of days. */
 export async function closeDays(database: Database, { from, to }: Range): Promise<number> {
   const days = await database.rows(
     sql`
@@ -30,12 +30,12 @@ export async function closeDays(database: Database, { from, to }: Range): Promis
   return closed;
 }
 
-/** False where the day changed before it was summed up, or while it was. */
+/** False if the day changed before or while it was summed up. */
 async function closeDay(database: Database, { relation, day }: OpenDay): Promise<boolean> {
   const { relation: name, day: date, definition } = closedDays;
   const digest = sql`md5(pg_get_viewdef(${`etl.open_${relation}`}::regclass))`;
   const isBegun = await writeTransaction(database, async (session) => {
-    // A commit under way does not know of the row yet: it is waited for, and those after it see the row.
+    // Waits for commits in progress, which do not see the new row. Later commits do.
     await session.run(sql`lock table ${coverage} in share mode`);
     return session.run(sql`
       insert into ${closedDays} (${bare(name, date, definition)})

@@ -5,27 +5,27 @@ import { leases } from '../tables/etl/coverage.ts';
 import { isLive, type Lease } from './leases.ts';
 
 /*
- * A process that stands still while it copies rows into their table holds these rows, and no timeout of Postgres ends a
- * COPY that waits for its client. So whoever copies says for which lease, by a lock that ends with the transaction. Nobody
- * waits for this lock: it is there to be read.
+ * A process that freezes while it copies rows into their table keeps these rows locked, and no timeout of Postgres ends
+ * a COPY that waits for its client. So the process marks the lease by an advisory lock, which ends with the
+ * transaction. The lock is only read, never waited for.
  */
 
-/** The number of a lease may be longer than a key. */
+/** The number of a lease may be longer than a key of an advisory lock. */
 const KEYS = 2 ** 31;
 
-/** A transaction that is younger may be ending by itself just now. */
+/** A younger transaction may be about to end by itself. */
 const YOUNG_SECONDS = 10;
 
-/** Says until the transaction ends that it copies rows for a lease. */
+/** Marks, until the transaction ends, that it copies rows for a lease. */
 export async function markCopying(session: Session, { id }: Pick<Lease, 'id'>): Promise<void> {
   await session.run(sql`select pg_advisory_xact_lock_shared(${COPYING_KEY}::int, ${id % KEYS}::int)`);
 }
 
 /**
- * Ends the sessions that wait for rows to copy, for a lease which is theirs no longer: they could not commit them, and
- * others wait. One that waits for nothing from its client may hold its lease by the row of it, and be about to commit. Those
- * of roles whose sessions this one may not end are left alone.
- * @returns how many there were
+ * Terminates sessions that wait for rows to copy, if their lease was lost: they could not commit, and other processes
+ * wait for their rows. A session that does not wait for its client may hold its lease's row and be about to commit.
+ * Sessions of roles that this one may not terminate are left alone.
+ * @returns the number of terminated sessions
  */
 export async function endStrayCopies(session: Session): Promise<number> {
   return session.run(sql`

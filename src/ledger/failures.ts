@@ -5,7 +5,7 @@ import type { Session } from '../postgres/database.ts';
 import { bare, insertInto, setExcluded } from '../postgres/sql.ts';
 import { failures } from '../tables/etl/pages.ts';
 
-/** Remembers a dataset's last error, for `status`. */
+/** Stores a dataset's last error for `status`. */
 export async function recordFailure(
   session: Session,
   { dataset, scope }: Stream,
@@ -18,7 +18,7 @@ export async function recordFailure(
       set ${setExcluded(code, message, hint)}, ${bare(times)} = ${times} + 1, ${bare(at)} = default`);
 }
 
-/** The endpoint that the server does not have, where a dataset failed for that. */
+/** The endpoint that the server does not have, if that is why a dataset failed. */
 export function endpointOf({
   code,
   message,

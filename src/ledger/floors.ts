@@ -5,15 +5,15 @@ import type { Session } from '../postgres/database.ts';
 import { settings } from '../tables/etl/pages.ts';
 import { readSetting } from './stored-settings.ts';
 
-/** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
+/** The first second that is kept, by dataset and by table. Earlier seconds are neither read nor written. */
 export interface Floors {
   readonly datasets: ReadonlyMap<string, number>;
   readonly tables: ReadonlyMap<string, number>;
-  /** Where what is older is, of datasets that were dropped after a lake had it. */
+  /** The lake that has the older rows, of datasets that were dropped after they were exported. */
   readonly lakes: Readonly<Record<string, string>>;
 }
 
-/** What retention has decided so far; every writer asks before each page. */
+/** The floors that retention has set so far. Every writer reads them before each page. */
 export async function readFloors(session: Session): Promise<Floors> {
   const floors = await readSetting(session, 'floors');
   return {
@@ -23,17 +23,17 @@ export async function readFloors(session: Session): Promise<Floors> {
   };
 }
 
-/** Keeps floors where they are until the transaction ends. Whoever moves one holds them `alone`. */
+/** Keeps the floors unchanged until the transaction ends. A process that moves one holds them `alone`. */
 export async function holdFloors(session: Session, mode: LockMode): Promise<void> {
   await holdLock(session, LOCKS.retention, mode);
 }
 
-/** The first second that is kept of a dataset, as a scalar within a statement; null where all are. */
+/** The first second that is kept of a dataset, as a scalar within a statement; null if all are. */
 export function floorOfDataset(name: string | SQL): SQL {
   return floorOf(sql`'datasets'`, name);
 }
 
-/** The first second that is kept of a table, as a scalar within a statement; null where all are. */
+/** The first second that is kept of a table, as a scalar within a statement; null if all are. */
 export function floorOfTable(name: string | SQL): SQL {
   return floorOf(sql`'tables'`, name);
 }
@@ -43,10 +43,7 @@ function floorOf(kind: SQL, name: string | SQL): SQL {
     where ${settings.name} = 'floors')`;
 }
 
-/**
- * The seconds below a dataset's floor, as a multirange, within a statement. Nobody leases them: a page there would be
- * covered without its rows.
- */
+/** The seconds below a dataset's floor, as a multirange. They are never leased: pages would cover dropped rows. */
 export function expiredOf(dataset: string | SQL): SQL {
   return sql`coalesce((
     select int8multirange(int8range(null, f.floor)) from (select ${floorOfDataset(dataset)}) as f (floor)

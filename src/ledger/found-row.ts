@@ -3,12 +3,12 @@ import type { Range } from '../range.ts';
 /** Name of the check that compares stored rows with the source. */
 export const DEEP = 'deep';
 
-/** Name of the check that holds what is stored against what was proved. */
+/** Name of the check that compares stored rows with those that were proved. */
 export const SEAL = 'seal';
 
 const COLUMNS = ': ';
 
-/** What is wrong with a row, and in which columns, as `differs` keeps it; `columnsIn` reads them back. */
+/** What is wrong with a row, and in which columns, as `differs` stores it; `columnsIn` parses it. */
 export function differsText(kind: string, columns: readonly string[]): string {
   return columns.length === 0 ? kind : `${kind}${COLUMNS}${columns.join(', ')}`;
 }
@@ -20,14 +20,14 @@ export function columnsIn(differs: string): string[] {
 /** A row that is wrong, missing or surplus. */
 export interface WrongRow {
   readonly table: string;
-  /** What names the row; empty where too many are missing to name each. */
+  /** The key of the row; empty if too many rows are missing to name each. */
   readonly key: string;
-  /** Seconds in which the dataset that was checked holds the row. */
+  /** Seconds of the checked dataset that hold the row. */
   readonly span: Range;
-  /** Seconds in which the row itself lies, where these are others: a transaction within its trace. */
+  /** Seconds in which the row itself lies, if these are others: a transaction within its trace. */
   readonly own?: Range;
   /** What is wrong with it. */
   readonly differs: string;
-  /** Every dataset that holds the row, the one that was checked among them. */
+  /** Every dataset that holds the row, including the checked one. */
   readonly datasets: readonly string[];
 }

@@ -5,7 +5,7 @@ import type { SharedBudget } from './shared-budget.ts';
 import type { Session } from '../postgres/database.ts';
 import { forgetWorker, reportWorker, type Worker } from './workers.ts';
 
-/** Milliseconds between two signs of life. */
+/** Milliseconds between two heartbeats. */
 const PERIOD_MS = 5000;
 
 interface HeartbeatOptions {
@@ -17,15 +17,15 @@ interface HeartbeatOptions {
 }
 
 /**
- * Reports to the database every few seconds that this process is alive and what it spends, for `status`. Nothing rests on
- * it: where the database is away, what was spent is reported when it is back.
+ * Reports to the database every few seconds that this process is alive and which requests it has spent, for `status`.
+ * Nothing depends on it. If the database is unreachable, the requests are reported once it is back.
  */
 export function startHeartbeat({ database, worker, budget, clock, logger }: HeartbeatOptions): {
   stop(): Promise<void>;
 } {
   const stopping = new AbortController();
   let unreported: Counts = {};
-  /** False where the database is away. */
+  /** False if the database is unreachable. */
   const report = async (): Promise<boolean> => {
     unreported = addCounts(unreported, budget.takeSpent());
     try {

@@ -11,17 +11,18 @@ import { LONGEST_TRACE } from '../tables/longest-trace.ts';
 
 const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.number() });
 
-/** The dataset whose rows hold those of others: here alone SQL knows how. */
+/** The dataset whose rows contain rows of others. Only this file knows how, in SQL. */
 const TRACES = 'traces';
 
-/** True of a stream whose rows traces hold. */
+/** True of a stream whose rows traces contain. */
 export function isHeldByTraces({ dataset }: Pick<Stream, 'dataset'>): boolean {
   return dataset === 'transactions';
 }
 
 /**
- * The rows as traces hold them, where the traces end: a transaction by its place in the tree, a message by its sender,
- * or by its receiver where it has none. However many rows there are, the trees are read once.
+ * The rows as parts of traces, in the seconds in which the traces end. A transaction is found by its node in the tree.
+ * A message is found by its sender, or by its receiver if it has no sender. The trees are read once, however many rows
+ * there are.
  */
 export async function heldByTraces<Row extends WrongRow>(
   session: Session,
@@ -32,7 +33,8 @@ export async function heldByTraces<Row extends WrongRow>(
   const [transactions, messages] = [given(within, 'transactions'), given(within, 'messages')];
   const from = within.reduce((least, { own, span }) => Math.min(least, (own ?? span).from), Infinity);
   const to = within.reduce((most, { own, span }) => Math.max(most, (own ?? span).to), -Infinity);
-  // Each node lies at the end of its trace. Its time is compared with constants alone, so that Postgres joins by hash.
+  // Each node lies at the end of its trace. Its time is compared only with constants, so that Postgres uses a hash
+  // join.
   const held = await session.rows(
     sql`
       with sought as (
@@ -66,8 +68,9 @@ export async function heldByTraces<Row extends WrongRow>(
 }
 
 /**
- * Takes the certificate from the ends of all traces that hold transactions of these seconds: what is read there again
- * may be others. Traces are looked up by their names; where the source gives a transaction none, all trees are read.
+ * Withdraws the certificates of the seconds in which traces with transactions of these seconds end, because rereading
+ * may change these traces. Traces are looked up by their ids. If the source gives a transaction no id, all trees are
+ * read.
  */
 export async function withdrawTraces(session: Session, seconds: readonly Range[]): Promise<void> {
   const t = sql`ton.transactions t join unnest(${multirangeParam(seconds)}) h
@@ -85,7 +88,7 @@ export async function withdrawTraces(session: Session, seconds: readonly Range[]
     );
 }
 
-/** `found`: what stands behind `from`, with the ends of traces as `e`. A note tells checks under way. */
+/** `found` follows `from` in the statement, with ends of traces as `e`. The row in `writes` tells running checks. */
 async function withdraw(session: Session, found: SQL): Promise<void> {
   const { dataset, pass, verified, updated_at } = coverage;
   await session.run(sql`

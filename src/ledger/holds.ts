@@ -8,35 +8,35 @@ import { cursors } from '../tables/etl/cursors.ts';
 import { settings } from '../tables/etl/pages.ts';
 
 /*
- * A worker holds a thing for a time: the lease of a range, the claim on the cursor of a walk, a duty. It prolongs what it
- * holds while it works. What it does not prolong is free again.
+ * A worker holds a thing for a time: the lease of a range, the claim on the cursor of a walk, a duty. It renews what it
+ * holds while it works. A hold that is not renewed expires.
  */
 
-/** Leases and claims that no commit prolongs are free again after this many seconds. */
+/** Leases and claims that no commit renews expire after this many seconds. */
 export const HOLD_SECONDS = 30;
 
-/** Until when something is held that is taken or prolonged now, within a statement. */
+/** The expiry of a hold that is taken or renewed now, within a statement. */
 export function heldFor(seconds: number): SQL {
   return sql`clock_timestamp() + make_interval(secs => ${seconds})`;
 }
 
 /**
- * True while something is held that is held for so many seconds at a time. What would end much later was written before
- * the server's clock was set back: whoever lives writes it anew, and nobody waits for one who does not.
+ * True while a hold of this duration is live. A hold that ends much later was written before the server's clock was set
+ * back: a live owner renews it, and a dead owner's hold must not block others.
  */
 export function isHeldUntil(moment: SQLWrapper, seconds: number): SQL {
   return sql`coalesce(${moment} > clock_timestamp()
     and ${moment} <= clock_timestamp() + make_interval(secs => ${2 * seconds}), false)`;
 }
 
-/** Duties that one process at a time has, and the names under which all versions of the program keep who has them. */
+/** Duties that one process at a time has, and the names under which the database stores them. */
 const DUTIES = { watermark: 'lookout', verification: 'guard', lake: 'lake writer' } as const;
 const isDuty = sql`${settings.name} in (${texts(Object.values(DUTIES))})`;
 const dutyOwner = sql`${settings.value}->>'owner'`;
 
 /**
- * Gives a process a duty for so many seconds from now; true where it has it. Of several processes that share a database
- * one does, as long as it comes back in time.
+ * Gives a process a duty for this many seconds from now; true if it has it. Of several processes that share a database,
+ * one keeps the duty as long as it renews it in time.
  */
 export async function takeDuty(
   session: Session,
@@ -54,10 +54,7 @@ export async function takeDuty(
   return taken > 0;
 }
 
-/**
- * The process that had a duty last, and the seconds since it last wrote: a sign of life of its own counts, too. Undefined
- * where none ever had the duty.
- */
+/** The last owner of a duty, and the seconds since it last wrote, heartbeats included. Undefined without one. */
 export async function readOwner(
   session: Session,
   duty: keyof typeof DUTIES,
@@ -71,7 +68,7 @@ export async function readOwner(
   return row && { owner: row.owner, silence: Math.max(0, Math.round(row.seconds)) };
 }
 
-/** Frees everything that is held by owners that are known to be gone, without waiting until it is free by itself. */
+/** Frees everything that is held by owners that are known to be gone, before it expires. */
 export async function releaseHeldBy(session: Session, isGone: (owner: string) => boolean): Promise<void> {
   const rows = await session.rows(
     sql`
@@ -84,7 +81,7 @@ export async function releaseHeldBy(session: Session, isGone: (owner: string) =>
   await session.run(sql`delete from ${leases} where ${leases.owner} ${gone}`);
   await session.run(sql`
     update ${cursors} set ${bare(cursors.owner)} = null, ${bare(cursors.expires_at)} = null where ${cursors.owner} ${gone}`);
-  // Who had a duty last stays known.
+  // The last owner of a duty stays known.
   await session.run(sql`
     update ${settings} set ${bare(settings.value)} = ${settings.value} || jsonb_build_object('until', clock_timestamp())
     where ${isDuty} and ${dutyOwner} ${gone}`);

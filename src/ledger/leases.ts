@@ -17,7 +17,7 @@ import { writeTransaction } from './write-transaction.ts';
 import { LOCKS } from '../locks.ts';
 import { holdLock } from '../postgres/hold-lock.ts';
 
-/** A range that one worker reads; nobody else asks for it until it expires. */
+/** A range that one worker reads; no other worker requests it until the lease expires. */
 export interface Lease {
   readonly id: number;
   readonly stream: Stream;
@@ -29,9 +29,8 @@ const Claimed = z.object({ id: z.coerce.number(), from: z.coerce.number(), to: z
 
 interface LeaseClaim {
   readonly stream: Stream;
-  /** Where to look for work. */
   readonly wanted: readonly Range[];
-  /** How many seconds to take at most, from the newest hole's end, where so many are free. */
+  /** The most seconds to take from the end of the newest hole, given how many are free. */
   readonly length: (free: number) => number;
   readonly owner: string;
   readonly priority: string;
@@ -39,18 +38,18 @@ interface LeaseClaim {
 
 const Seconds = z.object({ seconds: z.coerce.number() });
 
-/** Takes the newest free part of `wanted - covered - leased - refused - expired`; undefined where there is none. */
+/** Takes the newest free part of `wanted - covered - leased - refused - expired`; undefined if nothing is free. */
 export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
   const [lease] = await claimLeases(database, claim, 1);
   return lease;
 }
 
 /**
- * Takes the newest free part of `wanted - covered - leased - refused - expired`, then the newest of what is left, up to so many
- * leases; none where nothing is free.
+ * Takes the newest free part of `wanted - covered - leased - refused - expired`, then the newest of the rest, up to
+ * `most` leases; none if nothing is free.
  *
- * The lock stands in a statement of its own, because a statement that waits for it would go on with the snapshot from
- * before; covered and leased are read in one, because a commit between two would move a range from one to the other.
+ * The lock is a statement of its own: a statement that waits for it would continue with its old snapshot. Covered and
+ * leased are read in one statement: a commit between two would move a range from one to the other.
  */
 export async function claimLeases(database: Database, claim: LeaseClaim, most: number): Promise<Lease[]> {
   const { stream } = claim;
@@ -60,7 +59,7 @@ export async function claimLeases(database: Database, claim: LeaseClaim, most: n
       holdLock(session, `${LOCKS.claim}/${dataset}/${scope}/${pass}`),
       holdFloors(session, 'shared'),
     ]);
-    // A lease whose row is locked is being committed just now: its owner is alive.
+    // A locked lease is being committed, so its owner is alive.
     await session.run(sql`
       delete from ${leases} where ${leases.id} in (
         select ${leases.id} from ${leases} where ${ofStream(leases, stream)} and not ${isLive}
@@ -82,7 +81,7 @@ async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease |
     sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
     Seconds,
   );
-  // Another lease may end between these two statements, and leave a hole whose length nobody was asked for.
+  // Another lease may end between these two statements, and leave a hole that the length was not asked for.
   if (found === undefined || found.seconds === 0) return undefined;
   const length = claim.length(found.seconds);
   const newest = sql`
@@ -91,17 +90,17 @@ async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease |
   return insertLease(session, { stream, owner, priority }, newest);
 }
 
-/** What of `wanted` is to be read and nobody reads, as a scalar within a statement. */
+/** The part of `wanted` that is to be read and is not being read, as a scalar within a statement. */
 function freeOf(wanted: SQL, stream: StreamColumns, leased: SQL): SQL {
   return sql`${wanted} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${gapSeconds()} - ${leased} - ${expiredOf(stream.dataset)}`;
 }
 
-/** The ranges of a stream that somebody reads, as a scalar within a statement. */
+/** The leased ranges of a stream, as a scalar within a statement. */
 function leasedOf(stream: StreamColumns, where = sql`true`): SQL {
   return sql`coalesce((select range_agg(${leases.span}) from ${leases} where ${ofStream(leases, stream)} and ${where}), '{}')`;
 }
 
-/** Leases the one `span` that a query has; undefined where it has none. */
+/** Leases the one `span` that a query returns; undefined if it returns none. */
 export async function insertLease(
   session: Session,
   { stream, owner, priority }: Pick<LeaseClaim, 'stream' | 'owner' | 'priority'>,
@@ -120,15 +119,14 @@ export async function insertLease(
 
 const Free = z.object({ index: z.coerce.number() });
 
-/** What is wanted of a stream. */
 interface WantedStream {
   readonly stream: Stream;
   readonly wanted: readonly Range[];
 }
 
 /**
- * Which of them have something free, by their index: one statement for all, where claiming in vain takes a lock and a
- * transaction each. What it says may be out of date at once; only a claim decides.
+ * The indexes of the streams that have something free. It is one statement for all, because each failed claim takes a
+ * lock and a transaction. The result may be out of date at once; only a claim decides.
  */
 export async function findFree(session: Session, all: readonly WantedStream[]): Promise<number[]> {
   if (all.length === 0) return [];
@@ -149,7 +147,7 @@ export async function findFree(session: Session, all: readonly WantedStream[]): 
   return rows.map(({ index }) => index);
 }
 
-/** True of a lease that others respect. */
+/** True of a lease that other workers must respect. */
 export const isLive = isHeldUntil(leases.expires_at, HOLD_SECONDS);
 
 const expiry = heldFor(HOLD_SECONDS);
@@ -159,23 +157,23 @@ const isHeld = ({ id, owner }: Lease): SQL =>
   sql`${leases.id} = ${id} and ${leases.owner} = ${owner} and ${leases.expires_at} > clock_timestamp()`;
 
 /**
- * Holds the lease's row until the transaction ends and makes sure that it is still ours and still good for `part`.
- * @throws LeaseLostError where it expired, was taken away, or does not hold `part`
+ * Locks the lease's row until the transaction ends, and checks that it is still ours and contains `part`.
+ * @throws LeaseLostError if it expired, was taken away, or does not contain `part`
  */
 export async function holdLease(session: Session, lease: Lease, part: Range): Promise<void> {
   const held = await session.run(sql`
     select 1 from ${leases} where ${isHeld(lease)} and ${leases.span} @> ${rangeParam(part)} for update`);
-  if (held === 0) throw lost(lease);
+  if (held === 0) throw leaseLost(lease);
 }
 
-/** What is thrown where a lease is no longer ours. */
-export function lost({ stream }: Lease, cause?: unknown): LeaseLostError {
+/** The error for a lease that is no longer ours. */
+export function leaseLost({ stream }: Lease, cause?: unknown): LeaseLostError {
   return new LeaseLostError(`the lease of ${stream.dataset} was lost; what was read for it is not written`, {
     cause,
   });
 }
 
-/** Gives back what was done up to `until`, prolongs the rest; an empty lease ends. Within the commit's transaction. */
+/** Shortens a lease up to `until` and renews the rest; an empty lease ends. Runs in the commit's transaction. */
 export async function shortenLease(session: Session, lease: Lease, until: number): Promise<void> {
   await session.run(sql`
     with ended as (
@@ -185,7 +183,7 @@ export async function shortenLease(session: Session, lease: Lease, until: number
     where ${leases.id} = ${lease.id} and upper(${leases.span}) > ${until}::int8`);
 }
 
-/** Gives back the end of a lease that turned out longer than its share; what is left, or undefined if it was lost. */
+/** Gives back the end of a lease that is longer than its share. Returns the rest. */
 export async function cutLease(database: Database, lease: Lease, to: number): Promise<Lease> {
   const { dataset } = lease.stream;
   const held = await database.run(sql`
@@ -195,15 +193,15 @@ export async function cutLease(database: Database, lease: Lease, to: number): Pr
   return { ...lease, span: { from: lease.span.from, to } };
 }
 
-/** Keeps a lease while a page is waited for. */
-export async function prolongLease(session: Session, lease: Lease): Promise<boolean> {
+/** Renews a lease while its page is awaited. False if it was lost. */
+export async function renewLease(session: Session, lease: Lease): Promise<boolean> {
   const held = await session.run(sql`
     update ${leases} set ${bare(leases.expires_at)} = ${expiry} where ${isHeld(lease)}`);
   return held > 0;
 }
 
-/** Keeps leases that wait for a reader; those of them that are still held. */
-export async function prolongLeases(session: Session, waiting: readonly Lease[]): Promise<Lease[]> {
+/** Renews leases that wait for a reader. Returns those that are still held. */
+export async function renewLeases(session: Session, waiting: readonly Lease[]): Promise<Lease[]> {
   const ids = sql.param(waiting.map(({ id }) => id));
   const rows = await session.rows(
     sql`update ${leases} set ${bare(leases.expires_at)} = ${expiry}
@@ -221,7 +219,7 @@ export async function releaseLease(session: Session, lease: Lease): Promise<void
     delete from ${leases} where ${leases.id} = ${lease.id} and ${leases.owner} = ${lease.owner}`);
 }
 
-/** True where anybody is reading part of a range for one of the datasets just now. */
+/** True if a worker is reading part of a range for one of the datasets. */
 export async function isLeased(
   session: Session,
   datasets: readonly string[],
@@ -236,7 +234,7 @@ export async function isLeased(
 
 const Others = z.object({ requests: z.coerce.number(), processes: z.coerce.number() });
 
-/** What others read at this priority: a request for each of their leases. */
+/** What other workers read at this priority: one request for each of their leases. */
 export async function readOthers(session: Session, owner: string, priority: Priority): Promise<OtherReaders> {
   return oneRow(
     session,

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 
-/** What names a stream within a statement: plain values become parameters. */
+/** The columns that identify a stream within a statement; plain values become parameters. */
 export interface StreamColumns {
   readonly dataset: string | SQL;
   readonly scope: string | SQL;

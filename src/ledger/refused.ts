@@ -16,8 +16,8 @@ import type { Stream } from './stored-coverage.ts';
 import { ofStream } from './of-stream.ts';
 
 /**
- * Why a range is refused. Of `disputed` every row is there, but the source stands by values that do not agree: the range is
- * covered, and only a repair waits.
+ * Why a range is refused. Every row of a `disputed` range is stored, but the source confirms values that do not agree.
+ * Such a range is covered, and only its repair is postponed.
  */
 export type RefusalReason = 'saturated' | 'source_gap' | 'failing' | 'changed' | 'disputed';
 
@@ -25,7 +25,7 @@ export type RefusalReason = 'saturated' | 'source_gap' | 'failing' | 'changed' |
 const HOLES: readonly RefusalReason[] = ['source_gap', 'disputed'];
 const isHole = sql`${refused.reason} in (${texts(HOLES)})`;
 
-/** True of a range that is not to be read for now. */
+/** True of a range that must not be read for now. */
 export const isRefused = sql`(${refused.reason} <> ${'disputed' satisfies RefusalReason} and ${refused.retry_at} is not null)`;
 
 /** Why a range is refused, with one sentence for the operator. */
@@ -37,8 +37,9 @@ export interface Refusal {
 }
 
 /**
- * Refuses a range, instead of those of the same reason that it touches: its borders may have moved since the last attempt.
- * It is not asked for before its pause is over: a minute, twice as long each time, at most a day.
+ * Refuses a range, and replaces earlier refusals for the same reason that it touches: its borders may have moved since
+ * the last attempt. The range is not read before its pause is over. The first pause is a minute; each further one is
+ * twice as long, at most a day.
  */
 export async function refuse(session: Session, stream: Stream, range: Range, why: Refusal): Promise<void> {
   const { dataset, scope, pass, span, reason, detail, attempts, first_at, retry_at } = refused;
@@ -59,7 +60,7 @@ export async function refuse(session: Session, stream: Stream, range: Range, why
     on conflict (${key}) do update set ${setExcluded(reason, detail, attempts, retry_at)}`);
 }
 
-/** Lets a range of datasets be asked for again at once, but for what has to mature first. */
+/** Ends the pauses of refused ranges of some datasets, except of ranges that have to mature first. */
 export async function endPauses(session: Session, datasets: readonly string[], span: Range): Promise<void> {
   await session.run(sql`
     update ${refused} set ${bare(refused.retry_at)} = clock_timestamp()
@@ -69,8 +70,7 @@ export async function endPauses(session: Session, datasets: readonly string[], s
 }
 
 /**
- * What was refused once and has been read now is no longer refused. Of a gap it stays known how often it was tried, until
- * it is verified.
+ * Forgets refusals of a range that has been read. The number of attempts at a gap is kept until the gap is verified.
  */
 export async function forgetRefusals(session: Session, stream: Stream, span: Range): Promise<void> {
   const isRead = sql`${ofStream(refused, stream)} and ${refused.span} <@ ${rangeParam(span)}`;
@@ -82,7 +82,7 @@ export async function forgetRefusals(session: Session, stream: Stream, span: Ran
       or (${ofStream(refused, stream)} and ${refused.reason} = 'failing' and ${refused.span} && ${rangeParam(span)})`);
 }
 
-/** What has been verified is no hole any more. */
+/** Forgets holes that have been verified. */
 export async function forgetHoles(
   session: Session,
   stream: Stream,
@@ -95,7 +95,7 @@ export async function forgetHoles(
 
 const Hole = z.object({ span: spanOfRow, reason: z.string(), due: z.boolean() });
 
-/** Holes that are remembered, and whether they may be read again. */
+/** Stored holes, and whether they may be read again. */
 export function readHoles(session: Session, stream: Stream): Promise<z.infer<typeof Hole>[]> {
   return session.rows(
     sql`select ${refused.span}::text, ${refused.reason}, coalesce(${refused.retry_at} <= clock_timestamp(), true) as due
@@ -104,7 +104,7 @@ export function readHoles(session: Session, stream: Stream): Promise<z.infer<typ
   );
 }
 
-/** How many holes are remembered, of all datasets. */
+/** How many holes are stored, of all datasets. */
 export async function countHoles(session: Session): Promise<number> {
   const row = await oneRow(
     session,
@@ -124,7 +124,7 @@ const RefusedSpan = z.object({
   retryAt: z.coerce.number(),
 });
 
-/** What could not be read, why, and when it is asked for again, unix seconds. */
+/** A range that could not be read, the reason, and when it is retried, in unix seconds. */
 export type RefusedSpan = z.infer<typeof RefusedSpan>;
 
 export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
@@ -141,7 +141,7 @@ const RefusedRange = z.object({
   retryAt: z.coerce.number(),
 });
 
-/** Ranges of a stream that were set aside for one reason, and when each is asked for again, in unix seconds. */
+/** Ranges of a stream that were refused for one reason, and when each is retried, in unix seconds. */
 export function readRefused(
   session: Session,
   stream: Stream,

@@ -14,27 +14,27 @@ interface SharedBudgetOptions {
   /** Requests a second that the plan allows. */
   readonly rps: number;
   readonly clock: Clock;
-  /** Called when a pause of more than a minute begins, with its seconds, and with 0 when it has ended. */
+  /** Called when a pause of more than a minute begins, with its length in seconds, and with 0 when it ends. */
   readonly onPause?: (seconds: number) => void;
 }
 
 /** A budget, and how this process uses it. */
 export interface SharedBudget extends Budget {
-  /** Requests that wait now. */
+  /** Requests that are waiting now. */
   waiting(): Counts;
-  /** Requests that went out since the last call. */
+  /** Requests that were sent since the last call. */
   takeSpent(): Counts;
 }
 
 const OVERDUE_RANK = rankOf('repair');
 
-/** Whatever is waited for ends the sleep; a timer can hold no more than this. */
+/** Every event that matters ends the sleep; a timer holds no more than this. */
 const LONGEST_SLEEP_MS = 60_000;
 
 /**
- * The budget of all processes that share a database. Slots come from its row (`etl.take_slots`), in blocks where there
- * is nobody else to leave room for, and go to whoever is most urgent in this process when they are due.
- * @throws (from `take` and `refused`) the error of the database where that is away
+ * The budget of all processes that share a database. Slots come from its row (`etl.take_slots`), several at once if no
+ * other process needs them. Each goes to the most urgent waiter of this process when it is due.
+ * @throws (from `take` and `refused`) the database's error if it is unreachable
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const { database, host, clock } = options;
@@ -42,7 +42,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const slots = createSlots();
   let granting = false;
   let spent: Counts = {};
-  /** Generation of the slot with which this process asked whether a long pause is over. */
+  /** Generation of the slot with which this process probed whether a long pause is over. */
   let probe: number | undefined;
   const grantInTime = async () => {
     granting = true;
@@ -95,11 +95,11 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 interface AskerParts {
   readonly slots: Slots;
   readonly waiters: Waiters;
-  /** Called after each question, whatever came of it. */
+  /** Called after each question, even if it failed. */
   readonly answered: () => void;
 }
 
-/** Asks the row, one question at a time, and knows when it said to ask again, by rank. */
+/** Asks the row, one question at a time, and knows for each rank when to ask again. */
 function createAsker(
   { database, host, rps, clock, onPause }: SharedBudgetOptions,
   { slots, waiters, answered }: AskerParts,
@@ -140,7 +140,7 @@ function createAsker(
     succeeded: () => {
       succeeded += 1;
     },
-    /** Asks for those who have no slot yet, the most urgent first; or returns when that makes sense, if it is later. */
+    /** Asks for waiters without a slot, the most urgent first. Returns when to ask if that is not due yet. */
     askForRest: (now: number): number => {
       const [first, ...others] = waiters.inOrder().slice(slots.count);
       if (first === undefined || busy) return Infinity;
@@ -162,9 +162,9 @@ function createAsker(
   };
 }
 
-/** Knows of a long pause what the row said last, and tells when one begins and ends. */
+/** Keeps the last known state of a long pause, and reports when one begins and ends. */
 function createPauseWatch(clock: Clock, onPause: SharedBudgetOptions['onPause']) {
-  /** Unix milliseconds; 0 while there is none. */
+  /** Unix milliseconds; 0 without a pause. */
   let until = 0;
   return {
     note: ({ paused }: Grant) => {
@@ -176,7 +176,7 @@ function createPauseWatch(clock: Clock, onPause: SharedBudgetOptions['onPause'])
   };
 }
 
-/** The rank to ask with: what is overdue stands in line with the most urgent below the tail, also of other processes. */
+/** The rank to ask with. An overdue request ranks with the most urgent ones below the tail, in all processes. */
 function rankFor({ priority, isOverdue }: ReturnType<Waiters['inOrder']>[number]): number {
   return isOverdue ? Math.min(rankOf(priority), OVERDUE_RANK) : rankOf(priority);
 }

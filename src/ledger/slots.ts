@@ -1,39 +1,38 @@
 import { LEAST_SLACK_SECONDS } from '../budget/slack.ts';
 import type { Grant } from './budget-row.ts';
 
-/** A slot that is not used within this time belongs to nobody: used no later, slots keep the plan in any second. */
+/** A slot that is not used within this time is dropped: used later, it could exceed the plan's rate in some second. */
 const PATIENCE_MS = 1000 * LEAST_SLACK_SECONDS;
 
-/** So much longer than the quickest a grant may take: beyond, nobody can tell when its slots are due. */
+/** A grant may take this much longer than the quickest one. Beyond that, it is unknown when its slots are due. */
 const MOST_DELAY_MS = 2 * PATIENCE_MS;
 
 export interface Slot {
-  /** When the request may go out, on the monotonic clock of this process. */
+  /** When the request may be sent, on the monotonic clock of this process. */
   readonly due: number;
   readonly generation: number;
-  /** True: given in a long pause, to ask whether it is over. */
+  /** True if it was granted during a long pause, to probe whether it is over. */
   readonly isProbe: boolean;
 }
 
-/** The slots that a process was given and has not used. Times are milliseconds of its monotonic clock. */
+/** The unused slots of a process. Times are milliseconds of its monotonic clock. */
 export interface Slots {
   readonly count: number;
-  /** Takes over what a grant holds; it was asked for at `asked` and is here at `now`. */
+  /** Adds the slots of a grant that was requested at `asked` and received at `now`. */
   put(grant: Grant, asked: number, now: number): void;
-  /** When the next one is due, after those that were not used in time have gone; Infinity where there is none. */
+  /** Drops slots that were not used in time. Returns when the next one is due; Infinity if there is none. */
   nextDue(now: number): number;
-  /** Takes the next one away. */
+  /** Removes and returns the next slot. */
   use(now: number): Slot | undefined;
-  /** The generation of the slot with which a request went out at that time. */
+  /** The generation of the slot with which a request was sent at that time. */
   generationAt(time: number): number;
-  /** Gives all up. */
   clear(): void;
 }
 
 export function createSlots(): Slots {
   let slots: Slot[] = [];
   let quickest = Infinity;
-  /** Which generation was in use since when; the newest refusal that can still come back is of one of the last. */
+  /** When each generation came into use. A refusal that can still arrive belongs to one of the last ones. */
   const used: { readonly generation: number; readonly since: number }[] = [];
   return {
     get count() {
@@ -42,7 +41,7 @@ export function createSlots(): Slots {
     put: ({ granted, first, spacing, generation, paused }, asked, now) => {
       slots = slots.filter((slot) => slot.generation >= generation);
       quickest = Math.min(quickest, now - asked);
-      // A process that was frozen, or waited for its turn on a busy machine, has an old grant.
+      // A process that was frozen, or waited for a busy machine, has an outdated grant.
       if (now - asked > quickest + MOST_DELAY_MS) return;
       const answered = (asked + now) / 2;
       for (let n = 0; n < granted; n += 1)

@@ -7,7 +7,7 @@ import { coverage, leases, refused } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { ofStream, type StreamColumns } from './of-stream.ts';
 
-/** What is read: a dataset, for one pool or account or (empty) as a whole, the first time or again. */
+/** What is read: a dataset, as a whole (empty scope) or for one pool or account, the first time or again. */
 export interface Stream {
   readonly dataset: string;
   readonly scope: string;
@@ -16,7 +16,9 @@ export interface Stream {
 
 const Spans = z.object({ spans: spansOfRow });
 
-/** Adds what a page completed. Done in SQL, so that two writers cannot undo each other; the last statement of a commit. */
+/**
+ * Adds what a page completed, in SQL, so that two writers cannot undo each other. It is the last statement of a commit.
+ */
 export async function addCoverage(session: Session, stream: Stream, range: Range): Promise<void> {
   const { dataset, scope, pass, covered, updated_at } = coverage;
   await session.run(sql`
@@ -25,7 +27,7 @@ export async function addCoverage(session: Session, stream: Stream, range: Range
       set ${bare(covered)} = ${covered} + ${excluded(covered)}, ${bare(updated_at)} = default`);
 }
 
-/** Takes ranges out of a stream's coverage, so that they are read again, with the leases that overlap. */
+/** Removes ranges from a stream's coverage, so that they are read again, and deletes the leases that overlap them. */
 export function subtractCoverage(session: Session, stream: Stream, holes: readonly Range[]): Promise<void> {
   const { dataset, scope, pass } = stream;
   return takeOutOfCoverage(session, multirangeParam(holes), {
@@ -35,8 +37,8 @@ export function subtractCoverage(session: Session, stream: Stream, holes: readon
 }
 
 /**
- * Takes ranges out of the rows of coverage that a condition chooses. The leases that overlap go first, which waits for
- * commits under way: no page asked for before can cover the ranges again.
+ * Removes ranges from the coverage rows that a condition selects. Overlapping leases are deleted first, which waits for
+ * commits in progress: no page that was requested before can cover the ranges again.
  */
 export async function takeOutOfCoverage(
   session: Session,
@@ -60,7 +62,7 @@ export async function readCoverage(session: Session, stream: Stream): Promise<Ra
   return row?.spans ?? [];
 }
 
-/** What of `wanted` is not covered, oldest first, whether or not somebody is reading it or it was refused. */
+/** The part of `wanted` that is not covered, oldest first. It includes leased and refused ranges. */
 export async function readMissing(
   session: Session,
   stream: Stream,
@@ -80,15 +82,15 @@ export function coveredOf(stream: StreamColumns): SQL {
 }
 
 /**
- * The seconds of some ranges that were ever covered, whether or not they still are, as a scalar within a statement: those
- * that are covered, and those that a page had completed. A page's rows lie within a day of what it completes.
+ * The seconds of some ranges that were ever covered, as a scalar within a statement: those that are covered now, and
+ * those that a page completed. A page's rows lie within a day of the range that it completes.
  */
 export function everReadOf(stream: StreamColumns, ranges: readonly Range[]): SQL {
   const hull = { from: (ranges[0]?.from ?? 0) - DAY, to: (ranges.at(-1)?.to ?? 0) + DAY };
   const all = multirangeParam(ranges);
   const completed = sql`select range_agg(${pages.completed}) from ${pages} where ${ofStream(pages, stream)}
     and ${pages.span} && ${rangeParam(hull)} and ${pages.completed} && ${all}`;
-  // Where all is covered, as nearly always, no page is looked for.
+  // If everything is covered, as nearly always, pages are not searched.
   return sql`(case when ${all} <@ ${coveredOf(stream)} then ${all}
     else ${all} * (${coveredOf(stream)} + coalesce((${completed}), '{}')) end)`;
 }
@@ -103,16 +105,16 @@ export async function readEverRead(
   return row?.spans ?? [];
 }
 
-/** The ranges of a stream that must not be asked for yet, as a scalar within a statement. */
+/** The ranges of a stream that must not be read yet, as a scalar within a statement. */
 export function refusedOf(stream: StreamColumns): SQL {
   return sql`coalesce((select range_agg(${refused.span}) from ${refused}
     where ${ofStream(refused, stream)} and ${refused.reason} <> 'disputed' and ${refused.retry_at} > clock_timestamp()), '{}')`;
 }
 
 /**
- * What of `range` was covered by a first reading at least `ageSeconds` ago and not confirmed by a second one, of each of
- * the first readings: two readings that lie closer together would be answered from the same copy and prove nothing. A
- * second reading that brought something else is a first one itself. One statement for all: there are many pools.
+ * For each first reading, the part of `range` that was covered at least `ageSeconds` ago and not confirmed by a second
+ * reading. Two readings at shorter intervals could be answered from the same copy, and prove nothing. A second reading
+ * that differed counts as a first one. It is one statement for all, because there are many pools.
  */
 export async function readDue(
   session: Session,
@@ -138,7 +140,7 @@ export async function readDue(
   return firsts.map((stream, index) => [stream, rows[index]?.spans ?? []]);
 }
 
-/** When a second reading of ranges can follow the first one, in unix seconds; undefined where no page tells. */
+/** When a second reading of ranges can follow the first one, in unix seconds; undefined if no page tells. */
 export async function dueAt(
   session: Session,
   first: Stream,
@@ -153,7 +155,7 @@ export async function dueAt(
   return row?.at ?? undefined;
 }
 
-/** Takes out of the coverage of all datasets what pages of the last `ageSeconds` completed above a second. */
+/** Removes from the coverage of all datasets what pages of the last `ageSeconds` completed above a second. */
 export async function withdrawReadSince(session: Session, from: number, ageSeconds: number): Promise<void> {
   const { spans } = await oneRow(
     session,

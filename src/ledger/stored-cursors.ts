@@ -6,7 +6,7 @@ import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/
 import { cursors } from '../tables/etl/cursors.ts';
 import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
 
-/** A claim on the cursor of one walk: nobody else moves it while it lasts. */
+/** A claim on the cursor of one walk: no other worker moves it while it lasts. */
 export interface CursorClaim {
   readonly dataset: string;
   readonly scope: string;
@@ -14,15 +14,12 @@ export interface CursorClaim {
 }
 
 const expiry = heldFor(HOLD_SECONDS);
-/** True of a claim that others respect. */
+/** True of a claim that other workers must respect. */
 const isClaimed = isHeldUntil(cursors.expires_at, HOLD_SECONDS);
 
 const Claimed = z.object({ cursor: z.unknown() });
 
-/**
- * Takes the cursor of a walk; undefined where another worker has it. Its value is what the last commit left, null
- * before the first.
- */
+/** Claims a walk's cursor; undefined if another worker has it. Its value is null before the first commit. */
 export async function claimCursor(
   session: Session,
   { dataset, scope, owner }: CursorClaim,
@@ -41,19 +38,21 @@ export async function claimCursor(
 }
 
 /**
- * Holds the claim until the transaction ends, and makes sure that it is still ours.
- * @throws LeaseLostError where it expired or was taken
+ * Locks the claim until the transaction ends, and checks that it is still ours.
+ * @throws LeaseLostError if it expired or was taken
  */
 export async function holdCursor(session: Session, claim: CursorClaim): Promise<void> {
   const { dataset, scope } = claim;
   const held = await session.run(sql`
     select 1 from ${cursors} where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp() for update`);
   if (held === 0) {
-    throw new LeaseLostError(`another worker reads ${dataset} (${scope}) now; this page is not written`);
+    throw new LeaseLostError(
+      `claim of ${dataset} (${scope}) lost: another worker reads it now, and this page was not committed`,
+    );
   }
 }
 
-/** Moves the cursor and prolongs the claim, within the commit that holds it. */
+/** Moves the cursor and renews the claim, within the commit that holds it. */
 export async function moveCursor(
   session: Session,
   { dataset, scope }: CursorClaim,
@@ -65,8 +64,7 @@ export async function moveCursor(
     where ${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope}`);
 }
 
-/** Keeps a claim while a page is waited for. */
-export async function prolongClaim(session: Session, claim: CursorClaim): Promise<void> {
+export async function renewClaim(session: Session, claim: CursorClaim): Promise<void> {
   await session.run(sql`
     update ${cursors} set ${bare(cursors.expires_at)} = ${expiry}
     where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp()`);
@@ -81,7 +79,7 @@ function isOwn({ dataset, scope, owner }: CursorClaim): SQL {
   return sql`${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope} and ${cursors.owner} = ${owner}`;
 }
 
-const Standing = z.object({
+const State = z.object({
   dataset: z.string(),
   scope: z.string(),
   cursor: z.unknown(),
@@ -89,11 +87,11 @@ const Standing = z.object({
   updatedAt: z.coerce.number(),
 });
 
-/** Where one walk stands; `updatedAt` in unix seconds. */
-export type CursorStanding = z.infer<typeof Standing>;
+/** The state of one walk; `updatedAt` in unix seconds. */
+export type CursorState = z.infer<typeof State>;
 
-/** The cursor of every walk; of walks over single accounts only how many there are is the reader's business. */
-export async function readStandings(session: Session): Promise<CursorStanding[]> {
+/** The cursor of every walk, except walks over single accounts, of which only the number matters. */
+export async function readCursors(session: Session): Promise<CursorState[]> {
   const { dataset, scope } = cursors;
   return session.rows(
     sql`
@@ -101,6 +99,6 @@ export async function readStandings(session: Session): Promise<CursorStanding[]>
         case when ${isClaimed} then ${cursors.owner} end as owner,
         extract(epoch from ${cursors.updated_at})::int8 as "updatedAt"
       from ${cursors} where position(':' in ${scope}) = 0 order by ${dataset}, ${scope}`,
-    Standing,
+    State,
   );
 }

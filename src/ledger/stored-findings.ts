@@ -13,24 +13,23 @@ import { heldByTraces } from './held-by-traces.ts';
 import { ofStream } from './of-stream.ts';
 import { writeTransaction } from './write-transaction.ts';
 
-/** What checks of one stream found. */
 interface CheckedRun {
   readonly stream: Pick<Stream, 'dataset' | 'scope'>;
-  /** When the checks began, on the clock of the database: what others have found since, they may not have seen. */
+  /** When the checks began, by the database's clock: they may not have seen later findings of other checks. */
   readonly began: string;
   readonly checks: readonly CheckedStretch[];
-  /** Rows that the source has as they stand, whatever dataset's comparison with it had found them wrong. */
+  /** Rows that are the same in the source, even if another dataset's comparison found them wrong. */
   readonly right?: readonly RightRow[];
 }
 
 interface CheckedStretch {
   readonly check: string;
-  /** What was checked to its end: what was found there before is forgotten. */
-  readonly settled: readonly Range[];
+  /** The seconds that were checked to their end: earlier findings there are deleted. */
+  readonly examined: readonly Range[];
   readonly rows: readonly WrongRow[];
 }
 
-/** A row by its name and the second in which it lies: one of the same name in another second is another row. */
+/** A row by its key and its second: a row with the same key in another second is another row. */
 export interface RightRow {
   readonly table: string;
   readonly key: string;
@@ -39,29 +38,29 @@ export interface RightRow {
 
 type Found = WrongRow & Pick<CheckedStretch, 'check'>;
 
-/** Of which most meet nobody; the pauses grow to five seconds. */
+/** Attempts; few of them meet a conflict. The pauses grow to five seconds. */
 const ATTEMPTS = 10;
 
-/** What names a finding: one row of a table, and what is wrong with it. */
+/** The key of a finding: one row of a table, and what is wrong with it. */
 const NAME = bare(findings.table_name, findings.row_key, findings.row_span, findings.differs);
 
-/** What names a finding, with the dataset and the seconds that it is held against. */
+/** The key of a finding, with the dataset and the seconds that it affects. */
 const HELD = sql`${bare(findings.dataset, findings.scope, findings.span)}, ${NAME}`;
 
 /** The check that made a finding, and the dataset that it was made for. */
 const FOUND = bare(findings.check_name, findings.found_in);
 
 /**
- * Replaces the findings of these checks over the seconds that they checked, and takes the verified state from every second
- * of every dataset that holds such a row. A trace holds its transactions and messages where it ends. All of it or nothing:
- * what was found before is forgotten only with what is found now.
+ * Replaces the findings of these checks in the seconds that they checked, and withdraws the verified state from every
+ * second of every dataset that holds such a row. A trace holds its transactions and messages in the second in which it
+ * ends. Old findings are deleted and new ones inserted in one transaction.
  */
 export function replaceFindings(database: Database, run: CheckedRun): Promise<void> {
   const found = run.checks.flatMap(({ check, rows }) => rows.map((row): Found => ({ ...row, check })));
-  // It takes coverage of several datasets, in another order than commits do.
+  // It locks the coverage of several datasets, in another order than commits do.
   return retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
     writeTransaction(database, async (session) => {
-      await forgetSettled(session, run);
+      await deleteResolved(session, run);
       if (found.length > 0) await insertFindings(session, run.stream, found);
     }),
   );
@@ -86,7 +85,7 @@ async function insertFindings(
     differs: row.differs,
     check: row.check,
   }));
-  // Whoever certifies one of these datasets is waited for, and whoever comes later waits, and sees the rows below.
+  // Waits for transactions that certify one of these datasets. Later ones wait for this one, and see the rows below.
   await session.run(sql`
     select 1 from ${coverage} where ${coverage.pass} = 0
       and ${coverage.dataset} = any(${sql.param([...new Set(held.map(({ dataset }) => dataset))])}::text[])
@@ -105,11 +104,12 @@ async function insertFindings(
 }
 
 /**
- * Forgets of earlier findings what was checked to its end; a finding of which nothing is left, for every dataset. One
- * that lies in several seconds, such as a link between two of them, is seen only where all of these are looked at, as far
- * as they are covered. A row that another one holds, a transaction its trace, is seen only where that one is brought.
+ * Deletes earlier findings in the seconds that were checked to their end. If nothing is left of a finding, it is
+ * deleted for every dataset. A finding that lies in several seconds, such as a link between two of them, is resolved
+ * only if all of these that are covered were checked. A row that belongs to another one, as a transaction to its trace,
+ * is resolved only if that one is read.
  */
-async function forgetSettled(
+async function deleteResolved(
   session: Session,
   { stream, began, checks, right = [] }: CheckedRun,
 ): Promise<void> {
@@ -121,12 +121,12 @@ async function forgetSettled(
       using jsonb_to_recordset(${JSON.stringify(right)}::jsonb) as r ("table" text, key text, second int8)
       where ${findings.check_name} = ${DEEP} and ${findings.table_name} = r."table" and ${isEarlier}
         and ${findings.row_key} = r.key and ${findings.row_span} = int8range(r.second, r.second + 1)`);
-  const settled = checks.map((one) => ({ check: one.check, seen: toMultirangeText(one.settled) }));
-  const seen = sql`jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) as c ("check" text, seen int8multirange)`;
+  const examined = checks.map((one) => ({ check: one.check, seen: toMultirangeText(one.examined) }));
+  const seen = sql`jsonb_to_recordset(${JSON.stringify(examined)}::jsonb) as c ("check" text, seen int8multirange)`;
   const same = sql`${findings.scope} = ${scope} and ${findings.check_name} = c."check" and ${findings.found_in} = ${dataset}`;
   const span = sql`int8multirange(${findings.span})`;
-  const place = sql`${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)}`;
-  // Each finding is looked at once, with those of its name beside it: a join of names compares each with each where
+  const columns = sql`${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)}`;
+  // Compares each finding only with those of its key, by window functions. A join on the key would compare all pairs if
   // Postgres has no statistics of a table that has just grown.
   await session.run(sql`
     with named as (
@@ -139,9 +139,9 @@ async function forgetSettled(
     gone as (
       delete from ${findings} using named n
       where ${findings}.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen)
-      returning ${span} - seen as rest, spans, ${place})
-    insert into ${findings} (${bare(findings.span)}, ${place})
-    select part, ${place} from gone, unnest(rest) as part where spans = 1
+      returning ${span} - seen as rest, spans, ${columns})
+    insert into ${findings} (${bare(findings.span)}, ${columns})
+    select part, ${columns} from gone, unnest(rest) as part where spans = 1
     on conflict do nothing`);
   await session.run(sql`
     with named as (
@@ -154,7 +154,7 @@ async function forgetSettled(
 const nameOf = ({ check, table, key, differs }: Pick<Found, 'check' | 'table' | 'key' | 'differs'>) =>
   JSON.stringify([check, table, key, differs]);
 
-/** From the first to the last second of each thing that has no second of its own, but lies in several. */
+/** The range from the first to the last second of each thing that lies in several seconds and has none of its own. */
 function hullsOf(rows: readonly Found[]): ReadonlyMap<string, Range> {
   const hulls = new Map<string, Range>();
   for (const row of rows.filter(({ key, own }) => key !== '' && own === undefined)) {
@@ -165,43 +165,42 @@ function hullsOf(rows: readonly Found[]): ReadonlyMap<string, Range> {
 }
 
 /**
- * Forgets what is known of seconds that are not kept any more. Of what lies in a kept second as well, one half is gone, so
- * that no check of stored rows can settle it: from now on it is the comparison with the source that does.
+ * Deletes the findings of seconds that are no longer kept. If a finding also lies in a kept second, no check of stored
+ * rows can resolve it any more, so it is left to the comparison with the source.
  */
 export async function expireFindings(session: Session, dataset: string, floor: number): Promise<void> {
-  const place = sql`${bare(findings.scope)}, ${FOUND}, ${NAME}`;
+  const columns = sql`${bare(findings.scope)}, ${FOUND}, ${NAME}`;
   const isOld = sql`${findings.dataset} = ${dataset} and ${findings.span} <@ ${rangeParam({ from: 0, to: floor })}`;
   await session.run(sql`
     with gone as (
-      delete from ${findings} where ${isOld} returning ${place}),
+      delete from ${findings} where ${isOld} returning ${columns}),
     halved as (
       delete from ${findings} where ${findings.check_name} <> ${DEEP} and ${findings.found_in} = ${dataset}
-        and (${place}) in (table gone) and not (${isOld})
+        and (${columns}) in (table gone) and not (${isOld})
       returning ${HELD}, ${bare(findings.found_in, findings.found_at)})
     insert into ${findings} (${HELD}, ${bare(findings.found_in, findings.found_at, findings.check_name)})
     select *, ${DEEP} from halved on conflict do nothing`);
 }
 
 /**
- * Keeps what a seal has shown of seconds in which it is about to be broken, if they are not read again at once: those of
- * another pool. No check of stored rows would find it any more. From now on it
- * is the comparison with the source that settles it.
+ * Keeps the findings of a seal that is about to be broken, in seconds that are not reread at once because they belong
+ * to another pool. No check of stored rows would find them again, so they are left to the comparison with the source.
  */
-export async function outliveSeal(session: Session, table: string, range: Range): Promise<void> {
+export async function keepSealFindings(session: Session, table: string, range: Range): Promise<void> {
   const { dataset, scope, span, found_in, found_at, check_name, table_name } = findings;
-  const place = sql`${bare(dataset, scope, found_in, found_at)}, ${NAME}`;
+  const columns = sql`${bare(dataset, scope, found_in, found_at)}, ${NAME}`;
   await session.run(sql`
     with known as (
       delete from ${findings} using ${coverage}
       where ${check_name} = ${SEAL} and ${table_name} = ${table} and ${span} && ${rangeParam(range)}
         and ${ofStream(coverage, { dataset: sql`${found_in}`, scope: sql`${scope}`, pass: 0 })} and ${coverage.covered} && ${span}
       returning ${findings}.*, int8multirange(${span}) * ${coverage.covered} as spans)
-    insert into ${findings} (${place}, ${bare(span, check_name)})
-    select ${place}, unnest(spans), ${DEEP} from known on conflict do nothing`);
+    insert into ${findings} (${columns}, ${bare(span, check_name)})
+    select ${columns}, unnest(spans), ${DEEP} from known on conflict do nothing`);
 }
 
-/** All seconds that must be looked at to settle a finding. */
-const REACH = sql`range_merge(${findings.span}, ${findings.row_span})`;
+/** All seconds that must be checked to resolve a finding. */
+const EXTENT = sql`range_merge(${findings.span}, ${findings.row_span})`;
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */
 export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | 'scope'>): SQL {
@@ -209,11 +208,11 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
     where ${findings.dataset} = ${dataset} and ${findings.scope} = ${scope}), '{}')`;
 }
 
-/** A range with all seconds of what was found there: looked at alone, it would settle nothing that reaches beyond it. */
-export async function withReach(session: Session, range: Range): Promise<Range> {
+/** Extends a range by all seconds of the findings in it, so that a check of it can resolve them. */
+export async function extendToFindings(session: Session, range: Range): Promise<Range> {
   const row = await oneRow(
     session,
-    sql`select range_merge(coalesce(range_agg(${REACH}), '{}') + ${multirangeParam([range])})::text as reach
+    sql`select range_merge(coalesce(range_agg(${EXTENT}), '{}') + ${multirangeParam([range])})::text as reach
         from ${findings} where ${findings.span} && ${rangeParam(range)}`,
     z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
   );
@@ -229,7 +228,7 @@ const OpenFinding = z.object({
   check: z.string(),
   found_in: z.string(),
   found_at: z.string(),
-  /** All seconds that must be looked at to settle it. */
+  /** All seconds that must be checked to resolve it. */
   span: spanOfRow,
 });
 
@@ -237,9 +236,9 @@ export type OpenFinding = z.infer<typeof OpenFinding>;
 
 const COLUMNS = sql`${findings.dataset}, ${findings.scope}, ${findings.table_name} as "table", ${findings.row_key} as key,
   ${findings.differs}, ${findings.check_name} as "check", ${findings.found_in},
-  to_char(${findings.found_at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, ${REACH}::text as span`;
+  to_char(${findings.found_at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, ${EXTENT}::text as span`;
 
-/** Rows of a kind that are named one by one; of the others, the seconds and the number. */
+/** Rows of a kind that are named one by one; of further ones, only the seconds and the number are kept. */
 export const MOST_NAMED = 1000;
 
 const FindingKind = z.object({
@@ -260,8 +259,8 @@ const FindingKind = z.object({
 export type FindingKind = z.infer<typeof FindingKind>;
 
 /**
- * What is known to be wrong with some of the seconds of a stream, by check and kind: `differing_in_transactions: lt` is
- * of the kind `differing_in_transactions`. All of its seconds, and its first rows, those with a name in front. `except`:
+ * The findings in some seconds of a stream, by check and kind: `differing_in_transactions: lt` is of the kind
+ * `differing_in_transactions`. Each has all of its seconds, and its first rows, named ones first. `except` excludes
  * checks of the stream itself that have just run, and what they have found `since`.
  */
 export function readFindings(
@@ -291,7 +290,7 @@ export function readFindings(
   );
 }
 
-/** What is known to be wrong with rows that a hash names, whatever dataset holds them. */
+/** The findings about rows whose key contains a hash, in all datasets. */
 export function findingsOfHash(session: Session, hash: string): Promise<OpenFinding[]> {
   return session.rows(
     sql`select ${COLUMNS} from ${findings} where position(${hash}::text in ${findings.row_key}) > 0
@@ -300,7 +299,7 @@ export function findingsOfHash(session: Session, hash: string): Promise<OpenFind
   );
 }
 
-/** The columns that differ in a table's rows with a finding of this check, by key, whatever dataset holds them. */
+/** The columns that differ in a table's rows with a finding of this check, by key, in all datasets. */
 export async function columnsWithFindings(
   session: Session,
   check: string,

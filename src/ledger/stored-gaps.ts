@@ -8,21 +8,21 @@ import { writeTransaction } from './write-transaction.ts';
 import { takeOutOfCoverage } from './stored-coverage.ts';
 import { type RefusalReason, refuse, type RefusedSpan } from './refused.ts';
 
-/** Seconds of which the source lacks blocks: no dataset can have all rows of them. */
+/** Seconds in which the source lacks blocks: no dataset can have all rows of them. */
 export interface Gap {
   readonly span: Range;
   /** Which blocks are missing, in one sentence. */
   readonly detail: string;
-  /** The least pause before the next look. */
+  /** The least pause before the next attempt. */
   readonly pauseSeconds?: number;
 }
 
-/** A gap is kept as what is refused of the blocks, whether or not they are crawled. */
+/** A gap is stored as a refused range of blocks, even if blocks are not crawled. */
 const BLOCKS = { dataset: 'blocks', scope: '', pass: 0 };
 const REASON = 'source_gap' satisfies RefusalReason;
 const isOfGap = sql`${refused.dataset} = ${BLOCKS.dataset} and ${refused.pass} = 0 and ${refused.reason} = ${REASON} and ${refused.retry_at} is not null`;
 
-/** Seconds after a gap in which traces may end that hold transactions of it. */
+/** Seconds after a gap in which traces with transactions of the gap may end. */
 const AFTERMATH = HOUR;
 
 /** True of a refusal that holds for every dataset. */
@@ -30,14 +30,14 @@ export function isGap({ dataset, reason }: Pick<RefusedSpan, 'dataset' | 'reason
   return dataset === BLOCKS.dataset && reason === REASON;
 }
 
-/** The seconds of all gaps, as a scalar within a statement. No dataset reads them until another look finds the blocks. */
+/** The seconds of all gaps, as a scalar within a statement. No dataset reads them until the blocks appear. */
 export function gapSeconds(): SQL {
   return sql`coalesce((select range_agg(${refused.span}) from ${refused} where ${isOfGap}), '{}')`;
 }
 
 /**
- * Remembers a gap, joined with those that it overlaps, and takes its seconds from the coverage of every dataset. The
- * pause before the next look doubles each time.
+ * Stores a gap, joined with those that it overlaps, and removes its seconds from the coverage of every dataset. The
+ * pause before the next attempt doubles each time.
  */
 export function keepGap(database: Database, gap: Gap): Promise<void> {
   return writeTransaction(database, async (session) => {
@@ -50,10 +50,7 @@ export function keepGap(database: Database, gap: Gap): Promise<void> {
   });
 }
 
-/**
- * Puts what is left of a gap in its place. What is left no longer can be read again, and so can what traces and actions
- * end with transactions of it.
- */
+/** Replaces a gap by what is left of it. The rest is read again, and so are the ends of its traces and actions. */
 export function renewGap(database: Database, old: Range, left: readonly Gap[]): Promise<void> {
   return writeTransaction(database, async (session) => {
     if (left.every(({ span }) => span.from !== old.from || span.to !== old.to))
@@ -77,7 +74,7 @@ async function refuseGap(session: Session, { span, ...facts }: Gap): Promise<voi
 
 const KeptGap = z.object({ span: spanOfRow, detail: z.string(), isDue: z.boolean() });
 
-/** Gaps that touch one of the ranges; `isDue`: the pause before the next look is over. */
+/** Gaps that touch one of the ranges; `isDue` if the pause before the next attempt is over. */
 export function readGaps(
   session: Session,
   ranges: readonly Range[],

@@ -5,7 +5,6 @@ import { MASTERCHAIN } from '../ton/shard.ts';
 import { decideSetting, keepSetting, readSetting } from './stored-settings.ts';
 import type { Session } from '../postgres/database.ts';
 
-/** The global_id of mainnet. */
 export const MAINNET = -239;
 
 /** The global_id of every simulated network. */
@@ -17,7 +16,7 @@ const NAMES: ReadonlyMap<number, string> = new Map([
   [SIMULATED, 'the simulated network'],
 ]);
 
-/** Which network a global_id means, for people. */
+/** The name of the network with a global_id, for people. */
 export function networkName(globalId: number): string {
   return NAMES.get(globalId) ?? `network ${globalId}`;
 }
@@ -27,7 +26,7 @@ export async function readNetwork(session: Session): Promise<number | undefined>
   return (await readSetting(session, 'network'))?.global_id;
 }
 
-/** What is wrong where the API serves another network than the database holds, and what to do. */
+/** The error text and hint if the API serves another network than the database holds. */
 export function networkMismatch(
   held: number,
   served: number,
@@ -40,7 +39,7 @@ export function networkMismatch(
 
 /**
  * One database holds one network: the first crawl decides which.
- * @throws WrongDatabaseError where it holds another one
+ * @throws WrongDatabaseError if it holds another one
  */
 export async function claimNetwork(session: Session, globalId: number): Promise<void> {
   const { global_id: held } = await decideSetting(session, 'network', { global_id: globalId });
@@ -55,8 +54,8 @@ export interface ChainBlock {
 }
 
 /**
- * One database holds one chain: a network that was started anew under its old global_id has other blocks under the same
- * seqnos. The index may have dropped its first blocks since, so only blocks of one seqno are compared.
+ * One database holds one chain: a network that was restarted under its old global_id has other blocks with the same
+ * seqnos. The index may have dropped its first blocks since, so only blocks with one seqno are compared.
  * @param first the first masterchain block that the index has now
  * @param rootHashOf asks the API for the root hash of a masterchain block; undefined if it has none
  * @throws WrongDatabaseError if the database holds another chain
@@ -96,15 +95,15 @@ export function otherChain(seqno: number): WrongNetworkError {
   return new WrongNetworkError(
     `the database holds another chain: masterchain block ${seqno} of the API has another root hash`,
     {
-      hint: 'The network was started anew under the same global_id. Set DATABASE_URL (or ETL_DATA_DIR) to another database, or drop this one.',
+      hint: 'The network was restarted under the same global_id. Set DATABASE_URL (or ETL_DATA_DIR) to another database, or drop this one.',
     },
   );
 }
 
-/** The error where the API began to answer for another network while it was read. */
+/** The error if the API began to serve another network during a crawl. */
 export function networkChanged(held: number, served: number): WrongNetworkError {
   return new WrongNetworkError(conflictOf(held, served), {
-    hint: 'Find out where the address of TONCENTER_NETWORK leads now. docs/operator/runbook.md says what to look at before you start again.',
+    hint: 'Check which server the address of TONCENTER_NETWORK resolves to. docs/operator/runbook.md says what to check before a restart.',
   });
 }
 

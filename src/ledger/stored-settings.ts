@@ -4,7 +4,7 @@ import type { Session } from '../postgres/database.ts';
 import { bare, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
 import { settings } from '../tables/etl/pages.ts';
 
-/** Facts that every process which shares the database must agree on: rows of the table `settings`, by name. */
+/** Facts that all processes of a database must agree on: rows of the table `settings`, by name. */
 export interface Settings {
   /** The network that the database holds. */
   readonly network: {
@@ -18,36 +18,36 @@ export interface Settings {
   readonly demo: { readonly genesis: number };
   /** The state of the database that is being copied into this one. */
   readonly promote: { readonly source: string };
-  /** What retention has decided: the first second that is kept of each dataset, and of each table. */
+  /** What retention has decided: the first second that is kept, by dataset and by table. */
   readonly floors: {
     readonly datasets: Readonly<Record<string, number>>;
     readonly tables: Readonly<Record<string, number>>;
-    /** The lake that has what is older, of each dataset that was dropped after it had been proved to be there. */
+    /** The lake that has the older rows, of each dataset that was dropped after its rows were proved to be there. */
     readonly lakes?: Readonly<Record<string, string>> | undefined;
   };
-  /** How the daemon keeps a lake up, times in unix seconds. */
+  /** How the daemon keeps a lake up to date, times in unix seconds. */
   readonly lake: {
     readonly place: string;
     readonly begunAt: number;
-    /** All that was covered then is in the lake; null where no round has come to its end. */
+    /** Everything that was covered then is in the lake; null if no round has finished. */
     readonly upTo: number | null;
-    /** When changed rows were looked for last. */
+    /** When changed rows were last searched for. */
     readonly renewedAt: number | null;
     /** When lists were read last. */
     readonly listedAt?: number | undefined;
     readonly error: string | null;
   };
-  /** The last watermark that a process found, times in unix seconds; `utime` is 0 where it was not known yet. */
+  /** The last watermark that a process found, times in unix seconds; `utime` is 0 if it was not known yet. */
   readonly watermark: {
     readonly utime: number;
     readonly headSeqno: number;
     readonly headUtime: number;
     readonly newest?: number | undefined;
-    /** Below which every replica shows everything, where none lags more than so many seconds behind another. */
+    /** Below this time every replica shows everything, if none lags more than `delaySeconds` behind another. */
     readonly everywhere?: { readonly utime: number; readonly delaySeconds: number } | undefined;
-    /** What the process that polls next goes on from, oldest first. */
+    /** The polls from which the next leader continues, oldest first. */
     readonly polls?: readonly { readonly newest: number; readonly utime: number }[] | undefined;
-    /** Above which nothing can be read, because the source has gone back; undefined as long as it has not. */
+    /** Above this time nothing can be read, because the source has gone back; undefined if it has not. */
     readonly ceiling?: number | undefined;
     readonly waitingFor: string | null;
   };
@@ -90,7 +90,7 @@ const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
   }),
 };
 
-/** What is kept under a name; undefined where nothing is. */
+/** The value of a setting; undefined if there is none. */
 export async function readSetting<N extends Name>(
   session: Session,
   name: N,
@@ -102,12 +102,11 @@ export async function readSetting<N extends Name>(
   return row === undefined ? undefined : SCHEMAS[name].parse(row.value);
 }
 
-/** A condition on the stored row under which a new value takes its place. */
+/** A condition on the stored row under which the new value replaces it. */
 interface KeepOptions {
   readonly where?: SQL;
 }
 
-/** Keeps a value, in place of the one that is there. */
 export async function keepSetting<N extends Name>(
   session: Session,
   name: N,
@@ -120,7 +119,7 @@ export async function keepSetting<N extends Name>(
       set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default where ${where}`);
 }
 
-/** Decides a value once: what an earlier process has decided stays, and is returned. */
+/** Decides a value once: the value of an earlier process stays, and is returned. */
 export async function decideSetting<N extends Name>(
   session: Session,
   name: N,

@@ -11,14 +11,14 @@ const Watched = z.object({ address: z.string(), note: z.string(), addedAt: z.coe
 /** A watched account; `addedAt` in unix seconds. */
 export type Watched = z.infer<typeof Watched>;
 
-/** Puts an account (raw form) on the watch list; one that is there gets the new note. */
+/** Puts an account (raw form) on the watch list; if it is there already, its note is replaced. */
 export async function addWatch(session: Session, address: string, note: string): Promise<void> {
   await session.run(sql`
     ${insertInto(watch, { address, note })}
     on conflict (${bare(watch.address)}) do update set ${setExcluded(watch.note)}`);
 }
 
-/** Takes an account off the list; false where it was not on it. What was read for it stays. */
+/** Takes an account off the list; false if it was not on it. Its rows stay. */
 export async function removeWatch(session: Session, address: string): Promise<boolean> {
   return (await session.run(sql`delete from ${watch} where ${watch.address} = ${address}`)) > 0;
 }
@@ -31,7 +31,7 @@ export async function readWatched(session: Session): Promise<Watched[]> {
   );
 }
 
-/** A name for an account (raw form), as a file has it. */
+/** A name for an account (raw form), as in the imported file. */
 export interface Label {
   readonly address: string;
   readonly label: string;
@@ -39,7 +39,7 @@ export interface Label {
   readonly organization: string | null;
 }
 
-/** Whole lines at once, so that few pieces are sent. */
+/** Yields many lines at once, so that few chunks are sent. */
 function* linesOf(rows: readonly Label[]): Generator<string> {
   const LINES = 10_000;
   for (let from = 0; from < rows.length; from += LINES)
@@ -50,8 +50,8 @@ function* linesOf(rows: readonly Label[]): Generator<string> {
 }
 
 /**
- * Stores labels in place of those that an earlier import of the same file brought. An account that another file named gets
- * the new label; of two rows for one account the later one counts. Returns how many accounts have one now.
+ * Stores labels in place of those from an earlier import of the same file. An account that another file named gets the
+ * new label; of two rows for one account, the later one counts. Returns how many accounts have one now.
  */
 export function storeLabels(
   database: Database,

@@ -6,7 +6,7 @@ import { keepSetting, readSetting, type Settings } from './stored-settings.ts';
 
 export type SavedWatermark = Settings['watermark'];
 
-/** Keeps a watermark for `status` and for other processes, unless a later one is there. */
+/** Stores a watermark for `status` and for other processes, unless a later one is stored. */
 export async function saveWatermark(session: Session, watermark: SavedWatermark): Promise<void> {
   const where = sql`(${settings.value}->>'utime')::int8 <= (${excluded(settings.value)}->>'utime')::int8`;
   await keepSetting(session, 'watermark', watermark, { where });
@@ -16,7 +16,7 @@ export function readSavedWatermark(session: Session): Promise<SavedWatermark | u
   return readSetting(session, 'watermark');
 }
 
-/** What another process found, and the newest block that it saw; undefined before any has found one. */
+/** The watermark that another process found, and the newest block that it saw; undefined before the first. */
 export async function readFoundWatermark(
   session: Session,
 ): Promise<(SavedWatermark & { readonly newest: number }) | undefined> {

@@ -10,10 +10,10 @@ import { watch } from '../tables/etl/watch-list.ts';
 import { readClock } from '../postgres/server-clock.ts';
 import { during } from '../postgres/seconds.ts';
 
-/** Seconds by which a gathering looks further back than the last one: commits take a while to become visible. */
+/** Seconds by which a gathering overlaps the previous one: commits take a while to become visible. */
 const OVERLAP = 120;
 
-/** Which of a dataset's look-ups. */
+/** One of a dataset's lookups. */
 export interface LookupName {
   readonly dataset: string;
   readonly walk: string;
@@ -21,17 +21,17 @@ export interface LookupName {
 
 interface SubjectGathering extends LookupName {
   readonly subjects: Subjects;
-  /** False: only the watch list is looked at. */
+  /** If false, only the watch list is read. */
   readonly seen: boolean;
-  /** What `Subjects.ofRange` is about. */
+  /** The range for `Subjects.ofRange`. */
   readonly range: Range | undefined;
   /** Unix seconds of the last gathering; undefined before the first. */
   readonly since: number | undefined;
 }
 
 /**
- * Notes down every subject that the watch list and the relations name and that is not known yet, and how far it has moved
- * since. Of streams only the parts are looked at into which something was committed since the last time.
+ * Stores every new subject that the watch list and the relations name, and how far known ones have moved. In streams,
+ * it searches only the parts into which something was committed since the last time.
  * @returns the moment of this gathering, unix seconds on the database's clock
  */
 export async function gatherSubjects(session: Session, gathering: SubjectGathering): Promise<number> {
@@ -86,7 +86,7 @@ function namedIn(source: SeenIn, { subjects, range, since }: SubjectGathering): 
     join ${from} on r.utime >= to_timestamp(lower(p.span)) and r.utime < to_timestamp(upper(p.span))`;
 }
 
-/** Notes how far subjects have moved, as the source itself says: for those that no indexed row speaks of. */
+/** Stores how far subjects have moved according to the source, for those that no indexed row mentions. */
 export async function noteMoves(
   session: Session,
   { dataset, walk }: LookupName,
@@ -101,25 +101,24 @@ export async function noteMoves(
 const Due = z.object({ key: z.string(), fields: z.record(z.string(), z.string()).nullable() });
 
 interface DueOptions extends LookupName {
-  /** Those that were asked for since then are not due again, unix seconds: within a run everything is asked once. */
+  /** Subjects that were requested since then are not due again, unix seconds: each is requested once in a run. */
   readonly before: number;
   readonly onlyWatched: boolean;
-  /** These are not due. */
   readonly except?: readonly string[];
-  /** True: what was set aside is due at once. */
+  /** If true, postponed subjects are due at once. */
   readonly unserved: boolean;
   readonly limit: number;
-  /** The subject after which the order goes on; empty: from the first one on. */
+  /** The subject after which the order continues; empty: from the first one on. */
   readonly after: string;
 }
 
-/** What to ask for next, and the subject after which the order goes on then; empty where its end is reached. */
+/** The next subjects to request, and the subject after which the order continues; empty at its end. */
 export interface DueSubjects {
   readonly subjects: readonly Subject[];
   readonly after: string;
 }
 
-/** True of a subject that was asked for without an answer that says whether it is known. */
+/** True of a subject that was requested without an answer that tells whether it is known. */
 const isUnserved = sql`(${lookups.asked_at} is not null and ${lookups.found} is null)`;
 
 const isDue = sql`(${lookups.again_at} <= clock_timestamp() or (${lookups.seen_lt} > coalesce(${lookups.known_lt}, -1)
@@ -129,7 +128,7 @@ function isOf(dataset: string, walk: string): SQL {
   return sql`${lookups.dataset} = ${dataset} and ${lookups.walk} = ${walk}`;
 }
 
-/** The next subjects to ask for: those that became due last, and as many or more in the order of their names. */
+/** The next subjects to request: those that became due last, and at least as many in the order of their names. */
 export async function readDueSubjects(session: Session, options: DueOptions): Promise<DueSubjects> {
   const { dataset, walk, onlyWatched, unserved, before, except = [], limit, after } = options;
   const { subject, fields, asked_at, again_at } = lookups;
@@ -148,7 +147,7 @@ export async function readDueSubjects(session: Session, options: DueOptions): Pr
   );
   const taken = new Set(newest.map(({ key }) => key));
   const others = inOrder.filter(({ key }) => !taken.has(key)).slice(0, limit - newest.length);
-  // A shorter list has reached the end of the order: it begins anew.
+  // A shorter list has reached the end of the order, which starts again.
   const isAtEnd = inOrder.length < limit && newest.length + others.length < limit;
   const last = inOrder.at(-1)?.key;
   return {
@@ -157,24 +156,24 @@ export async function readDueSubjects(session: Session, options: DueOptions): Pr
   };
 }
 
-/** What a response said of the subjects that were asked for. */
+/** What a response said about the requested subjects. */
 export interface Outcomes {
   readonly walk: string;
   readonly asked: readonly string[];
   readonly found: readonly { readonly key: string; readonly lt: string | undefined }[];
-  /** Seconds after which a known subject is asked again in any case; undefined: only where it moves. */
+  /** Seconds after which a known subject is requested again. If undefined, only after it moved. */
   readonly refresh: number | undefined;
   readonly unknownFor: number;
 }
 
-/** Subjects that the server did not serve, though it serves others. */
+/** Subjects that the server did not serve, although it serves others. */
 export interface Unserved {
   readonly walk: string;
   readonly subjects: readonly string[];
 }
 
-/** Sets subjects aside, whether or not they move meanwhile: for a minute, then twice as long each time, at most a day. */
-export async function setAside(
+/** Postpones subjects, even if they move meanwhile: for a minute, then twice as long each time, at most a day. */
+export async function postponeSubjects(
   session: Session,
   dataset: string,
   { walk, subjects }: Unserved,
@@ -189,8 +188,8 @@ export async function setAside(
 }
 
 /**
- * Remembers, within the commit, who was found and how far the response goes. A response that is older than what is known to
- * have happened leaves the subject due: a replica lagged.
+ * Stores, within the commit, which subjects were found and how far the response goes. If the response is older than
+ * what is known to have happened, a replica lagged, and the subject stays due.
  */
 export async function rememberOutcomes(
   session: Session,
@@ -213,8 +212,12 @@ export async function rememberOutcomes(
     where ${isOf(dataset, walk)} and ${lookups.subject} = a.subject`);
 }
 
-/** Remembers subjects that came with the response of another dataset, also such as nobody has asked for yet. */
-export async function noteSpared(session: Session, dataset: string, outcomes: Outcomes): Promise<void> {
+/** Stores subjects that came with the response of another dataset, including new ones. */
+export async function rememberPiggybacked(
+  session: Session,
+  dataset: string,
+  outcomes: Outcomes,
+): Promise<void> {
   await session.run(sql`
     insert into ${lookups} (${KEY})
     select ${dataset}, ${outcomes.walk}, s.subject
@@ -224,13 +227,12 @@ export async function noteSpared(session: Session, dataset: string, outcomes: Ou
   await rememberOutcomes(session, dataset, outcomes);
 }
 
-/** How a dataset's look-ups stand. */
 export interface LookupCounts {
   readonly dataset: string;
   readonly walk: string;
   readonly known: number;
   readonly unknown: number;
-  /** Asked for, and not served. */
+  /** Requested, but not served. */
   readonly unserved: number;
   readonly due: number;
 }

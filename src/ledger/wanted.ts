@@ -6,15 +6,15 @@ import { wanted } from '../tables/etl/coverage.ts';
 
 const Row = z.object({ dataset: z.string(), since: z.coerce.number() });
 
-/** From when on each dataset is kept complete, in unix seconds. */
+/** The time from which each dataset is kept complete, in unix seconds. */
 export async function readWanted(session: Session): Promise<Map<string, number>> {
   const rows = await session.rows(sql`select ${wanted.dataset}, ${wanted.since} from ${wanted}`, Row);
   return new Map(rows.map(({ dataset, since }) => [dataset, since]));
 }
 
 /**
- * Keeps what an earlier start decided, unless the setting's words have changed since: `-7d` means seven days before
- * the start at which it was first said. A default changes nothing: a restored database keeps what was wanted of it.
+ * Keeps the decision of an earlier start, unless the text of the setting has changed since: `-7d` means seven days
+ * before the start that first had it. A default changes nothing, so a restored database keeps its own decision.
  */
 export async function keepWanted(
   session: Session,

@@ -14,7 +14,7 @@ export interface Worker {
   readonly host: string;
 }
 
-/** Says that a process is alive, how many of its requests wait, and what it has sent since it last said so. */
+/** Writes a heartbeat: the process is alive, how many of its requests wait, and what it has sent since the last one. */
 export async function reportWorker(
   session: Session,
   { name, host }: Worker,
@@ -34,10 +34,10 @@ export async function reportWorker(
     on conflict (${key}) do update set ${bare(requests)} = ${requests} + ${excluded(requests)}`);
 }
 
-/** A process that has not reported for so long has ended, whatever it left. */
+/** A process that has not reported for this long has ended. */
 const GONE_SECONDS = 300;
 
-/** A process ended well. What others left who did not, and what is older than a day, goes with it. */
+/** Called when a process ends. Also deletes rows that crashed processes left, and those older than a day. */
 export async function forgetWorker(session: Session, { name }: Worker): Promise<void> {
   await session.run(sql`
     delete from ${workers}
@@ -52,7 +52,6 @@ const counts = z.record(z.string(), z.coerce.number());
 const WorkerStatus = z.object({
   worker: z.string(),
   host: z.string(),
-  /** Seconds since its last sign of life. */
   silent: z.number(),
   waiting: counts,
 });
@@ -67,17 +66,17 @@ const Spent = z.object({
 
 const BudgetStatus = z.object({
   host: z.string(),
-  /** Requests a second: what the plan allows, and what is used of it now. */
+  /** Requests a second: the plan's rate, and the rate in use. */
   plan: z.number(),
   rate: z.number(),
   refusals: z.coerce.number(),
-  /** Seconds since the server last refused; null where it never did. */
+  /** Seconds since the server last refused; null if it never did. */
   lastRefusal: z.number().nullable(),
-  /** Seconds for which nobody sends. */
+  /** Seconds for which all processes pause. */
   paused: z.number(),
 });
 
-/** The budget of each host, who lives on it, and who spent it in the last complete minute and hour. */
+/** The budget of each host, the workers that share it, and what they spent in the last complete minute and hour. */
 export interface Spending {
   readonly budgets: readonly z.infer<typeof BudgetStatus>[];
   readonly workers: readonly z.infer<typeof WorkerStatus>[];

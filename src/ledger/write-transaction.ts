@@ -2,9 +2,9 @@ import type { Database, OpenTransaction, TransactionHow } from '../postgres/data
 import { requireOwnSchema } from '../postgres/own-schema.ts';
 
 /**
- * Runs `work` in one transaction, and commits it only where no newer program has migrated the database. It asks last, so
- * that whichever waits for the other, a commit or a migration of the same rows, sees what that one did.
- * @throws WrongDatabaseError where a newer program has migrated the database: nothing was written
+ * Runs `work` in one transaction, and commits only if no newer program has migrated the database. It checks that last:
+ * if a commit and a migration of the same rows wait for each other, the later one sees the result of the earlier one.
+ * @throws WrongDatabaseError if a newer program has migrated the database: nothing was written
  */
 export function writeTransaction<T>(
   database: Database,

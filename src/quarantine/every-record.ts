@@ -4,7 +4,7 @@ import { readQuarantined, type Chosen, type Quarantined } from '../read/quaranti
 /** Records that are read from the database at once. */
 const PAGE = 200;
 
-/** The chosen records that are in quarantine, a few hundred in memory at a time. */
+/** Yields the chosen records in quarantine, with a few hundred in memory at a time. */
 export async function* everyRecord(database: Database, chosen: Chosen): AsyncGenerator<Quarantined> {
   for (let after = 0; ;) {
     const page = await readQuarantined(database, chosen, { after, limit: PAGE });

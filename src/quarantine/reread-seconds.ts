@@ -17,7 +17,7 @@ export interface Rereading {
   readonly stop: Stop;
 }
 
-/** Asks the API anew for the seconds of records that do not fit. */
+/** Requests the seconds of records that do not fit again from the API. */
 export async function rereadSeconds(
   context: Rereading,
   jobs: readonly Dataset[],
@@ -27,7 +27,7 @@ export async function rereadSeconds(
     await readSecondsAgain(context, dataset, stream, records);
 }
 
-/** A record of a second that is not covered comes again with that second, whoever reads it. */
+/** Only covered seconds are reread: the others are read later anyway, with their records. */
 async function readSecondsAgain(
   context: Rereading,
   dataset: Dataset,

@@ -5,7 +5,7 @@ import type { Chosen, Quarantined } from '../read/quarantined.ts';
 import { createPartitions, type PartitionSize } from '../write/partitions.ts';
 import { everyRecord } from './every-record.ts';
 
-/** Reads stored records with this version's schemas: how many were written and released, and which still do not fit. */
+/** Parses stored records with this version's schemas. Returns the number released, and those that do not fit. */
 export async function retryStored(
   database: Database,
   partition: PartitionSize,

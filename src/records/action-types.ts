@@ -1,9 +1,9 @@
 /**
- * The types of actions that are asked for, by name. Which rows the server gives depends on this list: it leaves out the
- * parts of a composite action that is on the list, and gives them where it is not. Left to itself each build takes its
- * own latest set; these names are the set `v4` (the largest that both builds know) and the `tgbtc` types, which are in
- * no set. A name that a build does not know matches nothing. Changing the list changes what a dataset holds: rows read
- * before and after do not fit together.
+ * The types of actions that are requested, by name. The server's rows depend on this list: it omits the parts of a
+ * composite action that is listed, and returns them if it is not. Without a list, each build uses its own latest set.
+ * These names are the set `v4` (the largest that both builds know) and the `tgbtc` types, which are in no set. A name
+ * that a build does not know matches nothing. If the list changes, rows that were read before and after do not fit
+ * together.
  */
 export const actionTypes: readonly string[] = [
   'call_contract',

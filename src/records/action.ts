@@ -9,8 +9,8 @@ import { action_accounts, action_transactions, actions } from '../tables/ton/act
 import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
 /**
- * One element of `actions` of GET /api/v3/actions, and of a trace that was asked for with them. The members of
- * `details` depend on `type`; for a type that its server has no shape for they say so, and `raw_action` stands beside.
+ * One element of `actions` of GET /api/v3/actions, and of a trace that was requested with them. The members of
+ * `details` depend on `type`. If the server does not know the shape of a type, they say so, and `raw_action` is added.
  */
 const members = z.strictObject({
   trace_id: hash,
@@ -38,22 +38,22 @@ export type Action = z.output<typeof members>;
 
 export const action = members.refine(namesAddresses, {
   path: ['details'],
-  error: 'has no address where a column is taken from: workchain:HEX, ext$, var$ or addr_none',
+  error: 'has no address for a column of addresses: workchain:HEX, ext$, var$ or addr_none',
 });
 
 const sheet = rowLayoutOf(actions, action);
 const accountSheet = givenLayout(action_accounts);
 const transactionSheet = givenLayout(action_transactions);
 
-/** Columns that a member of `details` goes into whatever its name there. */
+/** Columns that take a member of `details`, whose name depends on the type. */
 const ADDRESSES = ['source', 'destination', 'asset'] as const;
 
-/** Integers only: what a numeric column takes, and an amount can be. */
+/** Integers only: a numeric column takes them, and an amount can be one. */
 const WHOLE = /^-?\d{1,38}$/;
 
 /**
- * Puts the rows of an action: its own, and one for each of its accounts and transactions. `extra` are the members that
- * the schema does not name, with paths as within the action.
+ * Puts the rows of an action: its own, and one for each of its accounts and transactions. `extra` has the members that
+ * the schema does not name, with paths within the action.
  */
 export function actionRows(record: Action, extra: Extra, put: Put): void {
   const { trace_id, action_id, accounts, transactions } = record;
@@ -73,19 +73,19 @@ export function actionRows(record: Action, extra: Extra, put: Put): void {
     put(transactionSheet, null, { ...key, position, tx_hash });
 }
 
-/** What `details` says in the place that a column is taken from. */
+/** The value in `details` that a column is taken from. */
 function detail({ type, details }: Action, column: ActionColumn): unknown {
   const path = actionPath(type, column);
   return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), details);
 }
 
-/** In the form of the columns, whatever the form in `details`, which are kept as they came. */
+/** Addresses in the form of the columns. `details` keeps their original form. */
 function addressOf(record: Action, column: (typeof ADDRESSES)[number]): string | null {
   const value = canonicalOf(address, detail(record, column));
   return typeof value === 'string' ? value : null;
 }
 
-/** True where what becomes a column of addresses is an address, or nothing. */
+/** True if every value for a column of addresses is an address or empty. */
 function namesAddresses(record: Action): boolean {
   return ADDRESSES.every((column) => ADDRESS.test(addressOf(record, column) ?? ''));
 }

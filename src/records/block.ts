@@ -6,7 +6,7 @@ import type { Extra } from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
-/** What names a block: workchain, shard (upper-case hex without padding) and sequence number. */
+/** Identifies a block: workchain, shard (upper-case hex without padding) and sequence number. */
 export const blockId = z.strictObject({ workchain, shard, seqno });
 
 /** One element of `blocks` of GET /api/v3/blocks, and `first` and `last` of masterchainInfo. */
@@ -42,7 +42,7 @@ export const block = z.strictObject({
   prev_blocks: elsewhere(z.array(blockId).nullish()),
 });
 
-/** A parent, as the row of its child names it. */
+/** A parent, with the column names of its child's row. */
 const parentId = z.strictObject({
   workchain: column('parent_workchain', workchain),
   shard: column('parent_shard', shard),

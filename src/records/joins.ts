@@ -5,7 +5,7 @@ import type { Joins, Predecessor } from '../dataset/paginators/paginator.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
 
-/** What of a block tells where it stands in its chain, whatever else is in it. */
+/** The members of a block that tell its position in the chain. */
 const Linked = z.object({
   ...id,
   gen_utime: requiredSeconds,
@@ -16,14 +16,15 @@ const Linked = z.object({
 type LinkedBlock = z.output<typeof Linked>;
 
 /**
- * How far a page of blocks shows by itself that nothing is missing, for servers that may cut a 200 short or lack some
- * blocks. Every block has a successor, two before a split; a block whose successors are not all in the page is *open*, and
- * what follows it may be missing. All seconds before the first open block are joined. An open block has a *gap* behind it
- * where a later block of its shard is in the page, before the page's last second: its successors lie between the two.
+ * How far a page of blocks proves by itself that nothing is missing, for servers that may cut a 200 short or lack some
+ * blocks. Every block has a successor, two before a split. A block whose successors are not all in the page is *open*,
+ * and blocks after it may be missing. All seconds before the first open block are joined. An open block has a *gap*
+ * after it if a later block of its shard is in the page, before the page's last second: its successors lie between the
+ * two.
  *
- * Of a chain whose first blocks are missing nothing shows here: `before` names the parents that the page lacks, so that
- * the reader can look for them. An empty page proves nothing: it is joined until 0. Undefined where a block does not even tell its links: it would look like a missing one for
- * ever.
+ * The page does not show that the first blocks of a chain are missing. So `before` names the parents that the page
+ * lacks, and the reader can look them up. An empty page proves nothing: it is joined until 0. Undefined if a block does
+ * not tell its links: it would look like a missing one forever.
  */
 export function joinsOf(raws: readonly unknown[]): Joins | undefined {
   const read = Linked.array().safeParse(raws);
@@ -45,7 +46,7 @@ export function joinsOf(raws: readonly unknown[]): Joins | undefined {
   return { until: earliest(open) ?? 0, ...(gapAt !== undefined && { gapAt }), before };
 }
 
-/** Parents that are not in the page, each with the first block that names it. Block 0 is in no index. */
+/** Parents that are not in the page, each with the time of the first block that names it. Block 0 is in no index. */
 function predecessorsOf(blocks: readonly LinkedBlock[]): Predecessor[] {
   const here = new Set(blocks.map(blockKey));
   const before = new Map<string, Predecessor>();

@@ -17,12 +17,12 @@ import {
   timeOf,
 } from './members/scalar.ts';
 
-/** A cell that a message carries: its body or its init state. `decoded` is whatever the server's decoder made of it. */
+/** A cell that a message carries: its body or its init state. `decoded` is the result of the server's decoder. */
 const messageContent = z.strictObject({ hash: optionalHash, body: text, decoded: freeForm });
 
 /**
- * A message, as it stands in `in_msg` and `out_msgs` of a transaction and in `messages` of GET /api/v3/messages. An
- * external-in message has no source, value, created_lt and created_at; an external-out one has no destination.
+ * A message, as in `in_msg` and `out_msgs` of a transaction and in `messages` of GET /api/v3/messages. An external-in
+ * message has no source, value, created_lt and created_at; an external-out one has no destination.
  */
 export const message = z.strictObject({
   hash,
@@ -50,11 +50,11 @@ export const message = z.strictObject({
 
 export type Message = z.output<typeof message>;
 
-/** What a message does not say itself, because it stands within a transaction or beside one. */
+/** Facts about a message that it does not have itself, because it is part of a transaction. */
 interface Carrier {
   /** Unix seconds of the transaction that carries the message: an external-in message has no time of its own. */
   readonly now: Seconds;
-  /** Hash of the transaction that sent the message, where it is known. */
+  /** Hash of the transaction that sent the message, if it is known. */
   readonly sender: string | null | undefined;
   /** The message's members that its schema does not name. */
   readonly extra: Extra | null;
@@ -67,16 +67,12 @@ export function messageTime(message: Message, now: Seconds): Seconds {
 
 const sheet = rowLayoutOf(messages, message);
 
-/** Puts the row of a message. */
 export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {
   const given = { utime: timeOf(messageTime(message, now)), out_msg_tx_hash: sender };
   put(sheet, message, given, withLeftover(message, extra));
 }
 
-/**
- * `created_at` has no column: it is the row's `utime`, or null where `created_lt` is. A message that breaks this rule
- * keeps its own word.
- */
+/** `created_at` equals the row's `utime`, or is null if `created_lt` is. A value that does not goes to `extra`. */
 function withLeftover({ created_at, created_lt }: Message, extra: Extra | null): Extra | null {
   if ((created_at == null) === (created_lt == null)) return extra;
   return { ...extra, created_at: created_at == null ? null : String(created_at) };

@@ -22,7 +22,7 @@ export const multisigOrder = z.strictObject({
   sent_for_execution: flag,
   approvals_mask: wideDigits,
   approvals_num: int,
-  // Of up to 64 bits: some orders never expire.
+  // Up to 64 bits: some orders never expire.
   expiration_date: digits,
   order_boc: text,
   signers: addresses,

@@ -42,7 +42,7 @@ export type NftItem = z.output<typeof nftItem>;
 
 type CollectionRow = typeof nft_collections.$inferInsert;
 
-/** The rows of an item: its own, and its collection's where the item brings it. */
+/** The rows of an item: its own, and its collection's if the item contains it. */
 type ItemRows = RowsOf<{ nft_items: typeof nft_items; nft_collections: typeof nft_collections }>;
 
 export function nftCollectionRow(record: NftCollection, extra: Extra): CollectionRow {

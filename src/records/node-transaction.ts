@@ -49,7 +49,7 @@ type NodeTransactionRows = RowsOf<{
   account_messages: typeof account_messages;
 }>;
 
-/** The rows of a transaction as a node gives it: its own, and those of its messages. */
+/** The rows of a transaction from a node: its own, and those of its messages. */
 export function nodeTransactionRows(
   record: z.output<typeof nodeTransaction>,
   extra: Extra,

@@ -7,7 +7,7 @@ import { transaction, type Transaction } from './transaction.ts';
 
 /**
  * A node of the tree of `trace`: a transaction and those that its messages started. The document puts the bodies of
- * transaction and message into it; servers send their hashes, and the bodies in the trace's `transactions`.
+ * transaction and message into it. Servers send their hashes, and put the bodies into the trace's `transactions`.
  */
 const node = z.strictObject({
   tx_hash: optionalHash,
@@ -17,55 +17,55 @@ const node = z.strictObject({
   children: z.array(z.unknown()).nullish(),
 });
 
-/** A node of the tree, taken out of it. */
+/** A node of the tree, without its children. */
 export interface TraceNode {
-  /** Dotted path within the trace: `trace.children.0`. Put together when it is asked for: a chain is deep. */
+  /** Dotted path within the trace: `trace.children.0`. Built only on request, because a chain is deep. */
   readonly path: () => string;
   readonly tx_hash: string;
-  /** False where the node was named by the body of its transaction alone. */
+  /** False if only the body of its transaction names the node. */
   readonly named: boolean;
   /** Hash of the parent's transaction; undefined for the root. */
   readonly parent: string | undefined;
-  /** Place among the parent's children, from 0. */
+  /** Index among the parent's children, from 0. */
   readonly position: number;
   readonly in_msg_hash: string | null | undefined;
-  /** How many children; null where the server says null instead of a list. */
+  /** Number of children; null if the server sends null instead of a list. */
   readonly children: number | null;
   readonly transaction: Transaction | null | undefined;
   readonly in_msg: Message | null | undefined;
 }
 
-/** A node still to be read. */
+/** A node that is not parsed yet. */
 interface UnreadNode {
   readonly value: unknown;
-  /** The place of its parent; undefined for the root. */
+  /** Its parent; undefined for the root. */
   readonly above: UnreadNode | undefined;
   readonly position: number;
 }
 
-/** Steps of paths to what is reported, in all: in a deep chain each of thousands of nodes has thousands. */
+/** Most path steps of reported nodes in total: in a deep chain, each of thousands of nodes has thousands. */
 const MOST_STEPS = 2_000_000;
 
 /**
- * The tree of a trace, as it came: `nodesOf` takes it apart. A trace may be a chain of thousands of transactions, so the
- * walk uses no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would;
- * a tree with too many of them does not fit.
+ * The tree of a trace, as the server sends it: `nodesOf` takes it apart. A trace may be a chain of thousands of
+ * transactions, so it is walked without recursion. Unknown members and mismatches are reported with their paths, like
+ * those of a schema for the whole tree. A tree with too many of them does not fit.
  */
 export const traceTree = withOtherForms(
   z.unknown().check(({ value, issues }) => {
     let steps = 0;
-    for (const place of placesOf(value)) {
-      const twice = doubledWithin(node, place.value);
+    for (const unread of unreadNodes(value)) {
+      const twice = doubledWithin(node, unread.value);
       if (twice !== undefined)
-        issues.push({ code: 'custom', path: [...pathOf(place), ...twice], message: TWICE, input: value });
-      const reading = node.safeParse(place.value);
+        issues.push({ code: 'custom', path: [...pathOf(unread), ...twice], message: TWICE, input: value });
+      const reading = node.safeParse(unread.value);
       if (reading.success && nameOf(reading.data) !== undefined) continue;
-      const found = issuesOf(reading.error, place);
+      const found = issuesOf(reading.error, unread);
       issues.push(...found);
       steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
       if (steps <= MOST_STEPS) continue;
       const message = 'too many nodes of the tree have unknown members or do not fit';
-      issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
+      issues.push({ code: 'custom', message, path: pathOf(unread), input: undefined });
       break;
     }
   }),
@@ -76,13 +76,13 @@ export const traceTree = withOtherForms(
 export function nodesOf(tree: unknown): TraceNode[] {
   if (tree === undefined || tree === null) return [];
   const read = new Map<UnreadNode, z.output<typeof node> | undefined>();
-  return placesOf(tree).flatMap((place) => {
-    read.set(place, node.safeParse(place.value).data);
-    return takeNode(place, (of) => read.get(of)) ?? [];
+  return unreadNodes(tree).flatMap((unread) => {
+    read.set(unread, node.safeParse(unread.value).data);
+    return takeNode(unread, (of) => read.get(of)) ?? [];
   });
 }
 
-/** A tree whose nodes are in the form of their schema. */
+/** A copy of the tree whose nodes are in the form of their schema. */
 function canonicalTree(tree: unknown): unknown {
   const whole: { children: unknown[] } = { children: [tree] };
   const unread: { readonly children: unknown[] }[] = [whole];
@@ -102,15 +102,15 @@ function canonicalTree(tree: unknown): unknown {
   return whole.children[0];
 }
 
-/** The places of a tree, parents first; below a node that does not fit too, for what is wrong there is reported with it. */
-function placesOf(tree: unknown): UnreadNode[] {
+/** The nodes of a tree, parents first, including those below a node that does not fit: their errors count, too. */
+function unreadNodes(tree: unknown): UnreadNode[] {
   const found: UnreadNode[] = [];
-  const places: UnreadNode[] = [{ value: tree, above: undefined, position: 0 }];
-  for (let place = places.pop(); place !== undefined; place = places.pop()) {
-    found.push(place);
-    const children = childrenIn(place.value);
+  const stack: UnreadNode[] = [{ value: tree, above: undefined, position: 0 }];
+  for (let unread = stack.pop(); unread !== undefined; unread = stack.pop()) {
+    found.push(unread);
+    const children = childrenIn(unread.value);
     for (let position = children.length - 1; position >= 0; position--)
-      places.push({ value: children[position], above: place, position });
+      stack.push({ value: children[position], above: unread, position });
   }
   return found;
 }
@@ -127,19 +127,19 @@ function nameOf(read: z.output<typeof node>): string | undefined {
 
 /** Undefined for a node that names no transaction. */
 function takeNode(
-  place: UnreadNode,
-  readOf: (place: UnreadNode) => z.output<typeof node> | undefined,
+  unread: UnreadNode,
+  readOf: (unread: UnreadNode) => z.output<typeof node> | undefined,
 ): TraceNode | undefined {
-  const read = readOf(place);
+  const read = readOf(unread);
   const hash = read && nameOf(read);
   if (read === undefined || hash === undefined) return undefined;
-  const above = place.above && readOf(place.above);
+  const above = unread.above && readOf(unread.above);
   return {
-    path: () => ['trace', ...pathOf(place)].join('.'),
+    path: () => ['trace', ...pathOf(unread)].join('.'),
     tx_hash: hash,
     named: read.tx_hash != null,
     parent: above && nameOf(above),
-    position: place.position,
+    position: unread.position,
     in_msg_hash: read.in_msg_hash,
     children: read.children?.length ?? null,
     transaction: read.transaction,
@@ -147,24 +147,23 @@ function takeNode(
   };
 }
 
-/** Where a node stands in the tree. */
-function pathOf(place: UnreadNode): PropertyKey[] {
+function pathOf(unread: UnreadNode): PropertyKey[] {
   const path: PropertyKey[] = [];
-  for (let at = place; at.above !== undefined; at = at.above) path.push(at.position, 'children');
+  for (let at = unread; at.above !== undefined; at = at.above) path.push(at.position, 'children');
   return path.reverse();
 }
 
-function issuesOf(error: z.ZodError | undefined, place: UnreadNode): z.core.$ZodRawIssue[] {
-  const path = pathOf(place);
+function issuesOf(error: z.ZodError | undefined, unread: UnreadNode): z.core.$ZodRawIssue[] {
+  const path = pathOf(unread);
   if (error === undefined) {
     return [
-      { code: 'custom', path: [...path, 'tx_hash'], message: 'names no transaction', input: place.value },
+      { code: 'custom', path: [...path, 'tx_hash'], message: 'names no transaction', input: unread.value },
     ];
   }
   return error.issues.map((issue) => {
     const at = [...path, ...issue.path];
     return issue.code === 'unrecognized_keys'
       ? { code: issue.code, keys: issue.keys, path: at, input: {} }
-      : { code: 'custom', message: issue.message, path: at, input: place.value };
+      : { code: 'custom', message: issue.message, path: at, input: unread.value };
   });
 }

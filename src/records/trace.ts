@@ -17,7 +17,7 @@ import {
   type Transaction,
 } from './transaction.ts';
 
-/** A masterchain seqno: a string of digits on the wire, though a number everywhere else. */
+/** A masterchain seqno: a string of digits here, although it is a number everywhere else. */
 const seqno = z
   .union([z.string().regex(/^\d{1,10}$/), z.int32()])
   .refine((value) => Number(value) < 2 ** 31, 'is not a seqno of 32 bits')
@@ -32,9 +32,10 @@ const traceInfo = z.strictObject({
 });
 
 /**
- * One element of `traces` of GET /api/v3/traces: a finished chain of messages. Its tree names transactions by hash;
- * their bodies stand in `transactions`, their order (by lt and account) in `transactions_order`. A trace with more
- * transactions than its server can handle comes without them, marked `is_incomplete`, and says why in `warning`.
+ * One element of `traces` of GET /api/v3/traces: a finished chain of messages. Its tree names transactions by hash.
+ * Their bodies are in `transactions`, and their order (by lt and account) is in `transactions_order`. A trace with more
+ * transactions than its server can handle comes without them. It is marked `is_incomplete`, and `warning` has the
+ * reason.
  */
 export const trace = z.strictObject({
   trace_id: hash,
@@ -60,7 +61,7 @@ function hashOf(text: unknown): unknown {
   return canonicalOf(hash, text);
 }
 
-/** A map by hashes, unless two of its names are forms of one hash. */
+/** Converts the keys of a map to hashes, unless two of them are forms of one hash. */
 function byHash(map: unknown): unknown {
   if (typeof map !== 'object' || map === null) return map;
   const entries = Object.entries(map).map(([name, member]): [string, unknown] => [
@@ -76,20 +77,20 @@ const sheet = rowLayoutOf(traces, trace);
 const nodeSheet = givenLayout(trace_nodes);
 
 /**
- * Puts the rows of a trace: its own, its tree, and all that it holds of transactions, messages and actions. `extra` are
- * the members that the schema does not name, with paths as within the trace.
+ * Puts the rows of a trace: its own, its tree, and its transactions, messages and actions. `extra` has the members that
+ * the schema does not name, with paths within the trace.
  */
 export function traceRows(record: Trace, extra: Extra, put: Put): void {
   const nodes = nodesOf(record.trace);
   const outside = extraOutside(extra, ['transactions', 'actions']);
-  put(sheet, record, {}, withOddities(record, nodes, outside));
+  put(sheet, record, {}, withAnomalies(record, nodes, outside));
   for (const node of nodes) put(nodeSheet, null, nodeRow(record, node));
   containedRows(record, nodes, extra, put);
   embeddedActions(record, extra, put);
 }
 
-function withOddities(record: Trace, nodes: readonly TraceNode[], extra: Extra | null): Extra {
-  return { ...extra, ...oddOrder(record, nodes), ...Object.fromEntries(nodes.flatMap(bodies)) };
+function withAnomalies(record: Trace, nodes: readonly TraceNode[], extra: Extra | null): Extra {
+  return { ...extra, ...unusualOrder(record, nodes), ...Object.fromEntries(nodes.flatMap(bodies)) };
 }
 
 function nodeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode) {
@@ -105,10 +106,7 @@ function nodeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode) {
   };
 }
 
-/**
- * Transactions and messages of the trace. The senders' copies of messages stand first, whatever the order of the
- * transactions: where a page holds a message twice, the first row is the one that is kept.
- */
+/** The transactions and messages of the trace. Senders' copies come first, because the first copy is kept. */
 function containedRows(record: Trace, nodes: readonly TraceNode[], extra: Extra, put: Put): void {
   const found = transactionsOf(record, nodes).map((transaction) => ({
     transaction,
@@ -120,13 +118,15 @@ function containedRows(record: Trace, nodes: readonly TraceNode[], extra: Extra,
   looseMessages(record, nodes, put);
 }
 
-/** Those of the map, and those that only the tree holds. */
+/** The transactions of the map, and those that are only in the tree. */
 function transactionsOf({ transactions: map }: Trace, nodes: readonly TraceNode[]): Transaction[] {
   const inTree = nodes.flatMap(({ transaction }) => transaction ?? []);
   return [...Object.values(map ?? {}), ...inTree.filter(({ hash }) => map?.[hash] === undefined)];
 }
 
-/** Messages that the tree holds beside their transactions; without a time of their own they get the trace's first. */
+/**
+ * Messages that the tree has beside their transactions. If one has no time of its own, it gets the trace's first time.
+ */
 function looseMessages({ start_utime }: Trace, nodes: readonly TraceNode[], put: Put): void {
   for (const { in_msg, transaction } of nodes) {
     if (in_msg == null) continue;
@@ -136,39 +136,40 @@ function looseMessages({ start_utime }: Trace, nodes: readonly TraceNode[], put:
 }
 
 /**
- * No server sends actions that it was not asked for, and they are not asked for here: actions change, and their own
- * dataset exchanges them. Where they come all the same they are rows like those; that dataset's reading replaces them.
+ * Servers send actions only on request, and they are not requested here: actions change, and their own dataset replaces
+ * them. If a server sends them all the same, they are stored like that dataset's rows, and its next reading replaces
+ * them.
  */
 function embeddedActions({ actions }: Trace, extra: Extra, put: Put): void {
   for (const [index, action] of (actions ?? []).entries())
     actionRows(action, extraWithin(extra, `actions.${index}`) ?? NOTHING, put);
 }
 
-/** Bodies in the tree, where servers send hashes: their rows are written, and where they stood is remembered. */
+/** Bodies in the tree, where servers send hashes. Their rows are written, and their positions go to `extra`. */
 function bodies({ path, named, tx_hash, transaction, in_msg }: TraceNode): [string, unknown][] {
   if (named && transaction == null && in_msg == null) return [];
-  const stood: [string, unknown][] = [];
-  if (!named) stood.push([`${path()}.tx_hash`, null]);
-  if (transaction != null) stood.push([`${path()}.transaction`, tx_hash]);
-  if (in_msg != null) stood.push([`${path()}.in_msg`, in_msg.hash]);
-  return stood;
+  const positions: [string, unknown][] = [];
+  if (!named) positions.push([`${path()}.tx_hash`, null]);
+  if (transaction != null) positions.push([`${path()}.transaction`, tx_hash]);
+  if (in_msg != null) positions.push([`${path()}.in_msg`, in_msg.hash]);
+  return positions;
 }
 
 /**
- * `transactions` and `transactions_order` have no columns: they are the transactions of the tree, by lt and account.
- * Where they were sent otherwise, the order that was sent is kept, null for none.
+ * `transactions` and `transactions_order` have no columns: they are the transactions of the tree, by lt and account. If
+ * they were sent in another way, the order is kept; null if there was none.
  */
-function oddOrder(
+function unusualOrder(
   { transactions: map, transactions_order: order }: Trace,
   nodes: readonly TraceNode[],
 ): Extra {
   const found = nodes.flatMap(({ tx_hash }) => map?.[tx_hash] ?? []).sort(byPlace);
-  const asRuled =
+  const isUsual =
     found.length === nodes.length &&
     order?.length === (found.length === 0 ? undefined : found.length) &&
     Object.keys(map ?? {}).length === found.length &&
     found.every(({ hash }, index) => hash === order?.[index]);
-  return asRuled
+  return isUsual
     ? {}
     : { transactions_order: order ?? null, transactions: map == null ? null : Object.keys(map) };
 }

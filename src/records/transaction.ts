@@ -101,8 +101,8 @@ const description = z.strictObject({
 });
 
 /**
- * An account's state before or after a transaction. Only the hash is certain: servers leave the rest null where they
- * do not hold the state. `code_boc` and `data_boc` are documented, but no server is known to send them here.
+ * An account's state before or after a transaction. Only the hash is certain: servers send null for the rest if they do
+ * not hold the state. `code_boc` and `data_boc` are documented, but no server is known to send them here.
  */
 const accountStateSnapshot = z.strictObject({
   hash,
@@ -149,9 +149,9 @@ export type Transaction = z.output<typeof transaction>;
 const sheet = rowLayoutOf(transactions, transaction);
 
 /**
- * Puts the rows of a transaction and its messages. `extra` are the members that the schema does not name, with paths as
- * within the transaction; those of a message go with the message. The sender's copies stand first: where a page holds a
- * message twice, the first row is the one that is kept.
+ * Puts the rows of a transaction and its messages. `extra` has the members that the schema does not name, with paths
+ * within the transaction; those of a message go with the message. The sender's copies come first: if a page has a
+ * message twice, its first row is kept.
  */
 export function transactionRows(record: Transaction, extra: Extra, put: Put): void {
   transactionRow(record, extra, put);

@@ -3,7 +3,9 @@ import type { PositionMembers } from '../dataset/paginators/position.ts';
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
 
-/** Members that transfers and burns have in common. Payloads are bags of cells in base64; a decoder reads some of them. */
+/**
+ * Members that transfers and burns have in common. Payloads are bags of cells in base64, some of which a decoder reads.
+ */
 export const transferMembers = {
   query_id: digits,
   transaction_hash: hash,
@@ -16,7 +18,7 @@ export const transferMembers = {
   trace_id: optionalHash,
 };
 
-/** Where a transfer or burn lies: at the transaction that it is. */
+/** The position of a transfer or burn, which is that of its transaction. */
 export const transferPosition = {
   utime: 'transaction_now',
   lt: 'transaction_lt',

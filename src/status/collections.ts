@@ -4,7 +4,7 @@ import type { Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../postgres/database.ts';
-import { readStandings, type CursorStanding } from '../ledger/stored-cursors.ts';
+import { readCursors, type CursorState } from '../ledger/stored-cursors.ts';
 import type { LookupCounts } from '../ledger/subjects.ts';
 import type { RowCount } from '../read/count-rows.ts';
 import type { Status } from '../read/stored-status.ts';
@@ -74,7 +74,7 @@ export async function readCollectionReports(
   collections: readonly Collection[],
   { status, lookups, count }: CollectionFacts,
 ): Promise<CollectionReport[]> {
-  const cursors = await readStandings(database);
+  const cursors = await readCursors(database);
   const reports: CollectionReport[] = [];
   for (const { name, job } of collections) {
     const walkOf = (scope: string) => job.walks.find((walk) => walk.name === scope);
@@ -107,7 +107,7 @@ const Blocks = z.object({
   covered: z.array(z.object({ from: z.number(), to: z.number() })),
 });
 
-function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
+function walkReport({ scope, cursor, owner, updatedAt }: CursorState, walk: Walk | undefined): WalkReport {
   const common = { walk: scope, title: titleOf(walk, scope), wholeAt: null, beingRead: owner !== null };
   // Claiming a walk leaves a row without a cursor, even if the source then answers nothing. A history has a cursor
   // for each account.

@@ -14,7 +14,7 @@ export function addRows(
   sums.set(table, sum);
 }
 
-/** True of sums of the same rows: one row counted twice does not stand for another. */
+/** True if both sums are of the same rows. A row that is counted twice does not make up for a missing one. */
 export function isSameSum(a: RowSum | undefined, b: RowSum): boolean {
   return a?.rows === b.rows && a.keys === b.keys;
 }

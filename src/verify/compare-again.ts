@@ -13,24 +13,24 @@ import type { Verified } from './verify.ts';
 import { spansOf, type Finding } from './checks/finding.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** What the source has of a dataset, over all of its streams that were compared. */
+/** The rows of a dataset in the source, over all of its streams that were compared. */
 interface SourceRows {
   /** Stored rows that the source has, by table and second. */
-  readonly brought: Map<string, Map<number, RowSum>>;
+  readonly sourceRows: Map<string, Map<number, RowSum>>;
   readonly covered: Range[];
   /** Covered seconds that were not compared, or that differ. */
   readonly doubtful: Range[];
 }
 
 /**
- * Holds what was read again against the source once more, where a comparison with the source had found it, or where
- * rows were stored that the seal does not count. The seal of seconds in which every stored row is the source's is broken.
+ * Compares seconds that were read again with the source once more, if a deep comparison found them, or if rows were
+ * stored that the seal does not count. If every stored row is the source's, the seal is broken.
  */
 export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
   const sources = new Map<string, SourceRows>();
   for (const report of reports) {
     const { stream, findings } = report;
-    const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
+    const source = sources.get(stream.dataset) ?? { sourceRows: new Map(), covered: [], doubtful: [] };
     sources.set(stream.dataset, source);
     const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === SEAL);
     await compareStream(context, report, spansOf(chosen), source);
@@ -44,7 +44,7 @@ export async function compareAgain(context: CompareContext, reports: readonly Ve
   }
 }
 
-/** True if rows are stored that the seal does not count, or were, when they were removed. */
+/** True if rows are stored that the seal does not count, or were stored until they were removed. */
 function isUncounted({ check, outcome }: Finding): boolean {
   return check === SEAL && outcome === 'doubt';
 }
@@ -62,30 +62,30 @@ async function compareStream(
     source.doubtful.push(...coverage);
     return;
   }
-  const { checks, completed, brought } = await compareSpans(context, { dataset, stream }, chosen);
-  for (const [table, seconds] of brought) addRows(source.brought, table, seconds);
+  const { checks, completed, sourceRows } = await compareSpans(context, { dataset, stream }, chosen);
+  for (const [table, seconds] of sourceRows) addRows(source.sourceRows, table, seconds);
   const wrong = spansOf(checks.flatMap((check) => check.findings));
   source.doubtful.push(...wrong, ...without(coverage, completed));
 }
 
-/** Breaks the seal of a range if every covered second holds exactly the rows that the source has. */
+/** Breaks the seal of a range if every covered second holds exactly the source's rows. */
 async function unsealIfSame(
   { crawl, database }: CompareContext,
   table: object,
   range: Range,
-  { brought, covered, doubtful }: SourceRows,
+  { sourceRows, covered, doubtful }: SourceRows,
 ): Promise<void> {
   if (common([range], doubtful).length > 0) return;
-  const had = brought.get(targetOf(table).name);
+  const had = sourceRows.get(targetOf(table).name);
   const seconds = common([range], covered);
-  // One snapshot: what is counted is what counts from now on.
+  // One snapshot: the counted rows are those that count from now on.
   await retry({ ...crawl, ...CONFLICT }, () =>
     writeTransaction(
       database,
       async (session) => {
         for (const span of seconds) {
           const stored = await rowsBySecond(session, table, span);
-          // Also a second that holds no row any more: somebody may have emptied it since the comparison.
+          // Includes seconds that hold no row any more: they may have been emptied since the comparison.
           if (!isSameBySecond(stored, secondsWithin(had ?? new Map<number, RowSum>(), span))) return;
         }
         await unseal(session, table, range);

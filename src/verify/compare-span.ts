@@ -10,7 +10,7 @@ import {
   ownSecondOf,
   type Difference,
   type RowSum,
-  type Unsaid,
+  type Omission,
 } from '../write/compare-rows.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
 import { columnsWithFindings, type RightRow } from '../ledger/stored-findings.ts';
@@ -22,30 +22,31 @@ import type { VerifyContext } from './checks/check.ts';
 import type { FillContext } from '../crawl/streams/fill-holes.ts';
 import { scopeOf } from '../dataset/scope.ts';
 
-/** What a comparison needs: the API and what was learned of its pages, and the database. */
+/** What a comparison needs: the API, what was learned about its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
 
 type Accepted = RecordsReading['accepted'][number];
 
 const PRIORITY: Priority = 'repair';
 
-/** What became of a span that was read again. */
 export interface ComparedSpan {
   /** Seconds that were read to their end. */
   readonly completed: readonly Range[];
   readonly findings: readonly Finding[];
   readonly requests: number;
-  /** Stored rows of each table that were held against the source, by second. */
+  /** Stored rows of each table that were compared with the source, by second. */
   readonly matched: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
-  /** Those of them that lie in seconds read to their end: no row is counted twice, whoever else brings it. */
-  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
-  /** Seconds of rows of another dataset's tables of which these pages say less than is stored: it has the last word. */
-  readonly unsaid: ReadonlyMap<string, ReadonlySet<number>>;
-  /** Rows with a finding of an earlier comparison that the source has as they stand. */
+  /**
+   * Those of them in seconds that were read to their end: no row is counted twice, even if other pages have it, too.
+   */
+  readonly sourceRows: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+  /** Seconds of another dataset's rows in which more is stored than these pages have: that dataset decides. */
+  readonly omitted: ReadonlyMap<string, ReadonlySet<number>>;
+  /** Rows that a previous comparison found wrong, and that are the same in the source. */
   readonly right: readonly RightRow[];
 }
 
-/** Reads a span of a stream again, page by page, and holds every row that comes against the one that is stored. */
+/** Reads a span of a stream again, page by page, and compares every row with the stored one. */
 export async function compareSpan(
   context: CompareContext,
   { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
@@ -87,13 +88,13 @@ export async function compareSpan(
   return tally;
 }
 
-/** What was read and not compared yet: its second is not complete. */
+/** Records that were read but not compared yet, because their second is not complete. */
 type Uncompared = Pick<RecordsReading, 'accepted' | 'rejected'>;
 
-/** Compares what is complete; what is left. */
+/** Compares what is complete. Returns the rest. */
 async function compareHeld(
   context: CompareContext,
-  place: { readonly dataset: Dataset; readonly stream: Stream },
+  target: { readonly dataset: Dataset; readonly stream: Stream },
   { held, completed, tally }: { readonly held: Uncompared; readonly completed: Range; readonly tally: Tally },
 ): Promise<Uncompared> {
   const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
@@ -101,8 +102,8 @@ async function compareHeld(
   const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>
     position.utime >= completed.to;
   const records = held.accepted.filter(isComplete);
-  await compareRecords(context, place, { records, completed, tally });
-  tally.findings.push(...(await toMisfits(context, place.stream, held.rejected.filter(isComplete))));
+  await compareRecords(context, target, { records, completed, tally });
+  tally.findings.push(...(await toMisfits(context, target.stream, held.rejected.filter(isComplete))));
   tally.completed.push(completed);
   return { accepted: held.accepted.filter(isLater), rejected: held.rejected.filter(isLater) };
 }
@@ -111,21 +112,21 @@ class Tally implements ComparedSpan {
   readonly completed: Range[] = [];
   readonly findings: Finding[] = [];
   readonly matched = new Map<string, Map<number, RowSum>>();
-  readonly brought = new Map<string, Map<number, RowSum>>();
-  readonly unsaid = new Map<string, Set<number>>();
+  readonly sourceRows = new Map<string, Map<number, RowSum>>();
+  readonly omitted = new Map<string, Set<number>>();
   readonly right: RightRow[] = [];
   requests = 0;
 
   count(table: string, matched: ReadonlyMap<number, RowSum>, completed: Range): void {
     const own = [...matched].filter(([second]) => isInside(second, completed));
     addRows(this.matched, table, matched);
-    addRows(this.brought, table, own);
+    addRows(this.sourceRows, table, own);
   }
 
-  leaveOpen(table: string, rows: readonly Unsaid[]): void {
-    const seconds = this.unsaid.get(table) ?? new Set<number>();
+  leaveOpen(table: string, rows: readonly Omission[]): void {
+    const seconds = this.omitted.get(table) ?? new Set<number>();
     for (const { second } of rows) seconds.add(second.from);
-    this.unsaid.set(table, seconds);
+    this.omitted.set(table, seconds);
   }
 }
 
@@ -152,14 +153,15 @@ async function compareRecords(
     const found = await compareRows(database, table, rows, { span: completed, scope, isAll });
     tally.count(name, found.matched, completed);
     const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
-    // A message's receiver does not know its sender: what its pages lack counts where they have all of its copies.
-    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isInside(second.from, completed)) : [];
-    if (!isOwn) tally.leaveOpen(name, found.unsaid);
-    const differences = withUnsaid(found.differences, unsaid);
+    // A message's receiver does not know its sender. So a value that is missing on its pages counts only for the
+    // dataset whose pages have all copies.
+    const omissions = isOwn ? found.omissions.filter(({ second }) => isInside(second.from, completed)) : [];
+    if (!isOwn) tally.leaveOpen(name, found.omissions);
+    const differences = withOmissions(found.differences, omissions);
     const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
     tally.findings.push(...toFindings(stream, name, differences, seconds));
     const known = await columnsWithFindings(database, DEEP, name);
-    const wrong = new Set([...found.differences, ...found.unsaid].map(({ key }) => key));
+    const wrong = new Set([...found.differences, ...found.omissions].map(({ key }) => key));
     const right = rows
       .map((row) => ({ row, key: keyOf(table, row), second: ownSecondOf(row) }))
       .filter(({ row, key }) => !wrong.has(key) && says(row, known.get(key)))
@@ -168,13 +170,15 @@ async function compareRecords(
   }
 }
 
-/** True of a copy with a value in each of these columns: one that is silent about a column cannot settle it. */
+/**
+ * True if a copy has a value in each of these columns. Without a value it cannot resolve a finding about the column.
+ */
 function says(row: object, columns: readonly string[] | undefined): boolean {
   const values = new Map<string, unknown>(Object.entries(row));
   return columns?.every((column) => values.get(column) != null) ?? false;
 }
 
-/** Records that do not fit cannot be compared. Those in quarantine are known to be missing. */
+/** Records that do not fit cannot be compared. Those in quarantine are already known to be missing. */
 async function toMisfits(
   { database }: CompareContext,
   stream: Stream,
@@ -196,19 +200,19 @@ async function toMisfits(
   return [{ ...facts, example: `${first.key} ${first.differs ?? ''}`, outcome: 'doubt' }];
 }
 
-/** Values that the source has not are a difference like others, of the same row where it has some. */
-function withUnsaid(differences: readonly Difference[], unsaid: readonly Unsaid[]): Difference[] {
-  const left = new Map(unsaid.map((row) => [`${row.key} ${row.second.from}`, row]));
+/** A value that the source lacks is a difference like any other. It is joined with the other differences of its row. */
+function withOmissions(differences: readonly Difference[], omissions: readonly Omission[]): Difference[] {
+  const left = new Map(omissions.map((row) => [`${row.key} ${row.second.from}`, row]));
   const joined = differences.map((difference) => {
-    const place = `${difference.key} ${difference.second.from}`;
-    const { columns = [] } = left.get(place) ?? {};
-    left.delete(place);
+    const id = `${difference.key} ${difference.second.from}`;
+    const { columns = [] } = left.get(id) ?? {};
+    left.delete(id);
     return { ...difference, columns: [...difference.columns, ...columns] };
   });
   return [...joined, ...[...left.values()].map((row) => ({ ...row, kind: 'differing' as const }))];
 }
 
-/** Tables that hold, of a completed second, nothing but what the dataset's pages bring. */
+/** Tables that hold, for a completed second, only rows from the dataset's own pages. */
 export function wholeTables(dataset: Dataset, jobs: readonly Dataset[]): Set<string> {
   const { tables, replacesRows } = dataset.job;
   const names = Object.keys(tables);
@@ -217,7 +221,7 @@ export function wholeTables(dataset: Dataset, jobs: readonly Dataset[]): Set<str
   );
 }
 
-/** `seconds`: where the record lies that has the row with this key. */
+/** `seconds`: the second of the record that has the row with this key. */
 function toFindings(
   { dataset, scope }: Stream,
   table: string,
@@ -228,7 +232,7 @@ function toFindings(
   return [...kinds].map((kind): Finding => {
     const same = differences.filter((difference) => difference.kind === kind);
     const rows = same.map(({ key, second, columns }): NamedRow => {
-      // A surplus row stands for itself, also where the source has one of its name in another second.
+      // A surplus row keeps its own second, even if the source has a row with its key in another one.
       const at = kind === 'not_in_source' ? undefined : seconds.get(key);
       const span = at === undefined ? second : spanOfSecond(at);
       return { table, key, span, own: second, differs: differsText(`${kind}_in_${table}`, columns) };

@@ -19,33 +19,33 @@ export interface ComparedSpans {
   readonly completed: readonly Range[];
   /** Seconds for which this was the second reading, and it agreed. */
   readonly confirmed: readonly Range[];
-  /** Seconds of rows of others' tables of which more is stored than these pages say. */
-  readonly unsaid: ReadonlyMap<string, readonly Range[]>;
-  /** Stored rows of each table that the source has, by second, of seconds that were read to their end. */
-  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+  /** Seconds of other datasets' rows in which more is stored than these pages have. */
+  readonly omitted: ReadonlyMap<string, readonly Range[]>;
+  /** Stored rows of each table that the source has, by second, in seconds that were read to their end. */
+  readonly sourceRows: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
 }
 
 /**
- * Compares spans of one stream with the source, and remembers what differs. Where a second reading is due this is one:
- * every row was compared.
+ * Compares spans of one stream with the source, and stores the differences as findings. Every row is compared, so this
+ * also serves as a second reading that is due.
  */
 export async function compareSpans(
   context: CompareContext,
-  place: { readonly dataset: Dataset; readonly stream: Stream },
+  target: { readonly dataset: Dataset; readonly stream: Stream },
   spans: readonly Range[],
   onMatched: (table: string, second: number, sum: RowSum) => void = () => undefined,
 ): Promise<ComparedSpans> {
-  const { dataset, stream } = place;
+  const { dataset, stream } = target;
   const tables = Object.values(dataset.job.tables);
   const lastWrite = await readLastWrite(context.database, tables);
   const began = await databaseTime(context.database);
   const checks: Checked[] = [];
   const completed: Range[] = [];
-  const unsaid = new Map<string, Range[]>();
-  const brought = new Map<string, Map<number, RowSum>>();
+  const omitted = new Map<string, Range[]>();
+  const sourceRows = new Map<string, Map<number, RowSum>>();
   const compared = await allInFlight(context.crawl.api.inFlight, spans, async (span) => {
     const start = context.clock.monotonic();
-    const result = await compareSpan(context, place, span);
+    const result = await compareSpan(context, target, span);
     return { result, ms: context.clock.monotonic() - start };
   });
   for (const { result, ms } of compared) {
@@ -57,10 +57,10 @@ export async function compareSpans(
         rows += sum.rows;
       }
     }
-    for (const [table, seconds] of result.brought) addRows(brought, table, seconds);
-    for (const [table, seconds] of result.unsaid) {
+    for (const [table, seconds] of result.sourceRows) addRows(sourceRows, table, seconds);
+    for (const [table, seconds] of result.omitted) {
       const more = [...seconds].map(spanOfSecond);
-      unsaid.set(table, union(unsaid.get(table) ?? [], more));
+      omitted.set(table, union(omitted.get(table) ?? [], more));
     }
     const { findings, requests } = result;
     const facts = {
@@ -69,7 +69,7 @@ export async function compareSpans(
       scope: stream.scope,
       findings,
       rows,
-      held: [],
+      readRows: [],
       requests,
       ms,
     };
@@ -83,5 +83,5 @@ export async function compareSpans(
   const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastWrite };
   const confirmed =
     ageSeconds === undefined ? [] : await confirmDue(context.database, { ...reading, ageSeconds });
-  return { checks, completed: union(completed), confirmed, unsaid, brought };
+  return { checks, completed: union(completed), confirmed, omitted, sourceRows };
 }

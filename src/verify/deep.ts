@@ -6,7 +6,7 @@ import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range
 import { worthKeeping } from './derivable.ts';
 import { rememberedFindings } from './remember.ts';
 import type { CompareContext } from './compare-span.ts';
-import { certifiedOf, heldBy, toChecked, type Verified } from './verify.ts';
+import { certifiedOf, rowsReadBy, toChecked, type Verified } from './verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from './checks/second-reading.ts';
@@ -14,7 +14,7 @@ import { drawSlices, rowsBySecond, secondsOfEach } from './sample.ts';
 import { spansOf } from './checks/finding.ts';
 import { scopeOf } from '../dataset/scope.ts';
 
-/** How much of a table was held against the source, row by row. */
+/** How much of a table was compared with the source, row by row. */
 export interface ComparedTable {
   readonly table: string;
   readonly compared: number;
@@ -22,7 +22,7 @@ export interface ComparedTable {
 }
 
 export interface DeepOptions {
-  /** Datasets that are compared: not those that only were verified because a check of these needs them. */
+  /** Datasets that are compared: not those that were verified only because a check of these needs them. */
   readonly datasets: readonly Dataset[];
   /** Share of the stored rows, from 0 to 1. */
   readonly share: number;
@@ -35,9 +35,9 @@ export interface DeepResult {
 }
 
 /**
- * Reads a share of what is stored again and compares every row of it with the source, however it came. A dataset whose
- * pages bring another one's rows is read first; of that other one only the seconds are asked for that it left out, or of
- * which it says less than is stored.
+ * Reads a share of the stored rows again and compares each of them with the source. A dataset whose pages contain
+ * another one's rows is read first. Of the other one, only those seconds are read that the first one left out, or in
+ * which it had less than is stored.
  */
 export async function checkDeep(
   context: CompareContext,
@@ -47,29 +47,29 @@ export async function checkDeep(
   const comparedRows = new Map<string, Map<number, RowSum>>();
   const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
-  const unsaid = new Map<string, readonly Range[]>();
+  const omitted = new Map<string, readonly Range[]>();
   const names = new Set(draw.datasets.map(({ name }) => name));
   const chosen = reports.filter(({ dataset }) => names.has(dataset.name));
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of chosen.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);
     const known = (draw.share >= 1 ? comparedRows.get(own) : undefined) ?? new Map<number, RowSum>();
-    const open = Object.keys(report.dataset.job.tables).flatMap((table) => unsaid.get(table) ?? []);
-    const held = await heldAlready(context, report, known, union(open));
-    const wanted = without(await drawSlices(context.database, report, draw), held);
+    const open = Object.keys(report.dataset.job.tables).flatMap((table) => omitted.get(table) ?? []);
+    const done = await comparedAlready(context, report, known, union(open));
+    const wanted = without(await drawSlices(context.database, report, draw), done);
     const compared = await compareSpans(context, report, wanted, (table, second, sum) => {
       addRows(comparedRows, table, [[second, sum]]);
     });
-    for (const [table, spans] of compared.unsaid) unsaid.set(table, union(unsaid.get(table) ?? [], spans));
+    for (const [table, spans] of compared.omitted) omitted.set(table, union(omitted.get(table) ?? [], spans));
     comparedBy.set(report, compared);
-    tables.push(...(await countTables(context, report, union(held, compared.completed))));
+    tables.push(...(await countTables(context, report, union(done, compared.completed))));
   }
   const checked: Verified[] = [];
   for (const report of reports) checked.push(await withComparison(context, report, comparedBy.get(report)));
   return { reports: checked, tables: sumUp(tables) };
 }
 
-/** One entry a table, whatever the number of streams that fill it. */
+/** One entry for each table, however many streams fill it. */
 function sumUp(counted: readonly ComparedTable[]): ComparedTable[] {
   const sums = new Map<string, ComparedTable>();
   for (const { table, compared, stored } of counted) {
@@ -79,30 +79,30 @@ function sumUp(counted: readonly ComparedTable[]): ComparedTable[] {
   return [...sums.values()];
 }
 
-/** Seconds of which every stored row was compared already, because it came whole with another dataset's pages. */
-async function heldAlready(
+/** Seconds of which every stored row was compared already, because another dataset's pages contained all of them. */
+async function comparedAlready(
   { database }: CompareContext,
   { dataset, stream, covered }: Verified,
   comparedRows: ReadonlyMap<number, RowSum>,
-  unsaid: readonly Range[],
+  omitted: readonly Range[],
 ): Promise<Range[]> {
   const [table] = Object.values(dataset.job.tables);
-  // What was compared are other pools' rows.
+  // The compared rows belong to other pools.
   if (table === undefined || comparedRows.size === 0 || stream.scope !== '') return [];
-  const held: Range[] = [];
+  const done: Range[] = [];
   const [whole = { from: 0, to: 0 }] = stretchesOf(covered, Infinity);
   const all = await rowsBySecond(database, table, whole);
   for (const [range, stored] of secondsOfEach(all, covered)) {
     const left = [...stored].filter(([second, sum]) => !isSameSum(comparedRows.get(second), sum));
     const open = union(
-      unsaid,
+      omitted,
       left.map(([second]) => spanOfSecond(second)),
     );
     const compared = without([range], open);
     const stretches = compared.map((span) => ({ span, rows: rowsWithin(stored, span) }));
-    held.push(...worthKeeping(range, stretches, dataset.job.paginator.maxSize));
+    done.push(...worthKeeping(range, stretches, dataset.job.paginator.maxSize));
   }
-  return held;
+  return done;
 }
 
 function rowsWithin(seconds: ReadonlyMap<number, RowSum>, span: Range): number {
@@ -111,7 +111,7 @@ function rowsWithin(seconds: ReadonlyMap<number, RowSum>, span: Range): number {
   return sum;
 }
 
-/** Rows of the tables that are this dataset's own, those compared and all that are stored. */
+/** Counts the rows of the dataset's own tables: those compared, and all that are stored. */
 async function countTables(
   { database, jobs }: CompareContext,
   { dataset, stream, covered }: Verified,
@@ -137,7 +137,7 @@ async function countTables(
   return counted;
 }
 
-/** Adds what the comparison of a stream came to; a second reading that it confirmed is wanted no more. */
+/** Adds the result of a stream's comparison. A second reading that it confirmed is no longer open. */
 async function withComparison(
   { database, jobs }: CompareContext,
   report: Verified,
@@ -151,13 +151,13 @@ async function withComparison(
       finding.check === SECOND_READING ? { ...finding, spans: without(finding.spans, confirmed) } : finding,
     )
     .filter(({ check, spans }) => check !== SECOND_READING || spans.length > 0);
-  // What another dataset's pages have shown to be wrong is wrong here too.
+  // What another dataset's pages have shown to be wrong is wrong here, too.
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
-  const verdict = { good, bad: [], lastWrite, held: heldBy(report.checks) };
-  const unheld =
+  const verdict = { good, bad: [], lastWrite, readRows: rowsReadBy(report.checks) };
+  const unread =
     confirmed.length === 0 ? [] : await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
-  const short = unheld.map((lack) => toChecked(stream, lack));
+  const short = unread.map((lack) => toChecked(stream, lack));
   const verified = common(good, await readVerified(database, stream));
   return {
     ...report,

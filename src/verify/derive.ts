@@ -20,14 +20,13 @@ import { during } from '../postgres/seconds.ts';
 const LONGEST = DAY;
 
 export interface DeriveContext extends VerifyContext {
-  /** Name of this process in leases. */
   readonly owner: string;
 }
 
 /**
- * Counts as covered what pages of traces have brought of transactions, without asking for it: seconds of which every
- * block is proved to be stored, each with as many transactions as it says. It rests on the blocks alone; what the
- * coverage of traces says only tells whether looking is worth it. What is left is read as ever.
+ * Adds to the coverage of transactions what the pages of traces have stored, without a request. These are seconds of
+ * which every block is proved to be stored, with as many transactions as it says. Only the blocks decide; the coverage
+ * of traces tells whether it is worth looking. All other seconds are read as usual.
  * @returns the seconds that are covered now without a request
  */
 export async function deriveTransactions(context: DeriveContext, range: Range): Promise<number> {
@@ -49,8 +48,8 @@ async function deriveUntilStopped(
 ): Promise<number> {
   const { database } = context;
   const missing = await readMissing(database, streamOf(dataset), [range]);
-  const brought = common(missing, await readCoverage(database, streamOf(bringer)));
-  if (common(brought, await readCoverage(database, streamOf(countedBy))).length === 0) return 0;
+  const candidates = common(missing, await readCoverage(database, streamOf(bringer)));
+  if (common(candidates, await readCoverage(database, streamOf(countedBy))).length === 0) return 0;
   let wanted = common(missing, await provedBlocks(context, countedBy, range));
   const size = dataset.job.paginator.maxSize;
   let derived = 0;
@@ -59,7 +58,7 @@ async function deriveUntilStopped(
     const claim = { stream: streamOf(dataset), wanted, length: () => length, owner: context.owner };
     const lease = await claimLease(database, { ...claim, priority: 'backfill' });
     if (lease === undefined) break;
-    derived += await settle(context, lease, size);
+    derived += await coverLease(context, lease, size);
     wanted = without(wanted, [lease.span]);
   }
   return derived;
@@ -74,7 +73,7 @@ async function provedBlocks(
   return reports.find(({ dataset }) => dataset === blocks)?.verified ?? [];
 }
 
-/** Seconds that about a lease's pages of stored transactions take. */
+/** The seconds that hold about one lease's pages of stored transactions. */
 async function lengthOfPages(session: Session, wanted: readonly Range[], size: number): Promise<number> {
   const [from, to] = [wanted[0]?.from ?? 0, wanted.at(-1)?.to ?? 0];
   const count = await countOf(
@@ -85,20 +84,21 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
 }
 
 /**
- * A lease whose rows are there already: covers what can be, under the same lock and check as a page's commit. What the
- * check did not hold is not met. Rows can only be added meanwhile: whoever removes some takes the lease away.
+ * Covers the seconds of a lease whose rows are stored already, under the same lock and check as a page's commit.
+ * Seconds that the check did not confirm stay missing. Rows can only be added meanwhile: a process that removes rows
+ * takes the lease away.
  */
-async function settle({ database, stop }: DeriveContext, lease: Lease, size: number): Promise<number> {
+async function coverLease({ database, stop }: DeriveContext, lease: Lease, size: number): Promise<number> {
   try {
     const { findings } = await runStep({ database, stop }, lease.stream, countTransactions(lease.span));
     const holes = common(spansOf(findings), [lease.span]);
-    const met = without([lease.span], holes);
+    const stored = without([lease.span], holes);
     return await writeTransaction(database, async (session) => {
       await holdLease(session, lease, lease.span);
-      const rows = await countsOf(session, met);
+      const rows = await countsOf(session, stored);
       const kept = worthKeeping(
         lease.span,
-        met.map((span, index) => ({ span, rows: rows[index] ?? 0 })),
+        stored.map((span, index) => ({ span, rows: rows[index] ?? 0 })),
         size,
       );
       for (const span of kept) await addCoverage(session, lease.stream, span);
@@ -112,7 +112,7 @@ async function settle({ database, stop }: DeriveContext, lease: Lease, size: num
   }
 }
 
-/** Stored transactions of each range, in its order. */
+/** The number of stored transactions in each range, in the order of the ranges. */
 async function countsOf(session: Session, spans: readonly Range[]): Promise<number[]> {
   const rows = await session.rows(
     sql`

@@ -2,7 +2,6 @@ import type { Session } from '../postgres/database.ts';
 import { logVerification } from '../write/verifications.ts';
 import { describeFinding, spansOf, type Checked } from './checks/finding.ts';
 
-/** One row of the log for each check. */
 export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
   for (const check of checks) await logVerification(session, toEntry(check));
 }

@@ -3,32 +3,28 @@ import { closeDays } from '../ledger/close-days.ts';
 import type { Range } from '../range.ts';
 import { DEEP } from '../ledger/found-row.ts';
 import { checkDeep, type ComparedTable } from './deep.ts';
-import { withdrawFallen } from './ground.ts';
+import { withdrawDependents } from './dependencies.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';
 
 interface ProveOptions {
   readonly datasets: readonly Dataset[];
   readonly range: Range;
-  /** Share of the pages that is read again and compared, from 0 to 1. */
+  /** Share of the stored rows that is read again and compared, from 0 to 1. */
   readonly share: number;
-  /** True: what is missing or wrong is read again. */
   readonly repair: boolean;
   readonly random: () => number;
 }
 
 export interface Proof {
   readonly reports: readonly Verified[];
-  /** How much of each table was held against the source; empty where no deep comparison was asked for. */
+  /** How much of each table was compared with the source; empty without a deep comparison. */
   readonly compared: readonly ComparedTable[];
-  /** True: fewer rows were compared than were asked for. */
+  /** True if fewer rows were compared than requested. */
   readonly isShort: boolean;
 }
 
-/**
- * Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for. Days that are
- * certain by then are summed up.
- */
+/** Verifies a range, compares a share of it and repairs it, as requested. Then it sums up certain days. */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
   const { datasets, range, share, repair, random } = options;
   const first = await verifyRange(context, datasets, range);
@@ -36,11 +32,12 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   let compared: readonly ComparedTable[] = [];
   if (share > 0) {
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
-    // What the comparison has confirmed rests on what it may have found wrong.
-    await withdrawFallen(context, [range]);
+    // What the comparison has confirmed depends on what it may have found wrong.
+    await withdrawDependents(context, [range]);
     reports = await withVerified(context, reports);
   }
-  // What an earlier comparison had found may be over now: then the checks prove these seconds, and what rests on them.
+  // A finding of an earlier comparison may be resolved now: then the checks prove these seconds, and those that depend
+  // on them.
   if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
     reports = withDeep(await verifyRange(context, datasets, range), reports);
   if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
@@ -49,7 +46,7 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   return { reports, compared, isShort };
 }
 
-/** Reports with what was compared before them. */
+/** Reports with the results of an earlier comparison added. */
 function withDeep(reports: readonly Verified[], compared: readonly Verified[]): Verified[] {
   return reports.map((report) => {
     const { dataset, scope } = report.stream;

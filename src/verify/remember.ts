@@ -8,37 +8,36 @@ import { targetOf } from '../write/target.ts';
 import { common, partsOf, type Range, union, without } from '../range.ts';
 import { type Checked, type Finding, spansOf } from './checks/finding.ts';
 
-/** Outcomes that say nothing of a row. */
+/** Outcomes that say nothing about a row. */
 const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'expired', 'follows']);
 
-/** Rows of the findings of one check of a stream, by name where they have one, else by their seconds. */
+/** The stream whose findings are stored, and what is needed to store them. */
 export interface Remembering {
   readonly jobs: readonly Dataset[];
   readonly dataset: Dataset;
   readonly stream: Stream;
-  /** When the checks began, on the clock of the database. */
   readonly began: string;
 }
 
 /**
- * Remembers what checks found, row by row, instead of what the same checks found there before. Seconds of which a check
- * could say nothing keep what is known of them.
+ * Stores what checks found, row by row, in run of what the same checks found there before. In seconds about which a
+ * check could say nothing, earlier findings stay.
  */
 export async function rememberFindings(
   database: Database,
-  place: Remembering,
+  run: Remembering,
   checks: readonly Checked[],
   right: readonly RightRow[] = [],
 ): Promise<void> {
-  const { stream, began } = place;
+  const { stream, began } = run;
   const byCheck = [...new Set(checks.map(({ check }) => check))].map((check) => {
     const same = checks.filter((checked) => checked.check === check);
     const findings = same.flatMap((checked) => checked.findings);
     const silent = spansOf(findings.filter(({ outcome }) => SILENT.has(outcome)));
     return {
       check,
-      settled: without(union(...same.map(({ span }) => partsOf(span))), silent),
-      rows: findings.flatMap((finding) => rowsOf(place, finding)),
+      examined: without(union(...same.map(({ span }) => partsOf(span))), silent),
+      rows: findings.flatMap((finding) => rowsOf(run, finding)),
     };
   });
   await replaceFindings(database, { stream, began, checks: byCheck, right });
@@ -66,7 +65,7 @@ function rowsOf({ jobs, dataset }: Remembering, finding: Finding): WrongRow[] {
   ];
 }
 
-/** Datasets whose certificate a wrong row of a table touches. Rows that are replaced as a whole are their owner's alone. */
+/** Datasets whose certificates a wrong row affects. Rows that are replaced as a whole affect only their owner. */
 function holdersOf(table: string, dataset: Dataset, jobs: readonly Dataset[]): string[] {
   const owners = ownersOf(table, jobs);
   const holders = owners[0]?.job.replacesRows === true ? owners.slice(0, 1) : owners;
@@ -74,8 +73,8 @@ function holdersOf(table: string, dataset: Dataset, jobs: readonly Dataset[]): s
 }
 
 /**
- * What is remembered of a stream and was not found by the checks that have just run, since they `began`: what deep
- * reading saw, or what reaches beyond the seconds that they looked at.
+ * Stored findings of a stream that the checks of this run, since they `began`, did not find: those of a deep
+ * comparison, and those that reach beyond the checked seconds.
  */
 export async function rememberedFindings(
   session: Session,
@@ -102,7 +101,7 @@ function toFinding(
     spans: common(spans, covered),
     count,
     example: first === undefined ? kind : `${first.table} ${first.key}: ${first.differs}`,
-    // What a check of another dataset found is repaired there.
+    // A finding from a check of another dataset is repaired there.
     outcome: check === DEEP ? 'doubt' : 'open',
     rows,
   };

@@ -6,7 +6,7 @@ import type { Stop } from '../stop.ts';
 import { createBlockSource } from './checks/block-source.ts';
 import type { RepairContext } from './repair.ts';
 
-/** A crawl that is open, as far as verification needs it. */
+/** The parts of an open crawl that verification needs. */
 interface OpenCrawl {
   readonly context: CrawlContext;
   readonly planner: Planner;
@@ -14,13 +14,13 @@ interface OpenCrawl {
   readonly owner: string;
 }
 
-interface RepairOptions extends Pick<RepairContext, 'watermark' | 'leastPause' | 'insist'> {
-  /** Every stream that is known, chosen or not. */
+interface RepairOptions extends Pick<RepairContext, 'watermark' | 'leastPause' | 'ignorePauses'> {
+  /** All datasets of the program, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly stop: Stop;
 }
 
-/** Puts together what verification and repair work with, from a crawl that is open. */
+/** Builds the context of verification and repair from an open crawl. */
 export function createRepairContext(
   { context, planner, chain, owner }: OpenCrawl,
   options: RepairOptions,

@@ -12,7 +12,7 @@ import { common, type Range, union, without, isInside } from '../range.ts';
 import { wholeTables } from './compare-span.ts';
 import type { VerifyContext } from './checks/check.ts';
 import { describeFinding, isLost, spansOf, type Finding } from './checks/finding.ts';
-import { withdrawFallen } from './ground.ts';
+import { withdrawDependents } from './dependencies.ts';
 import { compareAgain } from './compare-again.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { verifyRange, type Verified } from './verify.ts';
@@ -21,34 +21,33 @@ import { byBlock } from '../dataset/paginators/by-block.ts';
 import type { Session } from '../postgres/database.ts';
 import { registeringBlocks } from '../read/registering-blocks.ts';
 
-/** A hole can lead to the next: blocks first, then what is in them. Each is read twice and by block at most. */
+/** A hole can lead to another one: blocks, then their contents. Each is read twice by time and once by block. */
 const MOST_ROUNDS = 12;
-/** So often a second is read again before what is wrong with it is taken for the source's own. */
+/** How often a second is read again before what is wrong is attributed to the source. */
 const MOST_READINGS = 2;
-/** Seconds between two holes that are read along at least: nobody may know yet how many a page holds. */
+/** Holes that are at most this many seconds apart are read together, even if the size of a page is not known yet. */
 const LEAST_GAP = 5;
 
 export interface RepairContext extends VerifyContext, FillContext {
-  /** How far the chain is known: windows do not cross the age at which servers answer from their archive. */
+  /** How far the chain is known: windows do not cross the age from which servers answer from their archive. */
   readonly watermark: number;
-  /** Name of this worker in leases. */
   readonly owner: string;
-  /** Seconds between two attempts at a hole that cannot be filled, at least. */
+  /** Least number of seconds between two attempts at a hole that cannot be filled. */
   readonly leastPause: number;
-  /** True: holes that were read again in vain before are tried at once, whatever their pause. */
-  readonly insist: boolean;
+  /** If true, holes are tried at once, even those that wait after failed attempts. */
+  readonly ignorePauses: boolean;
 }
 
 export interface Repaired {
   readonly reports: readonly Verified[];
-  /** How often something was read again. */
+  /** How often holes were read again. */
   readonly rounds: number;
 }
 
 /**
- * Reads again what verification found missing or wrong, and verifies again, until nothing is left that another reading
- * could repair. What stays wrong is the source's own: rows that cannot be read are refused, with growing pauses; rows
- * that do not agree stay, unverified.
+ * Reads again what verification found missing or wrong, and verifies again, until another reading cannot repair
+ * anything. What is still wrong then is attributed to the source: rows that cannot be read are refused, with growing
+ * pauses; rows that do not agree stay stored, unverified.
  */
 export async function repairRange(
   context: RepairContext,
@@ -67,12 +66,12 @@ export async function repairRange(
     await compareAgain(context, reports);
     reports = await verifyRange(context, datasets, range);
   }
-  // What was not read again is nobody's fault.
+  // If the process is stopping, holes were not read again, and must not count as unrepaired.
   for (const report of context.stop.finishing.aborted ? [] : reports) {
     await dropCopiesBeyond(context, report.dataset, tries.atLeast(1, report.stream, 'by time'));
-    await settle(context, report);
+    await refuseUnrepaired(context, report);
   }
-  await withdrawFallen(context, [range]);
+  await withdrawDependents(context, [range]);
   return { reports: await withVerified(context, reports), rounds: round };
 }
 
@@ -87,7 +86,6 @@ export async function withVerified(
   return left;
 }
 
-/** False where there was nothing to read. */
 async function readEach(
   reports: readonly Verified[],
   read: (report: Verified) => Promise<boolean>,
@@ -97,11 +95,11 @@ async function readEach(
   return begun;
 }
 
-/** Reads a stream's holes again; false where there are none left to try. */
+/** Reads a stream's holes again; false if there is none left to try. */
 async function readAgain(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { stream, dataset, findings } = report;
   const coverage = await readCoverage(context.database, stream);
-  const given = context.insist
+  const given = context.ignorePauses
     ? []
     : (await readHoles(context.database, stream)).filter(
         ({ due, reason }) => !due || reason === 'source_gap',
@@ -128,8 +126,8 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
 }
 
 /**
- * What windows of time did not repair is asked for by masterchain block, which servers find another way; once. False
- * where nothing is left, or where nobody knows the blocks.
+ * Reads what windows of time did not repair by masterchain block, which servers search for differently. Each hole is
+ * read once. False if nothing is left, or if its blocks are not known.
  */
 async function readByBlock(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { dataset, stream, findings, missing } = report;
@@ -145,10 +143,10 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
   return true;
 }
 
-/** What rests on what is read again is proved no more, also where a hole reaches beyond the range that is verified. */
+/** Certificates that depend on the reread seconds are withdrawn, even if a hole reaches beyond the verified range. */
 async function readHolesAgain(context: RepairContext, dataset: Dataset, holes: Reopening): Promise<void> {
   await fillHoles(context, dataset, holes);
-  await withdrawFallen(context, holes.holes);
+  await withdrawDependents(context, holes.holes);
 }
 
 function doubtfulOf(findings: readonly Finding[]): Range[] {
@@ -159,7 +157,7 @@ function isDoubtful(finding: Finding): boolean {
   return isLost(finding) || finding.outcome === 'doubt';
 }
 
-/** Holes less than a page apart are read as one: two requests would bring the rows between them too. */
+/** Holes less than a page apart are read as one: two requests would return the rows between them, too. */
 function joinNear(
   { crawl }: RepairContext,
   dataset: Dataset,
@@ -197,8 +195,8 @@ function reopeningOf(
 }
 
 /**
- * The seconds of a surplus row are emptied, of all that hangs on it too: the reading brings back what the source knows.
- * So are those of a doubt that names the table which may hold one.
+ * The seconds of a surplus row are emptied, including the rows that depend on it; rereading restores what the source
+ * has. The same goes for a doubt that names a table which may hold a surplus row.
  */
 function surplusOf(
   jobs: readonly Dataset[],
@@ -219,11 +217,11 @@ function surplusOf(
     );
 }
 
-/** What is still wrong after it was read again: remembered with its cause, and left alone for a while. */
-async function settle(context: RepairContext, { stream, findings }: Verified): Promise<void> {
+/** Stores what is still wrong after rereading, with its cause, and postpones the next attempt. */
+async function refuseUnrepaired(context: RepairContext, { stream, findings }: Verified): Promise<void> {
   const { database } = context;
   const coverage = await readCoverage(database, stream);
-  const standing = (await readHoles(database, stream)).filter(({ due }) => !due).map(({ span }) => span);
+  const postponed = (await readHoles(database, stream)).filter(({ due }) => !due).map(({ span }) => span);
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
   const gaps = common(spansOf(lost), coverage);
@@ -237,14 +235,14 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
       await subtractCoverage(session, { ...stream, pass: 0 }, gaps);
     });
     const detail = lost.map(describeFinding).join('; ');
-    // If blocks are missing, no other dataset can be whole.
+    // If blocks are missing, no other dataset can be complete.
     if (stream.dataset === 'blocks')
       for (const span of gaps)
         await keepGap(database, { span, detail: `the source has a gap: ${detail}`, pauseSeconds });
     else await keep(gaps, 'source_gap', detail);
   }
   await keep(
-    without(common(spansOf(doubts), coverage), [...gaps, ...standing]),
+    without(common(spansOf(doubts), coverage), [...gaps, ...postponed]),
     'disputed',
     doubts.map(describeFinding).join('; '),
   );
@@ -265,7 +263,7 @@ class Tries {
     this.tried.set(keyOf(stream, way), counted);
   }
 
-  /** Seconds that were read again so many times at least. */
+  /** Seconds that were read again at least this many times. */
   atLeast(times: number, stream: Stream, way: Way): readonly Range[] {
     return this.tried.get(keyOf(stream, way))?.[times - 1] ?? [];
   }
@@ -275,12 +273,12 @@ function keyOf({ dataset, scope }: Stream, way: Way): string {
   return `${dataset}/${scope} ${way}`;
 }
 
-/** A hole of so many masterchain blocks, a request each, is no longer one that a last resort is for. */
+/** A hole of more masterchain blocks than this is too expensive for a last resort: each block is a request. */
 const MOST_BLOCKS = 200;
-/** Holes of so many blocks together are joined no further: what lies between may have some of its own. */
+/** Holes with more blocks than this together are not joined: the seconds between them may add further blocks. */
 const MOST_JOINED = MOST_BLOCKS / 2;
 
-/** Holes that can be asked for by masterchain block, and the dataset that does so. */
+/** Holes that can be read by masterchain block, and the dataset that reads them. */
 interface HolesByBlock {
   readonly dataset: Dataset;
   readonly holes: readonly Range[];
@@ -291,7 +289,7 @@ interface KnownHole {
   readonly seqnos: readonly number[];
 }
 
-/** Undefined where the source gives no records by block, or nobody knows the blocks. */
+/** Undefined if the source gives no records by block, or if the blocks are not known. */
 async function datasetByBlock(
   session: Session,
   { name, job }: Dataset,
@@ -312,8 +310,8 @@ async function datasetByBlock(
 }
 
 /**
- * Holes of whose blocks some are the same become one, with what is covered between them: each block is asked for once. What
- * lies between may bring more blocks, and those more holes.
+ * Joins holes that share blocks, together with the covered seconds between them, so that each block is requested once.
+ * The seconds between may add blocks, and these add holes.
  */
 async function joined(
   session: Session,
@@ -323,11 +321,11 @@ async function joined(
   let spans = holes;
   for (;;) {
     const seqnos = await registeringBlocks(session, spans);
-    const known = spans.map((hole, place): KnownHole => ({ hole, seqnos: seqnos[place] ?? [] }));
+    const known = spans.map((hole, index): KnownHole => ({ hole, seqnos: seqnos[index] ?? [] }));
     const groups: KnownHole[] = [];
     for (const one of known.filter((hole) => isAskable(hole.seqnos))) {
       const last = groups.at(-1);
-      if (last === undefined || !isOne(last, one, coverage)) groups.push(one);
+      if (last === undefined || !shareBlocks(last, one, coverage)) groups.push(one);
       else
         groups[groups.length - 1] = {
           hole: { from: last.hole.from, to: one.hole.to },
@@ -343,8 +341,8 @@ function isAskable({ length }: readonly number[]): boolean {
   return length > 0 && length <= MOST_BLOCKS;
 }
 
-/** True of two holes, the earlier one first, that share a block, and between which nobody else has to read anything. */
-function isOne(before: KnownHole, behind: KnownHole, coverage: readonly Range[]): boolean {
+/** True if two holes, the earlier one first, share a block, and if nothing between them is still to be read. */
+function shareBlocks(before: KnownHole, behind: KnownHole, coverage: readonly Range[]): boolean {
   const between = { from: before.hole.to, to: behind.hole.from };
   return (
     before.seqnos.some((seqno) => behind.seqnos.includes(seqno)) &&

@@ -12,7 +12,7 @@ import { scopeOf, type Scope } from '../dataset/scope.ts';
 
 const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 
-/** The rows that each second of a table holds, seconds with rows only, in order. */
+/** The number and the keys of a table's rows in each second, in order. Seconds without rows are left out. */
 export async function rowsBySecond(
   session: Session,
   table: object,
@@ -29,7 +29,7 @@ export async function rowsBySecond(
   return new Map(found.map(({ second, ...sum }) => [second, sum]));
 }
 
-/** What of the sums by second lies in a range. */
+/** The sums of the seconds that lie in a range. */
 export function secondsWithin<T>(sums: ReadonlyMap<number, T>, range: Range): Map<number, T> {
   return new Map([...sums].filter(([second]) => isInside(second, range)));
 }
@@ -40,16 +40,16 @@ export function secondsOfEach<T>(
   ranges: readonly Range[],
 ): (readonly [Range, Map<number, T>])[] {
   const parts = ranges.map((range) => [range, new Map<number, T>()] as const);
-  let place = 0;
+  let index = 0;
   for (const [second, sum] of sums) {
-    while (second >= (parts[place]?.[0].to ?? Infinity)) place += 1;
-    const [range, seconds] = parts[place] ?? [];
+    while (second >= (parts[index]?.[0].to ?? Infinity)) index += 1;
+    const [range, seconds] = parts[index] ?? [];
     if (range !== undefined && isInside(second, range)) seconds?.set(second, sum);
   }
   return parts;
 }
 
-/** Pages of a slice where everything is read: several slices are read at once, and each ends with a short page. */
+/** Pages in a slice if everything is read. Several slices are read at once, and each ends with a short page. */
 const PAGES_OF_ALL = 16;
 
 interface SampledStream {
@@ -58,7 +58,10 @@ interface SampledStream {
   readonly covered: readonly Range[];
 }
 
-/** Slices of a range of about a page of stored rows each, drawn at random until they hold the share of all rows; all of it, in longer slices, where that is wanted. */
+/**
+ * Slices of a range, each with about a page of stored rows, drawn at random until they hold the share of all rows. If
+ * the share is everything, the slices are longer and cover the whole range.
+ */
 export async function drawSlices(
   session: Session,
   { dataset: { job }, stream, covered }: SampledStream,

@@ -15,19 +15,19 @@ import { DAY, isInside, spanOfSecond, stretchesOf, union, without, type Range } 
 import type { CompareContext } from './compare-span.ts';
 import type { Verified } from './verify.ts';
 
-/** So far from holes copies of their rows are looked for. */
+/** How far from holes copies of their rows are searched for. */
 const BEYOND = 60 * DAY;
-/** Traces that are asked for by name in one request. */
+/** Traces that are requested by name in one request. */
 const NAMES = 20;
-/** Copies that one repair asks about: many would be another fault than a trace that was moved. */
+/** The most copies that one repair looks up: a larger number has another cause than a moved trace. */
 const MOST = 1000;
 
 const Suspect = z.object({ id: z.string(), second: z.coerce.number() });
 
 /**
- * Removes copies of traces that the source does not have, wherever they lie: a later one keeps the right one from being
- * stored. Those that hang on transactions of some holes, and lie in a second in which none of their own does, are asked
- * for by name; what the source confirms stays.
+ * Removes copies of traces that the source does not have, in any second: a later copy keeps the right one from being
+ * stored. The suspects share transactions with the holes and lie in a second that has none of their own transactions.
+ * They are requested by name, and those that the source confirms stay.
  * @returns seconds in which the source has such a trace, and the table does not
  */
 export async function dropStrayTraces(
@@ -60,7 +60,7 @@ export async function dropStrayTraces(
   return union(elsewhere);
 }
 
-/** Traces that transactions, nodes or findings of some seconds name, in whose own second no transaction of theirs lies. */
+/** Traces that rows or findings of some seconds name, and whose own second has none of their transactions. */
 function findSuspects(
   { database }: CompareContext,
   holes: readonly Range[],
@@ -85,7 +85,7 @@ function findSuspects(
   );
 }
 
-/** The second in which each of these traces ends by the source, as far as it has them; undefined where it does not say. */
+/** The second in which the source ends each of these traces, if it has them. Undefined without an answer. */
 async function endsOf(
   { crawl, stop }: CompareContext,
   { job }: Dataset,
@@ -103,14 +103,14 @@ async function endsOf(
     return new Map(value.filter(({ id }) => ids.includes(id)).map(({ id, utime }) => [id, utime]));
   } catch (error) {
     if (!(error instanceof EtlError) || concernsRun(error)) throw error;
-    crawl.logger.warn({ code: error.code, reason: error.message }, 'traces could not be asked for by name');
+    crawl.logger.warn({ code: error.code, reason: error.message }, 'could not look up traces by name');
     return undefined;
   }
 }
 
 /**
- * Removes copies of rows of some seconds, which were just read again, from seconds that are not covered: of what has this
- * name there is one, and the source has just shown it elsewhere. Traces are asked for by name.
+ * Removes copies of reread rows from seconds that are not covered. There is one row with this key, and the source has
+ * just shown it in another second. Traces are looked up by name instead.
  */
 export async function dropCopiesBeyond(
   { database, jobs, crawl }: CompareContext,

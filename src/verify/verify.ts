@@ -5,12 +5,12 @@ import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { forgetHoles } from '../ledger/refused.ts';
 import { forgetWrites, readLastWrite } from '../write/writes.ts';
-import type { HeldByCheck, Unheld } from '../write/seals.ts';
+import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
 import { readVerified, saveGrade, setVerified, type Certified } from '../write/verifications.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
 import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './checks/check.ts';
 import { type Checked, type Finding, spansOf } from './checks/finding.ts';
-import { groundsOf, withdrawFallen, withGround, reachOf } from './ground.ts';
+import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './dependencies.ts';
 import { logChecks } from './log-checks.ts';
 import { isReadTwice } from './checks/second-reading.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
@@ -19,14 +19,14 @@ import { checksOf } from './checks/every-check.ts';
 import { JOINED } from './checks/near.ts';
 import { runStep } from './run-step.ts';
 
-/** What became of one dataset, or of one pool of it, in a range. */
+/** The result of verifying one dataset, or one scope of it, in a range. */
 export interface Verified {
   readonly dataset: Dataset;
   readonly stream: Stream;
   readonly grade: GradeFacts;
   readonly covered: readonly Range[];
   readonly missing: readonly Range[];
-  /** Number of the last write before the checks: they have not seen later ones. */
+  /** Number of the last write before the checks, which have not seen later ones. */
   readonly lastWrite: number;
   /** Seconds that have the dataset's grade now. */
   readonly verified: readonly Range[];
@@ -35,9 +35,9 @@ export interface Verified {
 }
 
 /**
- * Proves what is covered of a range from the rows that are stored: runs every check of every dataset, remembers what is
- * verified, logs each check. Asks the API for a few blocks around the range and for nothing else. Datasets that a chosen
- * one rests on are verified with it.
+ * Proves the covered part of a range from the stored rows: runs every check of every dataset, stores what is verified,
+ * and logs each check. It asks the API only for a few blocks around the range. Datasets that a chosen one depends on
+ * are verified with it.
  */
 export async function verifyRange(
   context: VerifyContext,
@@ -46,20 +46,19 @@ export async function verifyRange(
 ): Promise<Verified[]> {
   const proved = new Map<string, readonly Range[]>();
   const reports: Verified[] = [];
-  for (const dataset of withGround(datasets, context.jobs)) {
+  for (const dataset of withDependencies(datasets, context.jobs)) {
     for (const stream of await streamsOf(context.database, dataset)) {
       const report = await verifyStream(context, dataset, stream, { range, proved });
       if (stream.scope === '') proved.set(dataset.name, report.verified);
       reports.push(report);
     }
   }
-  await withdrawFallen(context, [range]);
+  await withdrawDependents(context, [range]);
   await forgetWrites(context.database);
   const chosen = new Set(datasets.map(({ name }) => name));
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
 
-/** True where the whole range has its dataset's grade. */
 export function isProved({ verified }: Verified, range: Range): boolean {
   return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
 }
@@ -83,10 +82,10 @@ async function verifyStream(
   const good = without(covered, spansOf(seen));
   const { grade } = dataset.job;
   const verdict = { dataset, stream, lastWrite, checks: ran, findings: seen, verified: good };
-  const unheld = await remember(context, verdict);
+  const unread = await remember(context, verdict);
   const [checks, findings] = [
-    [...ran, ...unheld],
-    [...seen, ...unheld.flatMap((check) => check.findings)],
+    [...ran, ...unread],
+    [...seen, ...unread.flatMap((check) => check.findings)],
   ];
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
@@ -94,10 +93,10 @@ async function verifyStream(
   return { dataset, stream, grade, covered, missing, lastWrite, verified, checks, findings };
 }
 
-/** What is certified of a stream, of the moment when it is. */
+/** What a certificate of a stream has to hold true when it is given. */
 export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dataset[]): Certified {
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
-  return { stream, tables, isReadTwice: isReadTwice(dataset), grounds: groundsOf(dataset, jobs) };
+  return { stream, tables, isReadTwice: isReadTwice(dataset), dependencies: dependenciesOf(dataset, jobs) };
 }
 
 async function remember(
@@ -106,21 +105,25 @@ async function remember(
 ): Promise<Checked[]> {
   const { dataset, stream, lastWrite, checks, findings, verified } = report;
   const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'expired'));
-  const verdict = { good: verified, bad, lastWrite, held: heldBy(checks) };
-  const unheld = await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
-  const short = unheld.map((lack) => toChecked(stream, lack));
-  await forgetHoles(database, stream, without(verified, spansOf(unheld)));
+  const verdict = { good: verified, bad, lastWrite, readRows: rowsReadBy(checks) };
+  const unread = await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
+  const short = unread.map((lack) => toChecked(stream, lack));
+  await forgetHoles(database, stream, without(verified, spansOf(unread)));
   await logChecks(database, [...checks, ...short]);
   return short;
 }
 
-/** All rows that some checks have held. */
-export function heldBy(checks: readonly Checked[]): HeldByCheck[] {
-  return checks.flatMap(({ check, span, held }) => held.map((rows) => ({ ...rows, check, stretch: span })));
+/** All rows that some checks have read. */
+export function rowsReadBy(checks: readonly Checked[]): RowsReadByCheck[] {
+  return checks.flatMap(({ check, span, readRows }) =>
+    readRows.map((rows) => ({ ...rows, check, stretch: span })),
+  );
 }
 
-/** Reading again brings a check no further that did not look at what is stored: nothing proves these seconds. */
-export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: Unheld): Checked {
+/**
+ * The check did not look at the stored rows, so nothing proves these seconds, and reading them again would not help.
+ */
+export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }: UnreadRows): Checked {
   const finding: Finding = {
     ...{ check, dataset, scope, spans, count: 1, rows: [] },
     kind: 'rows_not_held',
@@ -128,18 +131,18 @@ export function toChecked({ dataset, scope }: Stream, { check, spans, sentence }
     outcome: 'open',
   };
   const [span = { from: 0, to: 0 }] = stretchesOf(spans, Infinity);
-  return { check, dataset, scope, span, findings: [finding], rows: 0, held: [], requests: 0, ms: 0 };
+  return { check, dataset, scope, span, findings: [finding], rows: 0, readRows: [], requests: 0, ms: 0 };
 }
 
-/** What is checked of one stream, and on what that rests. */
+/** The stream to check, and what its checks depend on. */
 interface StreamToCheck extends Pick<CheckInput, 'dataset' | 'stream' | 'covered' | 'coverage'> {
   /** Seconds of other datasets that are proved in this run, by name. */
   readonly proved: ReadonlyMap<string, readonly Range[]>;
 }
 
 /**
- * Runs every check that a dataset has on every second of it that is covered. Seconds that a check did not look at, for
- * whatever reason, are findings of it; whether it held every row of the others the certificate asks.
+ * Runs every check of a dataset on its covered seconds. If a check did not look at some seconds, they become one of its
+ * findings. Whether it read every row of the others is decided when the certificate is given.
  */
 export async function runChecks(context: VerifyContext, input: StreamToCheck): Promise<Checked[]> {
   const made: { readonly check: Check; readonly checked: Checked }[] = [];
@@ -157,42 +160,46 @@ export async function runChecks(context: VerifyContext, input: StreamToCheck): P
   }));
 }
 
-/** The steps of a check, and one for each reason why it cannot hold what is left of the covered seconds. */
+/** The steps of a check, and one for each reason why it cannot check the rest of the covered seconds. */
 async function stepsOf(context: VerifyContext, check: Check, input: StreamToCheck): Promise<CheckStep[]> {
   const { jobs } = context;
-  const { able, expired, lacking } = await reachOf(context.database, check, { ...input, jobs });
-  const steps = await check.steps(context, { ...input, covered: able, stretches: stretchesOf(able, JOINED) });
-  const unheld = without(able, union(...steps.map(({ stretch }) => partsOf(stretch))));
+  const { eligible, expired, unproved } = await eligibilityOf(context.database, check, { ...input, jobs });
+  const steps = await check.steps(context, {
+    ...input,
+    covered: eligible,
+    stretches: stretchesOf(eligible, JOINED),
+  });
+  const unread = without(eligible, union(...steps.map(({ stretch }) => partsOf(stretch))));
   const kind = `no_proved_${check.needs.join('_')}`;
   const needed = `the ${check.needs.join(' and ')} of these seconds`;
   const open = (spans: readonly Range[], why: Parameters<typeof openStep>[3]) =>
     stretchesOf(spans, Infinity).map((stretch) => openStep(check.name, input, stretch, why));
   return [
     ...steps,
-    ...open(lacking, {
+    ...open(unproved, {
       kind,
-      sentence: `${needed} are not proved, so there is nothing to hold these against`,
+      sentence: `${needed} are not proved, so there is nothing to compare these with`,
     }),
     ...open(expired, {
       kind,
       outcome: 'expired',
-      sentence: `retention has dropped ${needed}, or what they rest on`,
+      sentence: `retention has dropped ${needed}, or what they depend on`,
     }),
-    ...open(unheld, { kind: 'not_checked', sentence: 'the check did not look at these seconds' }),
+    ...open(unread, { kind: 'not_checked', sentence: 'the check did not look at these seconds' }),
   ];
 }
 
-/** One entry for each check that the step makes; the time is the first one's. */
+/** One entry for each check of the step. The first one gets the time and the requests. */
 async function timed(
   { database, clock, source, stop }: VerifyContext,
   { dataset, stream }: Pick<CheckInput, 'dataset' | 'stream'>,
-  { holds }: Check,
+  { reads }: Check,
   step: CheckStep,
 ): Promise<Checked[]> {
   const { check, also, stretch } = step;
   const [start, asked] = [clock.monotonic(), source.requests()];
-  const { findings, rows, held = [] } = await runStep({ database, stop }, stream, step);
-  const none = holds(dataset.job).map((table) => ({ table, rows: 0, byMinute: '{}' }));
+  const { findings, rows, readRows = [] } = await runStep({ database, stop }, stream, step);
+  const none = reads(dataset.job).map((table) => ({ table, rows: 0, byMinute: '{}' }));
   const names = also === undefined ? [check] : [check, also];
   return names.map((name, index) => ({
     check: name,
@@ -200,7 +207,7 @@ async function timed(
     scope: stream.scope,
     span: stretch,
     rows,
-    held: index === 0 ? [...none, ...held] : [],
+    readRows: index === 0 ? [...none, ...readRows] : [],
     findings: findings.filter((finding) => finding.check === name),
     requests: index === 0 ? source.requests() - asked : 0,
     ms: index === 0 ? clock.monotonic() - start : 0,

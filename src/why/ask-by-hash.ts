@@ -4,10 +4,9 @@ import { requiredCount } from '../records/members/scalar.ts';
 import * as z from 'zod';
 import type { ApiClient } from '../api/client.ts';
 
-/** What the API knows of a hash. */
 export interface KnownThing {
   readonly kind: 'transaction' | 'message';
-  /** Its own hash, where the one that was asked for is a message's normalized hash. */
+  /** Its own hash, if the requested one is a message's normalized hash. */
   readonly hash: string;
   /** Unix seconds of the transaction, of a message's sender, or (external-in) of its receiver. */
   readonly utime: number;
@@ -33,7 +32,7 @@ interface Question {
   readonly kind: KnownThing['kind'];
 }
 
-/** The questions that the API can be asked by hash alone, in this order; one request each. */
+/** The requests that find a thing by its hash alone, in this order. */
 export function questionsOn(hash: string): Question[] {
   return [
     { path: '/api/v3/transactions', params: { hash }, kind: 'transaction' },
@@ -41,7 +40,7 @@ export function questionsOn(hash: string): Question[] {
   ];
 }
 
-/** Asks until one response knows the hash; undefined where none does. Throws what the client throws. */
+/** Sends requests until a response knows the hash; undefined if none does. Throws what the client throws. */
 export async function askByHash(
   api: ApiClient,
   hash: string,

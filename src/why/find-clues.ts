@@ -15,7 +15,7 @@ import {
 import { EtlError } from '../errors.ts';
 import type { KnownThing } from './ask-by-hash.ts';
 
-/** Something that is known of a hash, in the order in which it is found. */
+/** A fact about a hash, in the order in which it is found. */
 export type Clue =
   | { readonly kind: 'wrong'; readonly finding: OpenFinding }
   | {
@@ -25,7 +25,7 @@ export type Clue =
       readonly hash: string;
     }
   | { readonly kind: 'quarantined'; readonly record: QuarantinedRecord }
-  | { readonly kind: 'absent'; readonly places: readonly HashColumn[] }
+  | { readonly kind: 'absent'; readonly hashColumns: readonly HashColumn[] }
   | { readonly kind: 'asked'; readonly hash: string }
   | { readonly kind: 'unanswered'; readonly error: EtlError }
   | { readonly kind: 'unknown' }
@@ -36,17 +36,17 @@ interface Search {
   readonly database: Database;
   readonly datasets: readonly Dataset[];
   /** Columns that hold hashes. */
-  readonly places: readonly HashColumn[];
+  readonly hashColumns: readonly HashColumn[];
   readonly hash: string;
-  /** Unix seconds when it happened; undefined where the API is to be asked for that. */
+  /** Unix seconds when it happened; undefined if the API must be asked. */
   readonly at: number | undefined;
-  /** What the API knows of the hash; undefined where it knows nothing. */
+  /** What the API knows about the hash; undefined if it knows nothing. */
   readonly ask: (hash: string) => Promise<KnownThing | undefined>;
 }
 
-/** Finds what became of a hash: what checks found wrong with it, its rows, else its records in quarantine, else whether its second was read. */
+/** Yields findings about a hash and its rows, otherwise quarantined records, otherwise whether its second was read. */
 export async function* findClues(search: Search): AsyncGenerator<Clue> {
-  const { database, places, hash, at } = search;
+  const { database, hashColumns, hash, at } = search;
   for (const finding of await findingsOfHash(database, hash)) yield { kind: 'wrong', finding };
   const stored = await findStored(search, hash);
   yield* stored;
@@ -54,14 +54,14 @@ export async function* findClues(search: Search): AsyncGenerator<Clue> {
   const quarantined = await findQuarantined(database, hash);
   yield* quarantined.map((record): Clue => ({ kind: 'quarantined', record }));
   if (quarantined.length > 0) return;
-  yield { kind: 'absent', places };
+  yield { kind: 'absent', hashColumns };
   if (at === undefined) yield* askApi(search);
-  else yield* findCoverage(search, at, (table) => places.some((place) => place.table === table));
+  else yield* findCoverage(search, at, (table) => hashColumns.some((column) => column.table === table));
 }
 
-async function findStored({ database, datasets, places }: Search, hash: string): Promise<Clue[]> {
+async function findStored({ database, datasets, hashColumns }: Search, hash: string): Promise<Clue[]> {
   const clues: Clue[] = [];
-  for (const row of await findRows(database, places, hash)) {
+  for (const row of await findRows(database, hashColumns, hash)) {
     const writers = datasets
       .filter(({ job }) => Object.hasOwn(job.tables, row.table))
       .map(({ name }) => name);
@@ -70,7 +70,7 @@ async function findStored({ database, datasets, places }: Search, hash: string):
   return clues;
 }
 
-/** Without a time nobody knows whether its range was read: the API is asked for it. */
+/** Without a time it is unknown whether its range was read, so the API is asked for the time. */
 async function* askApi(search: Search): AsyncGenerator<Clue> {
   const { hash, ask } = search;
   yield { kind: 'asked', hash };
@@ -92,7 +92,7 @@ async function* askApi(search: Search): AsyncGenerator<Clue> {
   if (stored.length === 0) yield* findCoverage(search, thing.utime, (table) => table === 'transactions');
 }
 
-/** Of a dataset that covers a second, every row of its own table of that second should be there. */
+/** If a dataset covers a second, every row of its own table in that second should be stored. */
 async function* findCoverage(
   { database, datasets }: Search,
   time: number,

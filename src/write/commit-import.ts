@@ -11,7 +11,7 @@ import { forgetRefusals } from '../ledger/refused.ts';
 import { logPage } from './log-page.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
 import { commitRows } from './commit.ts';
-import { isCurrent, makeWay, type Staged } from './insert.ts';
+import { isCurrent, deleteSuperseded, type Staged } from './insert.ts';
 import { byRank, lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow } from './seals.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
@@ -20,18 +20,18 @@ import { noteWrites, Seconds, secondsOf, unverify } from './writes.ts';
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
 export interface ImportedRows {
   readonly table: object;
-  /** Made while the server takes them. */
+  /** Produced while the server takes them. */
   readonly pieces: () => CopyPieces;
 }
 
-/** Rows from elsewhere, and what they cover. */
+/** Rows from a lake, and what they cover. */
 export interface Import {
   readonly rows: readonly ImportedRows[];
-  /** The seconds that the rows are all of, for each dataset; all of one day. */
+  /** The seconds of which the rows are complete, for each dataset; all of one day. */
   readonly covered: readonly ImportedSpan[];
-  /** What stands in the log of pages. */
+  /** The entry in the log of pages. */
   readonly log: {
-    /** `import` and where the rows come from. */
+    /** `import` and the source of the rows. */
     readonly request: string;
     readonly worker: string;
   };
@@ -40,41 +40,43 @@ export interface Import {
 interface ImportedSpan {
   readonly dataset: string;
   readonly span: Range;
-  /** Of its own table, about. */
+  /** Estimated rows in the dataset's own table. */
   readonly rows: number;
 }
 
-/** Names of the columns that rows from elsewhere bring: `loaded_at` says when a row came here. */
+/**
+ * Names of the imported columns: `loaded_at` is not one of them, because it says when a row came into this database.
+ */
 export function columnsToImport(table: object): readonly string[] {
   return targetOf(table).columns;
 }
 
 /**
- * Writes rows from elsewhere and what they cover. Nothing of it is verified.
- * @returns the number of rows that were new
+ * Writes imported rows and their coverage. None of it is verified.
+ * @returns the number of new rows
  */
 export async function commitImport(
   database: Database,
   partitions: Partitions,
-  brought: Import,
+  imported: Import,
 ): Promise<number> {
-  const { rows, covered } = brought;
+  const { rows, covered } = imported;
   const tables = rows.map(({ table }) => table);
   await partitions.ensure(tables, new Set(covered.map(({ span }) => formatTime(span.from))));
   return commitRows(database, {
-    bring: async (session) => {
+    load: async (session) => {
       const staged: Staged[] = [];
       for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
       return { staged: staged.toSorted((a, b) => byRank(a.target, b.target)) };
     },
     hold: () => Promise.resolve(),
-    finish: (session) => coverImported(session, brought),
+    finish: (session) => coverImported(session, imported),
   });
 }
 
 /**
- * Adds to coverage what rows from elsewhere are all of. The log of pages has them too: when they came is when they were
- * read, for a second reading as for look-ups of what is new in them.
+ * Adds the coverage of imported rows. They are also logged as pages: the time of the import counts as that of the
+ * reading, for second readings and for lookups that search for new rows.
  */
 async function coverImported(session: OpenTransaction, { covered, log }: Import): Promise<void> {
   for (const { dataset, span, rows } of covered) {
@@ -106,19 +108,19 @@ async function stage(session: Session, target: Target, pieces: CopyPieces): Prom
 
 interface Filling {
   readonly tables: readonly object[];
-  /** The whole of a partition. */
+  /** The range of the partition. */
   readonly period: Range;
-  /** What comes one after another: as many of them as are asked for before somebody says stop. */
+  /** The imports, one after another. The iteration ends early if the run is stopped. */
   readonly imports: Iterable<Import>;
 }
 
-/** Rows that are sorted in memory while an index is built. */
+/** Memory for sorting while an index is built. */
 const INDEX_MEMORY = '256MB';
 
 /**
- * Fills new partitions with rows from elsewhere in one transaction: by COPY into tables without indexes, which get them
- * afterwards and are attached last.
- * @returns the number of rows; undefined, and nothing done, where some table has a partition of the period
+ * Fills new partitions with imported rows in one transaction: by COPY into tables without indexes, which are indexed
+ * afterwards and attached last.
+ * @returns the number of rows; undefined, with nothing done, if a table already has a partition of the period
  */
 export async function fillPartitions(
   database: Database,
@@ -126,7 +128,7 @@ export async function fillPartitions(
 ): Promise<number | undefined> {
   const targets = tables.map(targetOf).toSorted(byRank);
   for (const { name } of targets) if (!(await isFree(database, name, period))) return undefined;
-  // Whoever needs the partition meanwhile makes it, and waits for nobody.
+  // Another process that needs the partition meanwhile creates it without waiting.
   const own = randomBytes(3).toString('hex');
   const apart = new Map(
     targets.map((target): [object, Apart] => [
@@ -137,7 +139,7 @@ export async function fillPartitions(
   return writeTransaction(database, (session) =>
     fill(session, { period, imports, apart: [...apart.values()] }),
   ).catch((error: unknown) => {
-    // Another process has begun the same partition: its rows count.
+    // Another process has created the same partition: its rows count.
     if (error instanceof DatabaseConflictError) return undefined;
     throw error;
   });
@@ -154,7 +156,7 @@ async function fill(
   { period, imports, apart }: Omit<Filling, 'tables'> & { readonly apart: readonly Apart[] },
 ): Promise<number> {
   for (const { target, name } of apart) await makeTable(session, target.name, name);
-  const brought: Import[] = [];
+  const imported: Import[] = [];
   for (const one of imports) {
     for (const { table, pieces } of one.rows)
       for (const { target, name } of apart.filter((other) => other.target.table === table))
@@ -162,7 +164,7 @@ async function fill(
           sql`copy ${tableNamed(name)} (${identifiers(target.columns)}) from stdin (freeze)`,
           pieces(),
         );
-    brought.push(one);
+    imported.push(one);
   }
   await session.run(sql`select set_config('maintenance_work_mem', ${INDEX_MEMORY}, true)`);
   for (const { target, name } of apart) await buildIndexes(session, target, tableNamed(name));
@@ -176,13 +178,13 @@ async function fill(
     rows += await take(session, target, { table: tableNamed(name), period });
     await attachFilled(session, target.name, { period, name });
   }
-  for (const one of brought) await coverImported(session, one);
+  for (const one of imported) await coverImported(session, one);
   return rows;
 }
 
 const Definition = z.object({ definition: z.string(), is_constraint: z.boolean() });
 
-/** The indexes that the partition must have: built before anybody waits for it. */
+/** Builds the indexes that the partition must have, before the locks that block other processes. */
 async function buildIndexes(session: Session, { name }: Target, table: SQL): Promise<void> {
   const parent = sql`(${`ton.${name}`})::regclass`;
   const definitions = await session.rows(
@@ -202,14 +204,14 @@ async function buildIndexes(session: Session, { name }: Target, table: SQL): Pro
   }
 }
 
-/** Does what a page's commit does with rows, `rows/insert.ts`; their number. */
+/** Handles the rows like a page's commit does in `insert.ts`. Returns their number. */
 async function take(
   session: OpenTransaction,
   target: Target,
   { table, period }: { readonly table: SQL; readonly period: Range },
 ): Promise<number> {
   if (target.facts.supersedes !== undefined) {
-    const gone = await makeWay(session, { ...target, staging: { ...target.staging, name: table } });
+    const gone = await deleteSuperseded(session, { ...target, staging: { ...target.staging, name: table } });
     await unverify(session, [gone]);
     await session.run(sql`delete from ${table} n where not (${isCurrent(target)})`);
   }

@@ -4,16 +4,22 @@ import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without 
 import type { Extra } from '../dataset/declaration/record.ts';
 import { addCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { holdCursor, moveCursor, type CursorClaim } from '../ledger/stored-cursors.ts';
-import { noteSpared, rememberOutcomes, setAside, type Outcomes, type Unserved } from '../ledger/subjects.ts';
+import {
+  rememberPiggybacked,
+  rememberOutcomes,
+  postponeSubjects,
+  type Outcomes,
+  type Unserved,
+} from '../ledger/subjects.ts';
 import { answersOf } from '../postgres/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../postgres/database.ts';
-import { differingSeconds, type Brought } from './compare-rows.ts';
+import { differingSeconds, type ReadRange } from './compare-rows.ts';
 import { copyDirect, divide } from './copy-direct.ts';
 import { insertStaged, secondsOfLines, stageRows, type InsertOptions, type Staged } from './insert.ts';
 import type { Lines } from './line-bytes.ts';
 import { linesOfRows } from './lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
-import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../ledger/leases.ts';
+import { holdLease, leaseLost, renewLease, shortenLease, type Lease } from '../ledger/leases.ts';
 import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './write-quarantine.ts';
@@ -24,29 +30,30 @@ import { byRank, lockTables } from './target.ts';
 import { checkedAmong, noteWrites, unverify, type Changed } from './writes.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** One transaction that writes rows: what differs between a page, a response, a released record and an import. */
+/**
+ * One transaction that writes rows: the parts that differ between a page, a response, a released record and an import.
+ */
 interface RowCommit<Held> {
-  /** Brings the rows to the server. Nothing is locked yet, because this takes longest. */
-  readonly bring: (session: OpenTransaction) => Promise<BroughtRows>;
-  /** Is sent before the statements that write staged rows. If it throws, nothing is written. */
+  /** Sends the rows to the server. It locks nothing, because it takes longest. */
+  readonly load: (session: OpenTransaction) => Promise<LoadedRows>;
+  /** Runs before the statements that write staged rows. If it throws, nothing is written. */
   readonly hold: (session: OpenTransaction, staged: readonly Staged[]) => Promise<Held>;
   readonly options?: InsertOptions;
-  /** What became of the records that the rows are made of. */
+  /** The results of parsing the records that the rows come from. */
   readonly records?: CommittedRecords;
   /** Writes what the rows complete: coverage or a cursor, and the log. */
   readonly finish: (session: OpenTransaction, held: Held) => Promise<unknown>;
 }
 
-interface BroughtRows {
+interface LoadedRows {
   readonly staged: readonly Staged[];
-  /** Verified seconds into which rows were copied at once. */
+  /** Verified seconds into which rows were copied directly. */
   readonly copied?: readonly Changed[];
 }
 
-/** Records of one stream. */
 interface CommittedRecords {
   readonly stream: Stream;
-  /** What brought them. */
+  /** The request that returned them. */
   readonly request: string;
   readonly rejected: readonly Rejected[];
   /** Unknown members of each accepted record that has some. */
@@ -56,27 +63,27 @@ interface CommittedRecords {
 }
 
 /**
- * The one transaction in which rows are written, with what they complete: after it both are there, or neither. Writing
- * something twice changes nothing.
+ * The transaction that writes rows with what they complete: both are committed, or neither is. Writing something twice
+ * changes nothing.
  * @returns the number of staged rows that were new or changed
  */
 export function commitRows<Held>(database: Database, commit: RowCommit<Held>): Promise<number> {
   const { records } = commit;
   return writeTransaction(database, async (session) => {
-    const { staged, copied = [] } = await commit.bring(session);
+    const { staged, copied = [] } = await commit.load(session);
     const [held, written, isAnyQuarantined] = await answersOf([
       commit.hold(session, staged),
       insertStaged(session, staged, commit.options),
       records === undefined ? Promise.resolve(false) : hasQuarantined(session, records.stream),
     ]);
     await unverify(session, copied);
-    if (records !== undefined) await writeOddities(session, records, isAnyQuarantined);
+    if (records !== undefined) await writeAnomalies(session, records, isAnyQuarantined);
     await commit.finish(session, held);
     return written;
   });
 }
 
-async function writeOddities(
+async function writeAnomalies(
   session: Session,
   records: CommittedRecords,
   isAnyQuarantined: boolean,
@@ -87,7 +94,7 @@ async function writeOddities(
   if (extras.length > 0) await countDrift(session, stream.dataset, extras);
 }
 
-/** Lines of rows by table, as `inOrder` puts them, whose partitions are there. */
+/** Lines of rows by table, in the order of `inOrder`. Creates missing partitions. */
 async function linesByTable(
   partitions: Partitions,
   tables: Tables,
@@ -104,29 +111,26 @@ async function linesByTable(
   return byTable;
 }
 
-/**
- * Tables in the one order in which all processes write them, so that two commits wait for each other instead of
- * deadlocking.
- */
+/** Tables in the order in which all processes write them, so that two commits wait instead of deadlocking. */
 export function inOrder(byTable: readonly Lines[]): Lines[] {
   return byTable.toSorted((a, b) => byRank(a.target, b.target));
 }
 
-/** Makes the partitions that the rows need: before the transaction that writes them. */
+/** Creates the partitions that the rows need, before the transaction that writes them. */
 export async function ensurePartitions(partitions: Partitions, byTable: readonly Lines[]): Promise<void> {
   for (const { target, times } of byTable) await partitions.ensure([target.table], times);
 }
 
-/** Seconds that cannot be read whole are done with too: the lease goes past them, coverage does not. */
+/** Seconds that cannot be read completely are done, too: the lease goes past them, coverage does not. */
 type Done =
   | { readonly span: Range; readonly outcome: 'covered' }
   | { readonly span: Range; readonly outcome: 'refused'; readonly why: Refusal };
 
-/** What a second reading needs: it confirms only seconds of which it brings what is stored. */
+/** What a second reading needs: it confirms only seconds in which its rows equal the stored ones. */
 export interface Again {
-  /** Which of the stored rows the stream is about. */
-  readonly scope: Brought['scope'];
-  /** How long to wait at least before seconds are read again of which it brought something else. */
+  /** Which of the stored rows belong to the stream. */
+  readonly scope: ReadRange['scope'];
+  /** Least number of seconds before differing seconds are read again. */
   readonly pauseSeconds: number;
 }
 
@@ -135,34 +139,34 @@ export interface PageCommit extends Pick<CommittedRecords, 'rejected' | 'extras'
   readonly lease: Lease;
   /** Rows of the accepted records, table by table. */
   readonly rows: readonly Lines[];
-  /** Seconds that are over and done with after this page, a prefix of the lease; undefined where none are yet. */
+  /** Seconds that this page completes or gives up, a prefix of the lease; undefined if there are none yet. */
   readonly done: Done | undefined;
-  /** True: what the tables hold of the seconds that are done is removed first, because the source may have removed it. */
+  /** If true, stored rows of the seconds that are done are removed first, because the source may have removed them. */
   readonly replace: boolean;
-  /** True: the range is read again because stored rows are wrong, so what the source says now counts. */
+  /** If true, the range is read again because stored rows are wrong, so the source's rows replace them. */
   readonly overwrite: boolean;
-  /** Set for a second reading: its rows are all of the seconds that are done, and are held against those stored. */
+  /** Set for a second reading: its rows are complete for the seconds that are done, and are compared. */
   readonly again?: Again;
-  /** Rows of later seconds are new, as far as is known: they are copied straight into their tables. */
+  /** Rows of later seconds are new, as far as is known: they are copied directly into their tables. */
   readonly newAfter?: number | undefined;
-  /** The pages, in the order in which they were read; the last one completes. */
+  /** The pages, in the order in which they were read; the last one completes `done`. */
   readonly pages: readonly PageLog[];
 }
 
 /**
- * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
+ * Writes a page's rows and the coverage that they complete in one transaction: both are committed, or neither is.
  * Writing a page twice changes nothing. The order:
  *
- * 1. New rows go into their tables, others into staging tables. It takes longest, and locks hardly anything that a page of
- *    other seconds needs.
- * 2. The lease is held: is the range still ours? The page is logged.
- * 3. Staged rows go into their tables. Neighbouring pages may wait for them.
- * 4. The lease is shortened. Its time begins anew here.
- * 5. Coverage grows. Every commit of the dataset waits for that row, so only the schema's version is asked for behind it.
+ * 1. New rows are copied into their tables, others into staging tables. This takes longest, and locks hardly anything
+ * that a page of other seconds needs.
+ * 2. The lease is locked, which checks that the range is still ours. The page is logged.
+ * 3. Staged rows are written to their tables. Neighboring pages may wait for them.
+ * 4. The lease is shortened, and its time begins again.
+ * 5. Coverage grows. Every commit of the dataset waits for that row, so only the check of the schema's version follows.
  *
- * Statements that need no answer of each other are sent at once. So no lock is held while this process reads other pages
- * before it comes back to this one.
- * @returns false if rows that were to be new turned out to be stored: those of the next page may be, too
+ * Statements that do not need each other's answers are pipelined. So no lock is held while this process parses other
+ * pages.
+ * @returns false if rows that should have been new were already stored: those of the next page may be, too
  * @throws LeaseLostError if the range is no longer ours: nothing was written
  */
 export async function commitPage(
@@ -171,7 +175,7 @@ export async function commitPage(
   commit: PageCommit,
 ): Promise<boolean> {
   const { tables } = await readFloors(database);
-  // Pages bring rows along that are older than what is kept: those of a trace that lasted long.
+  // Pages may contain rows that are older than what is kept: those of a trace that lasted long.
   const byTable = inOrder(commit.rows).map((rows) => {
     const floor = tables.get(rows.target.name);
     return floor === undefined ? rows : rows.split(formatTime(floor))[0];
@@ -187,22 +191,22 @@ export async function commitPage(
   }
 }
 
-/** Another process may have ended the session, which was copying for a lease that is no longer ours. */
+/** Another process may have terminated the session, because it was copying for a lost lease. */
 async function explain(
   database: Database,
   { lease, newAfter }: PageCommit,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof DatabaseUnavailableError) || newAfter === undefined) return error;
-  const isOurs = await prolongLease(database, lease).catch(() => true);
-  return isOurs ? error : lost(lease, error);
+  const isOurs = await renewLease(database, lease).catch(() => true);
+  return isOurs ? error : leaseLost(lease, error);
 }
 
 function writePage(database: Database, byTable: readonly Lines[], commit: PageCommit): Promise<number> {
   const { lease, done, overwrite, pages } = commit;
   const replaced = commit.replace && done?.outcome === 'covered' ? done.span : undefined;
   return commitRows(database, {
-    bring: async (session) => {
+    load: async (session) => {
       const isWhole = replaced !== undefined || commit.again !== undefined;
       const { direct, others } = divide(byTable, commit.newAfter, lease);
       const [copied, staged] = await answersOf([
@@ -211,7 +215,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
       ]);
       return { copied, staged };
     },
-    // What locks the lease is sent when all data is there: should this process freeze while it sends, it is not held.
+    // The lease is locked after all data was sent: if this process freezes while it sends, the lease is not locked.
     hold: async (session, staged) => {
       const [, changed] = await answersOf([
         holdLease(session, lease, done?.span ?? lastSecond(lease.span)),
@@ -231,7 +235,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
 }
 
 /**
- * Copies new rows into their tables, all of which are locked first, in the one order.
+ * Copies new rows into their tables. All tables are locked first, in the common order.
  * @returns seconds that were verified
  */
 async function writeDirect(
@@ -257,10 +261,7 @@ function lastSecond({ to }: Range): Range {
   return { from: to - 1, to };
 }
 
-/**
- * The seconds from the first to the last one of which a second reading brings something else than what is stored, or
- * contradicts itself.
- */
+/** The range of seconds in which a second reading differs from the stored rows, or contradicts itself. */
 async function changedSeconds(
   session: Session,
   staged: readonly Staged[],
@@ -268,8 +269,8 @@ async function changedSeconds(
   { again, done }: PageCommit,
 ): Promise<Range | undefined> {
   if (again === undefined || done?.outcome !== 'covered') return undefined;
-  const brought = { span: done.span, scope: again.scope };
-  const differing = await answersOf(staged.map(({ target }) => differingSeconds(session, target, brought)));
+  const read = { span: done.span, scope: again.scope };
+  const differing = await answersOf(staged.map(({ target }) => differingSeconds(session, target, read)));
   const spans = union([...byTable.flatMap(({ contradictions }) => contradictions()), ...differing.flat()]);
   const [first, last] = [spans[0], spans.at(-1)];
   return first && last && { from: first.from, to: last.to };
@@ -291,7 +292,7 @@ async function finish(
   }
   if (changed === undefined) return;
   await withdrawVerified(session, stream, changed);
-  const detail = 'a second reading differs from what was stored; another one has to agree with it';
+  const detail = 'a second reading differs from the stored rows; another one must agree with it';
   await refuse(session, stream, changed, {
     reason: 'changed',
     detail,
@@ -299,7 +300,7 @@ async function finish(
   });
 }
 
-/** The last page completes what is done. */
+/** The last page completes `done`. */
 async function logPages(session: OpenTransaction, { lease, pages, done }: PageCommit): Promise<void> {
   const asker = { ...lease.stream, worker: lease.owner };
   const completed = done?.outcome === 'covered' ? done.span : undefined;
@@ -312,18 +313,18 @@ export interface ResponseCommit extends Pick<CommittedRecords, 'rejected' | 'ext
   readonly claim: CursorClaim;
   readonly tables: Tables;
   readonly rows: readonly Rows[];
-  /** Where the walk stands after it. */
+  /** The position of the walk after this response. */
   readonly cursor: object;
-  /** Of a look-up: whom was asked for and who was found. */
+  /** For a lookup: the requested subjects, and those that were found. */
   readonly outcomes?: Outcomes;
-  /** What it brought of other collections, whose look-ups it spares. */
+  /** Records of other collections in the response, which save their lookups a request. */
   readonly piggybacked: readonly { readonly dataset: string; readonly outcomes: Outcomes }[];
   readonly log: PageLog;
 }
 
 /**
- * Writes a response's rows and the cursor behind it.
- * @throws LeaseLostError where another worker has taken the walk: nothing was written
+ * Writes a response's rows and the cursor after it.
+ * @throws LeaseLostError if another worker has claimed the walk: nothing was written
  */
 export async function commitResponse(
   database: Database,
@@ -334,19 +335,20 @@ export async function commitResponse(
   const { dataset, scope, owner } = claim;
   const byTable = await linesByTable(partitions, commit.tables, commit.rows);
   await commitRows(database, {
-    bring: async (session) => ({ staged: await stageRows(session, byTable) }),
+    load: async (session) => ({ staged: await stageRows(session, byTable) }),
     hold: (session) => holdCursor(session, claim),
     records: { ...commit, stream: { dataset, scope: '', pass: 0 }, request: log.request },
     finish: async (session) => {
       for (const other of piggybacked)
-        if (other.outcomes.asked.length > 0) await noteSpared(session, other.dataset, other.outcomes);
+        if (other.outcomes.asked.length > 0)
+          await rememberPiggybacked(session, other.dataset, other.outcomes);
       await moveOn(session, claim, cursor, { outcomes });
       await logPage(session, { dataset, scope, pass: 0, worker: owner }, log);
     },
   });
 }
 
-/** What a look-up has learned of those that were asked for. */
+/** What a lookup has learned about the requested subjects. */
 interface Learned {
   readonly outcomes?: Outcomes | undefined;
   readonly unserved?: Unserved;
@@ -354,7 +356,7 @@ interface Learned {
 
 /**
  * Commits a cursor without rows.
- * @throws LeaseLostError where another worker has taken the walk
+ * @throws LeaseLostError if another worker has claimed the walk
  */
 export async function commitCursor(
   database: Database,
@@ -375,11 +377,11 @@ async function moveOn(
   { outcomes, unserved }: Learned,
 ): Promise<void> {
   if (outcomes !== undefined) await rememberOutcomes(session, claim.dataset, outcomes);
-  if (unserved !== undefined) await setAside(session, claim.dataset, unserved);
+  if (unserved !== undefined) await postponeSubjects(session, claim.dataset, unserved);
   await moveCursor(session, claim, cursor);
 }
 
-/** A quarantined record that fits now, and what it becomes. */
+/** A quarantined record that fits now, and its rows. */
 interface Released {
   readonly stream: Stream;
   readonly recordId: string;
@@ -391,8 +393,8 @@ interface Released {
 }
 
 /**
- * Writes the rows of a quarantined record and takes it out of quarantine. A second reading that confirmed its second has
- * not compared them, so another must.
+ * Writes the rows of a quarantined record and takes it out of quarantine. If a second reading has confirmed its second
+ * without these rows, another reading is needed.
  */
 export async function release(
   database: Database,
@@ -402,10 +404,10 @@ export async function release(
   const byTable = await linesByTable(partitions, tables, [rows]);
   const extras = Object.keys(extra).length > 0 ? [extra] : [];
   await commitRows(database, {
-    bring: async (session) => ({ staged: await stageRows(session, byTable) }),
+    load: async (session) => ({ staged: await stageRows(session, byTable) }),
     hold: async (session, staged) => {
       const targets = staged.map(({ target }) => target);
-      // A second reading that is about to be confirmed is waited for, and sees the rows otherwise.
+      // Waits for a second reading that is being confirmed. A later one sees the rows.
       await answersOf([
         lockTables(session, targets, 'shared'),
         subtractCoverage(session, { ...stream, pass: 1 }, [spanOfSecond(second)]),

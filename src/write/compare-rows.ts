@@ -11,12 +11,11 @@ import { during, secondOf } from '../postgres/seconds.ts';
 import { same } from './insert.ts';
 import type { Scope } from '../dataset/scope.ts';
 
-/** A row that the source and the table do not agree on. */
+/** A row on which the source and the table do not agree. */
 export interface Difference {
   readonly kind: 'missing' | 'differing' | 'not_in_source';
-  /** Its key without utime, one text. */
+  /** Its key without utime, as one text. */
   readonly key: string;
-  /** Names of the columns that differ. */
   readonly columns: readonly string[];
   /** The second of the row itself. */
   readonly second: Range;
@@ -24,23 +23,23 @@ export interface Difference {
 
 export interface Comparison {
   readonly differences: readonly Difference[];
-  /** Rows that are stored with values which no copy that was read has, of columns that a copy may lack. */
-  readonly unsaid: readonly Unsaid[];
-  /** The different rows of each second that were found stored, whether or not they agree. */
+  /** Stored rows with values that none of the copies on the pages has, in columns that a copy may lack. */
+  readonly omissions: readonly Omission[];
+  /** The distinct rows of each second that are stored, whether or not they agree. */
   readonly matched: ReadonlyMap<number, RowSum>;
 }
 
-/** How many rows, and the sum of their keys' hashes. */
+/** The number of rows, and the sum of their keys' hashes. */
 export interface RowSum {
   readonly rows: number;
   readonly keys: bigint;
 }
 
-/** A stored row with columns over which the source was silent. */
-export type Unsaid = Pick<Difference, 'key' | 'columns' | 'second'>;
+/** A stored row, and the columns for which the source gave no value. */
+export type Omission = Pick<Difference, 'key' | 'columns' | 'second'>;
 
 const Row = z.object({
-  kind: z.enum(['missing', 'differing', 'not_in_source', 'unsaid']),
+  kind: z.enum(['missing', 'differing', 'not_in_source', 'omitted']),
   key: z.string(),
   columns: z.array(z.string()),
   second: spanOfRow,
@@ -48,23 +47,20 @@ const Row = z.object({
 
 const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 
-/** What rows were read from: a range, or that of it which has this value in a column. */
-export interface Brought {
+/** The seconds from which rows were read, and the scope if there is one. */
+export interface ReadRange {
   readonly span: Range;
   readonly scope?: Scope;
-  /** True: the rows are all that there is, so that what is stored there beyond them is not in the source. */
+  /** If true, the rows are complete, so that further stored rows are not in the source. */
   readonly isAll: boolean;
 }
 
-/**
- * Holds rows just read against those stored, by key, in every column. Several copies of a row say together what the
- * source knows of it.
- */
+/** Compares rows that were just read with the stored ones, by key. Copies of a row count together. */
 export async function compareRows(
   session: Session,
   table: object,
   rows: readonly object[],
-  brought: Brought,
+  within: ReadRange,
 ): Promise<Comparison> {
   const target = targetOf(table);
   const found = await session.rows(
@@ -74,15 +70,15 @@ export async function compareRows(
       compared as (
         select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target, 'read')} as columns
         from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}),
-      unsaid as (
-        select n.utime, ${keyText(target, 'n')} as key, ${unsaidColumns(target)} as columns
+      omitted as (
+        select n.utime, ${keyText(target, 'n')} as key, ${omittedColumns(target)} as columns
         from n join ${target.into} t on ${same('t', 'n', target.facts.key)} group by 1, 2)
       select distinct case when missing then 'missing' else 'differing' end as kind, key,
         case when missing then '{}' else columns end as columns, ${secondOf('c')}::text as second
       from compared c where missing or cardinality(columns) > 0
       union all
-      select 'unsaid', key, columns, ${secondOf('u')}::text from unsaid u where cardinality(columns) > 0
-      ${brought.isAll ? sql`union all ${beyond(target, brought)}` : sql``}`,
+      select 'omitted', key, columns, ${secondOf('u')}::text from omitted u where cardinality(columns) > 0
+      ${within.isAll ? sql`union all ${beyond(target, within)}` : sql``}`,
     Row,
   );
   const matched = await session.rows(
@@ -93,20 +89,20 @@ export async function compareRows(
     Matched,
   );
   return {
-    differences: found.flatMap(({ kind, ...row }) => (kind === 'unsaid' ? [] : [{ kind, ...row }])),
-    unsaid: found.filter(({ kind }) => kind === 'unsaid'),
+    differences: found.flatMap(({ kind, ...row }) => (kind === 'omitted' ? [] : [{ kind, ...row }])),
+    omissions: found.filter(({ kind }) => kind === 'omitted'),
     matched: new Map(matched.map(({ second, ...sum }) => [second, sum])),
   };
 }
 
 /**
- * The seconds of which the rows in a staging table, all that the source has, are not those stored: a value differs, or
- * a row is on one side only. What a server has come to know since is no difference.
+ * The seconds in which the rows of a staging table differ from the stored ones: a value differs, or a row exists only
+ * on one side. The staging table has all rows of the source. A value that the source gained since is no difference.
  */
 export async function differingSeconds(
   session: Session,
   target: Target,
-  brought: Omit<Brought, 'isAll'>,
+  within: Omit<ReadRange, 'isAll'>,
 ): Promise<Range[]> {
   const rows = await session.rows(
     sql`
@@ -115,14 +111,14 @@ export async function differingSeconds(
         select ${secondOf('n')}::text as second from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}
         where t.utime is null or cardinality(${differingColumns(target, 'stored')}) > 0
         union
-        select second from (${beyond(target, brought)}) b (kind, key, columns, second))
+        select second from (${beyond(target, within)}) b (kind, key, columns, second))
       select second from differing`,
     z.object({ second: Row.shape.second }),
   );
   return rows.map(({ second }) => second);
 }
 
-function beyond(target: Target, { span, scope }: Omit<Brought, 'isAll'>): SQL {
+function beyond(target: Target, { span, scope }: Omit<ReadRange, 'isAll'>): SQL {
   return sql`
     select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')}::text from ${target.into} t
     where ${during('t', span)}
@@ -135,12 +131,12 @@ function keyColumns({ facts }: Target, row: object): Readonly<Record<string, unk
   return Object.fromEntries(facts.key.map((name): [string, unknown] => [name, Reflect.get(row, name)]));
 }
 
-/** The second in which a row itself lies; undefined where it has no time. */
+/** The second in which a row itself lies; undefined if it has no time. */
 export function ownSecondOf(row: object): number | undefined {
   return 'utime' in row && typeof row.utime === 'string' ? secondOfTime(row.utime) : undefined;
 }
 
-/** What names a row among those of its second, as `keyText` makes it in SQL. */
+/** The key of a row within its second, equal to `keyText` in SQL. */
 export function keyOf(table: object, row: object): string {
   const values = new Map<string, unknown>(Object.entries(row));
   const names = targetOf(table).facts.key.filter((name) => name !== 'utime');
@@ -155,10 +151,7 @@ export function keyText({ facts }: Target, alias: string): SQL {
   )})`;
 }
 
-/**
- * The names of the columns in which two copies differ; the one that may be `incomplete` does not where it lacks a value
- * that it may lack.
- */
+/** The columns in which two copies differ, except values that the `incomplete` copy may lack and does. */
 function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
   const { facts, columns } = target;
   const tests = columns
@@ -173,8 +166,8 @@ function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
   return namesOf(tests);
 }
 
-/** The names of the columns of a stored row that have a value in none of its copies, where a copy may lack them. */
-function unsaidColumns(target: Target): SQL {
+/** The names of the columns in which a stored row has a value and no copy has one, if copies may lack them. */
+function omittedColumns(target: Target): SQL {
   const tests = target.columns
     .filter((name) => !target.facts.key.includes(name) && mayLack(target.facts, name))
     .map((name) => {

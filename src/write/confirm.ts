@@ -12,31 +12,30 @@ import { spansOfRow } from '../postgres/sql.ts';
 /** A second reading of a stream, whose rows were all compared with the source. */
 interface SecondReading {
   readonly first: Stream;
-  /** Seconds of which all rows agree. */
+  /** Seconds in which all rows agree. */
   readonly ranges: readonly Range[];
-  /** How long ago the first reading must have been. */
+  /** The least age of the first reading. */
   readonly ageSeconds: number;
-  /** Tables whose rows were compared. */
   readonly tables: readonly object[];
-  /** The last write before the reading began, by `readLastWrite`. */
+  /** The last write before the reading began, from `readLastWrite`. */
   readonly lastWrite: number;
 }
 
 const Written = z.object({ spans: spansOfRow });
 
 /**
- * Counts ranges as read a second time: those that are due. Not the seconds in which anybody has written a row since the
- * reading began, such as a record out of quarantine: it has not seen that row.
- * @returns what is confirmed by it
- * @throws WrongDatabaseError where a newer program has migrated the database
+ * Marks ranges as read a second time, if that is due. It excludes seconds into which a row was written since the
+ * reading began, such as a record out of quarantine, because the reading has not seen that row.
+ * @returns the confirmed ranges
+ * @throws WrongDatabaseError if a newer program has migrated the database
  */
 export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
   const { first, ranges, ageSeconds, lastWrite } = reading;
   const targets = reading.tables.map(targetOf);
   return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
-    // Held until the end: nothing can be taken out of coverage and read again in between. Second readings come first,
-    // as wherever both are changed.
+    // Locked until the end: no range can leave coverage and be read again meanwhile. Second readings are locked first,
+    // as in every transaction that changes both.
     await session.run(sql`
       select 1 from ${coverage} where ${coverage.dataset} = ${first.dataset} and ${coverage.scope} = ${first.scope}
       order by ${coverage.pass} desc for update`);

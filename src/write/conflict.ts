@@ -5,27 +5,24 @@ import { identifiers } from '../postgres/sql.ts';
 import type { TableFacts } from '../tables/describe.ts';
 
 /*
- * Which copy of a row wins: `conflict` in `describe` of its table says so. Two copies meet in SQL, if one is stored, or
- * here, if one page brings both.
+ * Which copy of a row wins: `conflict` in the `describe` of its table decides. Two copies meet in SQL if one is stored,
+ * or here if one page has both.
  */
 
 /**
- * When a stored row was changed: later than what is stored, and later than the time that new rows get (`began`). So equality
- * with that tells a row that was inserted from one that was updated (partitioned tables do not return `xmax`). Of the row
- * and the parameter alone, so that a statement that is replayed gives the same row.
+ * The time when a stored row was changed: later than the stored time, and later than the time of new rows (`began`). So
+ * an inserted row can be distinguished from an updated one, although partitioned tables do not return `xmax`. It
+ * depends only on the row and the parameter, so that a replayed statement gives the same row.
  */
 const changedAt = (began: SQL) => sql`loaded_at = greatest(t.loaded_at, ${began}) + interval '1 microsecond'`;
 
-/** True of a column that some copies of a row lack: there a null says nothing against a value. */
+/** True of a column that some copies of a row lack: there a null does not contradict a value. */
 export function mayLack({ conflict, lacking = [] }: TableFacts, name: string): boolean {
   if (name === 'extra' || lacking.includes(name)) return true;
   return conflict.kind === 'fill' && conflict.columns.includes(name);
 }
 
-/**
- * The clause that says what becomes of a new row where its key is stored already; the stored row's alias is `t`. `began` is
- * the time that new rows get.
- */
+/** The clause for rows whose key is stored already, with alias `t`. New rows get the time `began`. */
 export function onConflict({ conflict, key }: TableFacts, columns: readonly string[], began: SQL): SQL {
   const changed = changedAt(began);
   const target = sql`on conflict (${identifiers(key)})`;
@@ -45,10 +42,7 @@ export function onConflict({ conflict, key }: TableFacts, columns: readonly stri
   return sql`${update} and excluded.${by} >= t.${by}`;
 }
 
-/**
- * As rows that are replaced, but a null never overwrites a value of a column that some copies lack: only one side of a
- * message knows its sender.
- */
+/** Replaces rows, but keeps values that a copy may lack: only one side of a message knows its sender. */
 export function onConflictOverwrite(facts: TableFacts, columns: readonly string[], began: SQL): SQL {
   const { conflict, key } = facts;
   const rest = columns.filter((name) => !key.includes(name));
@@ -83,7 +77,7 @@ function keyOfRow({ key }: Pick<TableFacts, 'key'>, row: DistinctRow): string {
 
 export type DistinctRow = Readonly<Record<string, unknown>>;
 
-/** Rows sorted by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
+/** Rows sorted by the text of their key. Of equal keys the first stays, with `fill` columns from later ones. */
 export function distinctRows(facts: TableFacts, rows: readonly object[]): DistinctRow[] {
   const byKey = new Map<string, DistinctRow>();
   for (const row of rows.filter(isRow)) {
@@ -98,7 +92,7 @@ function isRow(row: object): row is DistinctRow {
   return !Array.isArray(row);
 }
 
-/** One row of two with the same key, of which `first` came first. */
+/** Merges two rows with the same key, of which `first` came first. */
 export function mergeRows({ conflict }: TableFacts, first: DistinctRow, later: DistinctRow): DistinctRow {
   if (conflict.kind === 'keep') return first;
   if (conflict.kind === 'replace') return later;
@@ -120,8 +114,8 @@ function compare(a: unknown, b: unknown): number {
 }
 
 /**
- * Seconds in which copies of one row contradict each other: both have a value of a column, and not the same. Of a
- * source that says both, neither is confirmed by the other.
+ * Seconds in which copies of one row contradict each other: both have a value in a column, and the values differ. If a
+ * source returns both, neither confirms the other.
  */
 export function contradictions(facts: Pick<TableFacts, 'key'>, rows: readonly object[]): Range[] {
   const copies = new Map<string, DistinctRow>();

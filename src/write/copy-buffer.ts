@@ -3,10 +3,10 @@ import { wordsOf, type Page } from '../dataset/bytes/view.ts';
 import { takeMemory } from '../spare-memory.ts';
 import { escapeCopy, toArray, toJson } from './copy-text.ts';
 
-/** Room for a row of the widest table whose values are all short. */
+/** Room for a row of the widest table if all values are short. */
 const ROW_BYTES = 2 ** 18;
 const SHORT = 1024;
-/** A text of fewer characters is copied sooner than a call that copies it would begin. */
+/** Below this number of characters, a loop is faster than the call that copies a text. */
 const BRIEF = 48;
 /** Bytes that are copied at once. */
 const WORD = 4;
@@ -22,20 +22,19 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Lines in the text format of COPY, as bytes, in one buffer that is used again for every page: what `toCopyText` makes of
- * row objects, value by value. Each value is followed by a tab, the last one by the end of the line.
+ * Lines in the text format of COPY, as bytes, in one buffer that is reused for every page. The values are those that
+ * `toCopyText` makes from row objects. Each value is followed by a tab, the last one by the end of the line.
  */
 export class CopyBuffer {
   private buffer = Buffer.allocUnsafeSlow(2 ** 22);
   private words = wordsOf(this.buffer);
   private at = 0;
 
-  /** Forgets what was written. */
   clear(): void {
     this.at = 0;
   }
 
-  /** Where the next line begins. */
+  /** The position at which the next line begins. */
   get length(): number {
     return this.at;
   }
@@ -48,26 +47,26 @@ export class CopyBuffer {
     this.buffer[this.at - 1] = NEWLINE;
   }
 
-  /** A line that stands as text. */
+  /** Appends a line that is a text already. */
   line(text: string): void {
     this.reserve(text.length * 3);
     this.at += this.buffer.write(text, this.at);
   }
 
-  /** A copy of what was written, in memory of its own: `giveMemory` may have it. */
+  /** A copy of what was written, in memory of its own, which `giveMemory` may take. */
   take(): Uint8Array {
     const copy = new Uint8Array(takeMemory(this.at), 0, this.at);
     copy.set(this.buffer.subarray(0, this.at));
     return copy;
   }
 
-  /** Unix seconds, as the ASCII text of a time. */
+  /** Appends a time, given in unix seconds, as ASCII text. */
   moment(value: unknown): void {
     if (value === null || value === undefined) this.nothing();
     else this.ascii(formatTime(Number(value)));
   }
 
-  /** A value of a column that is neither JSON nor an array. */
+  /** Appends a value of a column that is neither JSON nor an array. */
   any(value: unknown): void {
     if (value === null || value === undefined) this.nothing();
     else if (typeof value === 'string') this.text(value);
@@ -87,11 +86,11 @@ export class CopyBuffer {
   }
 
   /**
-   * The values that are noted in slots, so many behind a first one, as they stand in their body. The reader of the body notes
-   * no text with a backslash or a control character, so they have nothing that COPY escapes. JSON that does not stand as it
-   * is to be written was parsed.
+   * Copies values of the body that are noted in slots, counted from a first one. The body's reader notes no text with a
+   * backslash or a control character, so COPY has nothing to escape. JSON that must be written in another form was
+   * parsed.
    */
-  standing(page: Page, first: number, slots: Int32Array): void {
+  copySlots(page: Page, first: number, slots: Int32Array): void {
     for (let index = 0; index < slots.length; index += 1) {
       const at = 2 * (first + (slots[index] ?? 0));
       const start = page.slots[at] ?? 0;
@@ -102,7 +101,7 @@ export class CopyBuffer {
     }
   }
 
-  /** Four bytes at a time, also where fewer are left: what is written next stands over the others. */
+  /** Copies four bytes at a time, even if fewer are left: the next value overwrites the surplus. */
   private bytes({ bytes, words }: Page, start: number, end: number): void {
     const length = end - start;
     if (length > SHORT) this.reserve(length + ROW_BYTES);

@@ -10,28 +10,28 @@ import type { Lines } from './line-bytes.ts';
 import { targetOf, type Target } from './target.ts';
 
 /*
- * Rows that are new are copied straight into their tables, which costs Postgres a third less than by way of a staging
- * table. Nothing but the table itself says whether they are new: a lease begins so if its tables hold no row of its
- * seconds, and if one is stored all the same, the page is written again by way of staging tables.
+ * New rows are copied directly into their tables, which costs Postgres a third less than a staging table. Only the
+ * table itself knows whether rows are new. A lease starts this way if its tables hold no row of its seconds. If a row
+ * is stored all the same, the page is written again through staging tables.
  */
 
-/** True of a table whose rows take the place of no other rows. */
+/** True of a table whose rows replace no other rows. */
 function isDirect({ facts }: Target): boolean {
   return facts.partitioned && facts.supersedes === undefined;
 }
 
 /**
- * A message is hardly ever longer on its way. Those that were sent so late in a lease may have been stored by a reader of
- * the next one, with what they led to.
+ * A message hardly ever takes longer to its receiver. A reader of the next lease may have stored those that were sent
+ * later than this in a lease, together with the receiving transactions.
  */
 const LONGEST_WAY_SECONDS = 30;
 
-/** Where the seconds of a lease end whose rows no reader of another one brings. */
+/** The end of a lease's seconds whose rows no reader of another lease stores. */
 function endOfNew({ facts }: Target, { to }: Range): number {
   return facts.shared === undefined ? to : to - LONGEST_WAY_SECONDS;
 }
 
-/** True if the tables hold no row of a range behind its first second, where the range before may have ended. */
+/** True if the tables hold no row of a range after its first second, in which the previous range may have ended. */
 export async function isEmpty(session: Session, tables: readonly object[], span: Range): Promise<boolean> {
   const targets = tables.map(targetOf).filter(isDirect);
   if (targets.length === 0) return false;
@@ -43,7 +43,7 @@ export async function isEmpty(session: Session, tables: readonly object[], span:
   return (await session.run(sql.join(stored, sql` union all `))) === 0;
 }
 
-/** The lines to be copied, those of seconds behind `newAfter`, and the others. */
+/** Splits lines into those to copy, of seconds after `newAfter`, and the others. */
 export function divide(
   byTable: readonly Lines[],
   newAfter: number | undefined,
@@ -65,9 +65,9 @@ export function divide(
 }
 
 /**
- * Copies rows into their tables. If this process freezes meanwhile, the rows that it has sent hold up others until its
- * lease has ended: then `endStrayCopies` ends the session.
- * @throws NotNewError if a row is stored already, DatabaseUnavailableError if the session was ended meanwhile
+ * Copies rows into their tables. If this process freezes meanwhile, its rows block other processes until its lease has
+ * expired: then `endStrayCopies` terminates the session.
+ * @throws NotNewError if a row is stored already, DatabaseUnavailableError if the session was terminated
  */
 export async function copyDirect(session: Session, direct: readonly Lines[], lease: Lease): Promise<void> {
   if (direct.length === 0) return;
@@ -76,11 +76,11 @@ export async function copyDirect(session: Session, direct: readonly Lines[], lea
     ...direct.map(({ target, pieces }) => session.copyIn(target.copy, pieces()).catch(explain)),
   ]);
   if (direct.some(({ count }, index) => copied[index] !== count))
-    throw new NotNewError('rows were dropped on their way');
+    throw new NotNewError('a trigger or rule dropped rows');
 }
 
 function explain(error: unknown): never {
   if (isNotTakenAsNew(error))
-    throw new NotNewError('a row is stored already, or its table is not a plain one', { cause: error });
+    throw new NotNewError('a row is stored already, or a policy or trigger prevents COPY', { cause: error });
   throw error;
 }

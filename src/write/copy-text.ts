@@ -1,6 +1,6 @@
 import { stringify } from 'lossless-json';
 
-/** A column that is written; in one of JSON a string is JSON too, and stands in quotes; `array` holds texts. */
+/** A column that is written. In a `json` column a string is JSON, too, and is quoted; an `array` holds texts. */
 export interface CopyColumn {
   readonly name: string;
   readonly kind: 'text' | 'json' | 'array';
@@ -11,13 +11,13 @@ const SPECIAL = /[\\\t\n\r]/;
 const EACH_SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** Characters of a piece: large enough to be sent at once, small enough that no page ever stands in memory as text. */
+/** Characters in a chunk: large enough to send at once, and small enough that a page is never in memory as text. */
 const PIECE = 65_536;
 
 /**
- * Rows in the text format of Postgres' COPY, in pieces of whole lines: a line for each, its values between tabs. A value
- * that is absent or null is null, also in a column of JSON. Numbers that a double cannot hold (BigInt, LosslessNumber)
- * keep all their digits.
+ * Rows in the text format of Postgres' COPY, in chunks of whole lines: one line for each row, with tabs between its
+ * values. A value that is absent or null is null, even in a column of JSON. Numbers that a double cannot hold (BigInt,
+ * LosslessNumber) keep all digits.
  */
 export function* toCopyText(
   columns: readonly CopyColumn[],
@@ -45,7 +45,7 @@ function field(kind: CopyColumn['kind'], value: unknown): string {
   return SPECIAL.test(text) ? escapeCopy(text) : text;
 }
 
-/** A value without what stands for the ends of values and lines. */
+/** Escapes the characters that end values and lines. */
 export function escapeCopy(text: string): string {
   return text.replace(EACH_SPECIAL, (found) => ESCAPES[found] ?? `\\${found}`);
 }
@@ -55,18 +55,18 @@ function textOf(kind: CopyColumn['kind'], value: unknown): string {
   return kind === 'text' && typeof value === 'string' ? value : toJson(value);
 }
 
-/** An array as Postgres writes it: each element in quotes. */
+/** An array in the notation of Postgres, with each element in quotes. */
 export function toArray(values: readonly unknown[]): string {
   return `{${values.map((value) => `"${String(value).replaceAll(/[\\"]/g, String.raw`\$&`)}"`).join(',')}}`;
 }
 
-/** JSON.stringify throws at a BigInt and takes a LosslessNumber apart; both are rare, and take the slower way. */
+/** JSON.stringify throws on a BigInt and serializes a LosslessNumber as an object: both take the slower path. */
 export function toJson(value: unknown): string {
   try {
     const text = JSON.stringify(value);
     if (!text.includes('"isLosslessNumber"')) return text;
   } catch {
-    // Written below.
+    // Serialized below.
   }
   return stringify(value) ?? 'null';
 }

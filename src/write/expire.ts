@@ -8,9 +8,9 @@ import { DatabaseConflictError, UsageError } from '../errors.ts';
 import { CONFLICT, retry, type RetryContext } from '../retry.ts';
 
 /**
- * From when on each dataset is kept. The floor lies at the begin of a partition, so that nothing is half dropped: what
- * is kept is at least as long as was asked for, and at most a partition longer.
- * @throws UsageError for a name that is no dataset, and for one whose rows are no stream of time
+ * The time from which each dataset is kept. The floor is the beginning of a partition, so that no partition is
+ * dropped in part. Rows are kept at least as long as requested, and at most a partition longer.
+ * @throws UsageError if a name is no dataset, or if the dataset's rows are no stream of time
  */
 export function floorsOf(
   seconds: ReadonlyMap<string, number>,
@@ -33,14 +33,15 @@ export function floorsOf(
   });
 }
 
-/** What one round of retention did. */
 export interface Pruned {
   readonly dropped: readonly Expired[];
-  /** Somebody was reading these, or has written since a lake was proved to have them: the next round drops them. */
+  /**
+   * A session was reading these, or rows were written after a lake was proved to have them: the next round drops them.
+   */
   readonly left: readonly Expired[];
 }
 
-/** Moves the floors first, and drops what lies below them. */
+/** Raises the floors, then drops the partitions below them. */
 export async function prune(
   database: Database,
   kept: readonly Kept[],
@@ -50,19 +51,19 @@ export async function prune(
   const left: Expired[] = [];
   const raised: Kept[] = [];
   for (const one of kept) {
-    if (await didNotMeet(() => raiseFloor(database, one))) raised.push(one);
+    if (await hadNoConflict(() => raiseFloor(database, one))) raised.push(one);
     else left.push(...(await findExpired(database, [one])));
   }
   for (const expired of raised.length === 0 ? [] : await findExpired(database, raised)) {
     const proved = raised.find(({ tables }) => tables.includes(expired.table)) ?? {};
     const drop = () => retry({ ...context, ...CONFLICT }, () => dropPartition(database, expired, proved));
-    ((await didNotMeet(drop)) ? dropped : left).push(expired);
+    ((await hadNoConflict(drop)) ? dropped : left).push(expired);
   }
   return { dropped, left };
 }
 
-/** False where sessions read or write it all the while: it is left for the next time. */
-async function didNotMeet(work: () => Promise<void>): Promise<boolean> {
+/** False if other sessions kept reading or writing it: it is left for the next round. */
+async function hadNoConflict(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
     return true;

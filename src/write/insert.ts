@@ -24,41 +24,40 @@ import { fillStagingTable, lockTables, type Target } from './target.ts';
 export interface Staged {
   readonly target: Target;
   readonly count: number;
-  /** The seconds in which they lie, or more; empty for a table that has no time. */
+  /** Seconds that contain the rows; empty if the table has no time. */
   readonly seconds: readonly Range[];
 }
 
 export interface InsertOptions {
-  /** Values of stored rows that cannot change are overwritten too: something is wrong with those stored. */
+  /** If true, values of stored rows that normally never change are overwritten, too, because stored rows are wrong. */
   readonly overwrite?: boolean;
-  /** The rows are all that there is of these seconds: stored ones that are not among them are deleted. */
+  /** Seconds for which the rows are complete: stored rows that are not among them are deleted. */
   readonly replaced?: Range | undefined;
 }
 
-/** The seconds in which lines lie. */
 export function secondsOfLines({ times }: Pick<Lines, 'times'>): Range[] {
   return union([...times].map((time) => spanOfSecond(secondOfTime(time))));
 }
 
 /**
- * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
- * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
- * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking. `isWhole`: the rows are all that there is, so that none at all says something too.
+ * Sends rows of several tables to the server, each into its staging table, before anything is locked. A process that
+ * freezes while it sends runs no statement that Postgres would end, so it would keep its locks. Rows are sorted by key,
+ * so that two transactions with common rows wait for each other instead of deadlocking. `isWhole`: the rows are
+ * complete, so that an empty list has a meaning, too.
  */
 export async function stageRows(
   session: Session,
   byTable: readonly Lines[],
   { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): Promise<Staged[]> {
-  const brought = byTable.filter(({ count }) => count > 0 || isWhole);
-  await answersOf(brought.map(({ target, pieces }) => fillStagingTable(session, target.staging, pieces())));
-  return brought.map((lines) => ({ ...lines, seconds: secondsOfLines(lines) }));
+  const sent = byTable.filter(({ count }) => count > 0 || isWhole);
+  await answersOf(sent.map(({ target, pieces }) => fillStagingTable(session, target.staging, pieces())));
+  return sent.map((lines) => ({ ...lines, seconds: secondsOfLines(lines) }));
 }
 
 /**
- * Writes what `stageRows` brought in the same transaction, table by table. Seconds that were verified, and whose rows it
- * changes, are verified no more.
+ * Writes the rows that `stageRows` sent in the same transaction, table by table. Verified seconds whose rows it changes
+ * lose their certificates.
  * @returns the number of rows that were new or changed
  * @throws DatabaseError if a table took fewer rows than it was sent
  */
@@ -81,7 +80,7 @@ export async function insertStaged(
       replaceRows(session, rows, { ...options, isChecked: checked.has(rows.target.name) }),
     ),
   );
-  // Fewer were stored already, or were dropped on their way.
+  // The missing ones were stored already, or were dropped by a trigger or rule.
   const fewer = written.filter(({ staged: { count }, rows }) => rows < count);
   await answersOf(fewer.map(({ staged: rows }) => refuseLost(session, rows)));
   await unverify(
@@ -91,15 +90,15 @@ export async function insertStaged(
   return written.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** What the statements of one table have written. */
+/** The result of one table's statements. */
 interface Replaced {
   readonly staged: Staged;
-  /** How many rows were new or changed. */
+  /** The number of rows that were new or changed. */
   readonly rows: number;
   readonly changed: readonly Changed[];
 }
 
-/** Removes the stored rows in whose place others come, and inserts these. */
+/** Deletes the stored rows that others replace, and inserts these. */
 async function replaceRows(
   session: OpenTransaction,
   staged: Staged,
@@ -108,16 +107,16 @@ async function replaceRows(
     replaced,
     isChecked,
   }: InsertOptions & {
-    /** True: some of the seconds are verified or sealed. */
+    /** True if some of the seconds are verified or sealed. */
     readonly isChecked: boolean;
   },
 ): Promise<Replaced> {
   const { target } = staged;
   const [way, others, written] = await answersOf([
-    makeWay(session, target),
+    deleteSuperseded(session, target),
     replaced === undefined
       ? Promise.resolve({ target, seconds: null })
-      : clearOthers(session, target, replaced),
+      : deleteUnlisted(session, target, replaced),
     insertFrom(session, target, { overwrite, isChecked }),
   ]);
   return { staged, rows: written.rows, changed: [way, others, { target, seconds: written.seconds }] };
@@ -125,7 +124,7 @@ async function replaceRows(
 
 const Written = Seconds.extend({ rows: z.coerce.number() });
 
-/** Which seconds were changed costs as much as a tenth of the insert, and is asked only if it matters. */
+/** To find the changed seconds costs a tenth of the insert, so they are only requested if needed. */
 async function insertFrom(
   session: OpenTransaction,
   target: Target,
@@ -153,7 +152,6 @@ function insertionOf(target: Target, overwrite: boolean): Insertion {
   return insertion;
 }
 
-/** The statement that inserts a table's rows. */
 function insertionInto(target: Target, overwrite: boolean): SQL {
   const began = sql`${sql.placeholder('began')}::timestamptz`;
   const names = identifiers(target.columns);
@@ -168,8 +166,8 @@ function insertionInto(target: Target, overwrite: boolean): SQL {
 const Kept = z.object({ rows: z.coerce.number() });
 
 /**
- * Holds the rows that were sent against those that are stored: a trigger that somebody added may drop them without an
- * error. Each is looked up by its key: a join with a table that nobody has counted might read all of the other one.
+ * Compares the number of rows that were sent with those that are stored: a trigger may drop rows without an error. Each
+ * row is looked up by its key. Without statistics, a join might read the whole other table.
  * @throws DatabaseError if some are not stored
  */
 async function refuseLost(session: Session, { target, count: sent, seconds }: Staged): Promise<void> {
@@ -189,17 +187,17 @@ async function refuseLost(session: Session, { target, count: sent, seconds }: St
   });
 }
 
-/** Between which seconds the rows lie: else each partition of the table is planned for, even if there are hundreds. */
+/** Limits the seconds of the rows. Otherwise Postgres plans for each partition of the table, even for hundreds. */
 function among(seconds: readonly Range[]): SQL {
   const [first, last] = [seconds[0], seconds.at(-1)];
   return first && last ? sql` and ${during('t', { from: first.from, to: last.to })}` : sql``;
 }
 
 /**
- * Deletes the stored rows that those in the staging table replace under another key, and the parts of such rows.
- * @returns which seconds it has changed
+ * Deletes the stored rows that the rows of the staging table replace under another key, and the parts of such rows.
+ * @returns the seconds that it changed
  */
-export async function makeWay(session: Session, target: Target): Promise<Changed> {
+export async function deleteSuperseded(session: Session, target: Target): Promise<Changed> {
   const { supersedes } = target.facts;
   if (supersedes === undefined) return { target, seconds: null };
   const { columns, of } = supersedes;
@@ -215,10 +213,14 @@ export async function makeWay(session: Session, target: Target): Promise<Changed
 }
 
 /**
- * Deletes the stored rows of a range of time that are not in the staging table: the source has them no longer.
- * @returns which seconds it has changed
+ * Deletes the stored rows of a range of time that are not in the staging table: the source no longer has them.
+ * @returns the seconds that it changed
  */
-export async function clearOthers(session: Session, target: Target, { from, to }: Range): Promise<Changed> {
+export async function deleteUnlisted(
+  session: Session,
+  target: Target,
+  { from, to }: Range,
+): Promise<Changed> {
   return removeRows(
     session,
     target,
@@ -229,7 +231,7 @@ export async function clearOthers(session: Session, target: Target, { from, to }
   );
 }
 
-/** True of a new row `n` that is not itself (a part of) the older copy of something stored. */
+/** True if a newer copy is not stored of a new row `n`, or of the whole that it is a part of. */
 export function isCurrent({ facts }: Pick<Target, 'facts'>): SQL {
   if (facts.supersedes === undefined) return sql`true`;
   const { columns, of } = facts.supersedes;

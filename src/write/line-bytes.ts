@@ -3,38 +3,39 @@ import { giveMemory } from '../spare-memory.ts';
 import { contradictions, type DistinctRow } from './conflict.ts';
 import type { Target } from './target.ts';
 
-/** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */
+/** Rows of one table, prepared for COPY: each key once, sorted by the text of the keys. */
 export interface Lines {
   readonly target: Target;
   readonly count: number;
-  /** Their block times, ISO 8601; empty for a table that has none. */
+  /** Block times of the rows, ISO 8601; empty for a table without block times. */
   readonly times: ReadonlySet<string>;
-  /** Those from a time on, up to another one, and the others. A table without block times has no others. */
+  /** Splits into rows from one time to another, and the others. A table without block times has no others. */
   readonly split: (from: string, to?: string) => readonly [within: Lines, others: Lines];
   readonly pieces: () => Iterable<string | Buffer>;
-  /** Called if they are stored: their memory may be used for others. */
+  /** Called after the rows are stored: their memory may be reused. */
   readonly release: () => void;
-  /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
+  /**
+   * Seconds in which copies of one row contradict each other; for records, only if they were collected for comparison.
+   */
   readonly contradictions: () => Range[];
 }
 
-/** Where the lines of one block time begin. */
+/** The start of the lines of one block time. */
 export interface TimeMark {
   readonly time: string;
   readonly line: number;
-  /** In bytes. */
+  /** Offset in bytes. */
   readonly at: number;
 }
 
-/** Lines as they stand in memory. */
 export interface RowBytes {
   readonly bytes: Uint8Array;
   readonly count: number;
-  /** Ascending; empty for a table that has no block time. */
+  /** Ascending; empty for a table without block times. */
   readonly times: readonly TimeMark[];
 }
 
-/** `copies` are all rows of which there are several, where copies are compared. */
+/** `copies`: all rows that came more than once, if copies are compared. */
 export function linesOfBytes(target: Target, written: RowBytes, copies: readonly DistinctRow[] = []): Lines {
   const { bytes, count, times } = written;
   return {
@@ -58,17 +59,17 @@ const NO_ROWS: RowBytes = { bytes: new Uint8Array(0), count: 0, times: [] };
 function splitBytes(written: RowBytes, from: string, to?: string): readonly [RowBytes, RowBytes] {
   const { times } = written;
   if (times.length === 0) return [written, NO_ROWS];
-  const placeOf = (time: string) => {
-    const place = times.findIndex((mark) => mark.time >= time);
-    return place < 0 ? times.length : place;
+  const indexOf = (time: string) => {
+    const index = times.findIndex((mark) => mark.time >= time);
+    return index < 0 ? times.length : index;
   };
-  const start = placeOf(from);
-  const until = to === undefined ? times.length : Math.max(start, placeOf(to));
+  const start = indexOf(from);
+  const until = to === undefined ? times.length : Math.max(start, indexOf(to));
   const parts = [part(written, 0, start), part(written, until, times.length)] as const;
   return [part(written, start, until), together(...parts)];
 }
 
-/** The lines of some block times, by the places of their marks. */
+/** The lines of some block times, given by the indexes of their marks. */
 function part({ bytes, count, times }: RowBytes, start: number, until: number): RowBytes {
   if (start >= until) return NO_ROWS;
   const end = { line: count, at: bytes.length };
@@ -93,7 +94,7 @@ function together(one: RowBytes, other: RowBytes): RowBytes {
   };
 }
 
-/** Large enough to be sent at once, small enough that the driver's copy of it is. */
+/** Large enough to send at once, and small enough for the driver's copy of it. */
 const PIECE = 65_536;
 
 function* piecesOf(bytes: Uint8Array): Generator<Buffer, void> {

@@ -8,25 +8,23 @@ import type { CopyColumn } from './copy-text.ts';
 import { targetOf, type Target } from './target.ts';
 import type { Layout } from '../dataset/bytes/object-reader.ts';
 
-/** How compiled code comes by the members of a record `r`: expressions, and the values that they use by name. */
+/** How compiled code reads the members of a record `r`: expressions, and the values that they use by name. */
 interface Access {
   readonly scope: Readonly<Record<string, unknown>>;
-  /** The value of a member. */
   readonly value: (path: readonly string[]) => string;
-  /** True where a member is null or was not sent. */
   readonly isAbsent: (path: readonly string[]) => string;
-  /** The slot of a member that can be written as it stands; undefined where it has to become a value first. */
-  readonly standing: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;
-  /** Writes what stands in slots to `out`, one after another. */
+  /** The slot of a member that can be copied verbatim; undefined if it has to be parsed first. */
+  readonly verbatimSlot: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;
+  /** Copies the contents of slots to `out`, one after another. */
   readonly copy: (slots: readonly number[]) => string;
 }
 
-/** Of records that are objects. */
+/** For records that are objects. */
 const ofObjects: Access = {
   scope: {},
   value: memberAt,
   isAbsent: (path) => `${memberAt(path)} == null`,
-  standing: () => undefined,
+  verbatimSlot: () => undefined,
   copy: () => '',
 };
 
@@ -34,7 +32,7 @@ function memberAt(path: readonly string[]): string {
   return `r${path.map((name, depth) => `${depth === 0 ? '' : '?.'}[${JSON.stringify(name)}]`).join('')}`;
 }
 
-/** Of records that are views. */
+/** For records that are views. */
 function ofViews(layout: Layout): Access {
   const scope: Record<string, unknown> = { valueOf };
   const member = (path: readonly string[], use: (slot: number, name: string) => string | undefined) => {
@@ -49,45 +47,45 @@ function ofViews(layout: Layout): Access {
     value: (path) => member(path, (slot, name) => `valueOf(r, ${slot}, ${name})`) ?? memberAt(path),
     isAbsent: (path) =>
       member(path, (slot) => `r.$page.slots[2 * (r.$slot + ${slot})] <= 0`) ?? ofObjects.isAbsent(path),
-    standing: (path, column) => {
+    verbatimSlot: (path, column) => {
       const found = find(layout, path);
-      return found !== undefined && STANDING[column].includes(found.member.kind) ? found.slot : undefined;
+      return found !== undefined && VERBATIM[column].includes(found.member.kind) ? found.slot : undefined;
     },
     copy: (slots) => {
       const name = `slots${slots.join('_')}`;
       scope[name] = Int32Array.from(slots);
-      return `out.standing(r.$page, r.$slot, ${name})`;
+      return `out.copySlots(r.$page, r.$slot, ${name})`;
     },
   };
 }
 
-/** Which members stand in a body as they stand in a column. */
-const STANDING: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
+/** The kinds of members whose form in a body is also that of a column. */
+const VERBATIM: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
   text: ['text', 'scalar'],
   json: ['json'],
   array: [],
 };
 
-/** What is compiled of a sheet. */
+/** The compiled functions of a sheet. */
 interface Compiled {
-  /** The text of the row's key, as `distinctRows` makes it. */
+  /** The text of the row's key, as in `distinctRows`. */
   readonly key: (record: unknown, given: object) => string;
   /** A bit for each column that may be filled later and has a value. */
   readonly filled: (record: unknown, given: object, extra: unknown) => number;
-  /** True where a member was sent that no column shows. */
+  /** True if a member was sent that is in no column. */
   readonly isNoted: (record: unknown) => boolean;
   /** Writes the values of the row, in the order of the staging table's columns. */
   readonly write: (out: CopyBuffer, record: unknown, given: object, extra: unknown) => void;
 }
 
-/** What writes and compares the rows of a sheet. */
+/** Writes and compares the rows of a sheet. */
 export interface LineWriter extends Compiled {
   readonly target: Target;
 }
 
 interface LineWriters {
   readonly ofObjects: LineWriter;
-  /** Undefined where no record of the sheet is a view. */
+  /** Undefined if records of the sheet are never views. */
   readonly ofViews: LineWriter | undefined;
 }
 
@@ -95,7 +93,7 @@ type WrittenSheet = Pick<RowLayout, 'table' | 'record' | 'columns' | 'noted'>;
 
 const writers = new WeakMap<object, LineWriters>();
 
-/** Compiled once for each sheet. Throws a TypeError for a sheet with a column that its table does not have. */
+/** Compiled once for each sheet. Throws a TypeError if the sheet has a column that its table does not have. */
 export function lineWriterOf(sheet: WrittenSheet, record: unknown): LineWriter {
   let known = writers.get(sheet);
   if (known === undefined) {
@@ -137,7 +135,7 @@ function isCompiled(value: unknown): value is Compiled {
   return typeof value === 'object' && value !== null && 'write' in value;
 }
 
-/** The code of a row's parts: of members of the record `r`, the unknown members `x`, and what is given with the row, `g`. */
+/** The code for parts of a row: from members of the record `r`, unknown members `x` and given values `g`. */
 class RowSource {
   private readonly members: ReadonlyMap<string, MemberColumn>;
   private readonly access: Access;
@@ -162,20 +160,20 @@ class RowSource {
     return `(${[`!(${isAbsent(path)})`, ...members.map((name) => isAbsent([...path, name]))].join(' && ')})`;
   }
 
-  /** Neighbours that are written as they stand are written at once. */
+  /** Adjacent values that are copied verbatim are copied together. */
   write(columns: readonly CopyColumn[]): string {
     const lines: string[] = [];
-    let standing: number[] = [];
+    let slots: number[] = [];
     const copy = () => {
-      if (standing.length > 0) lines.push(this.access.copy(standing));
-      standing = [];
+      if (slots.length > 0) lines.push(this.access.copy(slots));
+      slots = [];
     };
     for (const column of columns) {
       const slot = this.standing(column);
       if (slot === undefined) {
         copy();
         lines.push(this.writeValue(column));
-      } else standing.push(slot);
+      } else slots.push(slot);
     }
     copy();
     return lines.join(';\n');
@@ -183,8 +181,8 @@ class RowSource {
 
   private standing({ name, kind }: CopyColumn): number | undefined {
     const member = this.members.get(name);
-    const mayStand = member !== undefined && !member.isMoment;
-    return mayStand ? this.access.standing(member.path, kind) : undefined;
+    const isVerbatim = member !== undefined && !member.isMoment;
+    return isVerbatim ? this.access.verbatimSlot(member.path, kind) : undefined;
   }
 
   private writeValue({ name, kind }: CopyColumn): string {

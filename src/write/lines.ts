@@ -22,7 +22,7 @@ export function linesOfRows(table: object, rows: readonly object[]): Lines {
   return linesOf(target, distinctRows(target.facts, rows), rows);
 }
 
-/** `copies` are all rows, also those of the same key. */
+/** `copies`: all rows, including those with the same key. */
 function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly object[]): Lines {
   const timeOf = (row: DistinctRow) => (typeof row['utime'] === 'string' ? row['utime'] : undefined);
   return {
@@ -43,40 +43,38 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
   };
 }
 
-/** A row that is to be written. */
 interface WaitingRow {
-  /** The text of its key. */
   readonly key: string;
   readonly writer: LineWriter;
   readonly record: unknown;
   readonly given: object;
   readonly extra: Extra | null;
   readonly sheet: Pick<RowLayout, 'columns' | 'noted'>;
-  /** Set where another copy of the row had something to add. */
+  /** Set if another copy of the row added a value. */
   merged: DistinctRow | undefined;
 }
 
-type BroughtRecord = Pick<AcceptedRecord, 'put'>;
+type PutRecord = Pick<AcceptedRecord, 'put'>;
 
 interface HowToCollect {
-  /** True: copies of one row are held against each other. */
+  /** If true, copies of one row are compared with each other. */
   readonly compared?: boolean;
 }
 
-/** One for all pages: it is filled and emptied without a pause. */
+/** Shared by all pages, because it is filled and emptied synchronously. */
 const out = new CopyBuffer();
 
-/** The rows of one table, as they are collected. */
+/** The rows of one table while they are collected. */
 interface Collected {
   readonly rows: Map<string, WaitingRow>;
-  /** Rows of which there are several copies, where copies are compared. */
+  /** Rows that came more than once, if copies are compared. */
   readonly copies: DistinctRow[] | undefined;
 }
 
-/** The rows of records, table by table, as bytes: the records need not stay in memory. */
+/** The rows of records, table by table, as bytes, so that the records need not stay in memory. */
 export function linesOfRecords(
   tables: Tables,
-  records: readonly BroughtRecord[],
+  records: readonly PutRecord[],
   how: HowToCollect = {},
 ): Lines[] {
   return [...collect(tables, records, how)].map(([table, { rows, copies }]) =>
@@ -86,7 +84,7 @@ export function linesOfRecords(
 
 function collect(
   tables: Tables,
-  records: readonly BroughtRecord[],
+  records: readonly PutRecord[],
   { compared = false }: HowToCollect = {},
 ): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
@@ -110,12 +108,12 @@ function collector(byTable: ReadonlyMap<object, Collected>): Put {
     const writer = lineWriterOf(sheet, record);
     const collected = byTable.get(sheet.table);
     if (collected === undefined)
-      throw new TypeError(`a row for ${writer.target.name}, which its job does not name`);
+      throw new TypeError(`a row for ${writer.target.name}, which is not a table of its job`);
     const { rows, copies } = collected;
     const key = writer.key(record, given);
     const isNothing = (sent == null || sent === NOTHING) && !writer.isNoted(record);
     const extra = isNothing ? null : fullExtra(sheet, record, sent ?? null);
-    // Made at once: put together from another object, it would take ten times as long.
+    // Created as one literal: a spread of another object would take ten times as long.
     const waiting: WaitingRow = {
       writer,
       sheet,
@@ -135,7 +133,7 @@ function collector(byTable: ReadonlyMap<object, Collected>): Put {
   };
 }
 
-/** Puts another copy of a row together with the first one, where it has something that the first one lacks. */
+/** Merges another copy of a row into the first one, if it has a value that the first one lacks. */
 function addCopy(first: WaitingRow, later: WaitingRow): void {
   const { conflict } = first.writer.target.facts;
   if (conflict.kind === 'keep') return;
@@ -150,7 +148,6 @@ function addCopy(first: WaitingRow, later: WaitingRow): void {
   );
 }
 
-/** The row as an object. */
 function rowOfWaiting({ sheet, record, given, extra }: WaitingRow): DistinctRow {
   return rowOf(sheet, record, given, extra);
 }

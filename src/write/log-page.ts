@@ -3,9 +3,9 @@ import type { OpenTransaction } from '../postgres/database.ts';
 import { insertInto, rangeParam } from '../postgres/sql.ts';
 import { pages } from '../tables/etl/pages.ts';
 
-/** What is kept of a page that was asked for. */
+/** The log entry of a requested page. */
 export interface PageLog {
-  /** The seconds in which its rows lie; left out where they lie at no time. */
+  /** The seconds in which its rows lie; omitted if they have no time. */
   readonly span?: Range;
   readonly request: string;
   readonly rows: number;
@@ -14,7 +14,7 @@ export interface PageLog {
   readonly apiVersion: string | undefined;
 }
 
-/** For whom a page was asked. */
+/** What requested the page: a stream, and a worker. */
 interface Asker {
   readonly dataset: string;
   readonly scope: string;
@@ -22,10 +22,10 @@ interface Asker {
   readonly worker: string;
 }
 
-/** The longest request that is kept whole, in characters: one for many addresses takes much more. */
+/** Requests are stored up to this number of characters: one for many addresses is much longer. */
 const LONGEST_REQUEST = 2000;
 
-/** Adds a committed page to the log; `completed` are the seconds that it completes. */
+/** Adds a committed page to the log, with the seconds that it completes. */
 export async function logPage(
   session: OpenTransaction,
   asker: Asker,

@@ -10,17 +10,17 @@ import { writeTransaction } from '../ledger/write-transaction.ts';
 import { LOCKS } from '../locks.ts';
 import { holdLock } from '../postgres/hold-lock.ts';
 
-/** How much time one partition holds. */
+/** The length of time that one partition holds. */
 export type PartitionSize = 'day' | 'week' | 'month';
 
 const FIRST_MONDAY = Date.UTC(1970, 0, 5) / 1000;
 
-/** Makes the partitions that rows need, ahead of the transaction that writes them. */
+/** Creates the partitions that rows need, before the transaction that writes them. */
 export interface Partitions {
   readonly size: PartitionSize;
   /** Resolves when every table has partitions for all of the times (ISO 8601). */
   ensure(tables: readonly object[], times: Iterable<string>): Promise<void>;
-  /** What was there may be there no longer: another process drops what is not kept. */
+  /** Drops the cache: another process may have dropped expired partitions. */
   forget(): void;
 }
 
@@ -60,8 +60,8 @@ export function periodOf(time: number, size: PartitionSize): Range {
 }
 
 /**
- * `create … like` and `attach` lock only what they must; `create … partition of` would queue every reader behind it.
- * Where partitions of another size exist, only what is free between them is filled.
+ * `create … like` and `attach` take weak locks; `create … partition of` would block every reader. If partitions of
+ * another size exist, only the free time between them is filled.
  */
 async function makePartition(database: Database, parent: string, period: Range): Promise<void> {
   await writeTransaction(database, async (session) => {
@@ -77,8 +77,8 @@ async function makePartition(database: Database, parent: string, period: Range):
 const Detached = z.object({ name: z.string(), span: spanOfRow, exists: z.boolean() });
 
 /**
- * Forgets partitions of a period that a person has dropped, so that they are made anew.
- * @throws WrongDatabaseError if one is detached: its rows are there, and nobody but that person knows what is to become of them
+ * Forgets partitions of a period that a person has dropped, so that they are created again.
+ * @throws WrongDatabaseError if one is detached: its rows exist, and only a person can decide about them
  */
 async function forgetDetached(session: Session, parent: string, period: Range): Promise<void> {
   const detached = await session.rows(
@@ -96,7 +96,7 @@ async function forgetDetached(session: Session, parent: string, period: Range): 
   const [kept] = detached.filter(({ exists }) => exists);
   if (kept !== undefined)
     throw new WrongDatabaseError(
-      `the table etl_partitions.${kept.name} is no partition of ton.${parent}: somebody has detached it`,
+      `the table etl_partitions.${kept.name} was detached from ton.${parent} and still exists`,
       {
         hint: `Attach it: alter table ton.${parent} attach partition etl_partitions.${kept.name} for values ${boundsOf(kept.span)}; or, if its rows may be lost and read again: drop table etl_partitions.${kept.name}.`,
       },
@@ -105,27 +105,27 @@ async function forgetDetached(session: Session, parent: string, period: Range): 
     await session.run(sql`delete from ${partitions} where ${partitions.name} = ${name}`);
 }
 
-/** Whether a table is a partition indeed, within a statement; nobody may be detaching it. */
+/** True if a table is attached as a partition and is not being detached, within a statement. */
 export function isAttached(parent: string, name: SQL): SQL {
   return sql`exists (
     select from pg_inherits where inhrelid = to_regclass('etl_partitions.' || quote_ident(${name})) and not inhdetachpending
       and inhparent = to_regclass('ton.' || quote_ident(${parent})))`;
 }
 
-/** Nobody else makes partitions of a table until the transaction ends. */
+/** Locks out other processes that create partitions of the table, until the transaction ends. */
 async function holdPartitions(session: Session, parent: string): Promise<void> {
   await holdLock(session, `${LOCKS.partitions}/${parent}`);
 }
 
-/** True where a table has no partition that reaches into a period. */
+/** True if a table has no partition that overlaps a period. */
 export async function isFree(session: Session, parent: string, period: Range): Promise<boolean> {
   const [free] = await freeSpans(session, parent, period);
   return free?.from === period.from && free.to === period.to;
 }
 
 /**
- * Makes a partition of a table that was filled under another name.
- * @throws DatabaseConflictError where another process has made one of the period meanwhile
+ * Attaches a table that was filled under another name as a partition.
+ * @throws DatabaseConflictError if another process has created one of the period meanwhile
  */
 export async function attachFilled(
   session: Session,
@@ -136,7 +136,7 @@ export async function attachFilled(
   await forgetDetached(session, parent, period);
   if (!(await isFree(session, parent, period)))
     throw new DatabaseConflictError(
-      `another process has made a partition of ${parent} for ${formatRange(period)}`,
+      `another process has created a partition of ${parent} for ${formatRange(period)}`,
     );
   await session.run(sql`alter table ${tableNamed(name)} rename to ${sql.identifier(nameOf(parent, period))}`);
   await attach(session, parent, period);
@@ -155,17 +155,17 @@ async function freeSpans(session: Session, parent: string, period: Range): Promi
   );
 }
 
-/** What the partition of a table for a period is called. */
+/** The name of a table's partition for a period. */
 export function nameOf(parent: string, { from }: Range): string {
   return `${parent}_${formatTime(from).slice(0, 10).replaceAll('-', '_')}`;
 }
 
-/** A table among the partitions, within a statement. */
+/** A table in the schema of partitions, within a statement. */
 export function tableNamed(name: string): SQL {
   return sql`etl_partitions.${sql.identifier(name)}`;
 }
 
-/** Makes a table that can become a partition; its rows are not among those of its parent yet. */
+/** Creates a table that can become a partition. Its parent does not show its rows yet. */
 export async function makeTable(session: Session, parent: string, name: string): Promise<void> {
   await session.run(
     sql`create table ${tableNamed(name)}

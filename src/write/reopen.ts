@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { formatTime, stretchesOf, type Range } from '../range.ts';
 import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import { outliveSeal } from '../ledger/stored-findings.ts';
+import { keepSealFindings } from '../ledger/stored-findings.ts';
 import { DEEP } from '../ledger/found-row.ts';
 import { isHeldByTraces, withdrawTraces } from '../ledger/held-by-traces.ts';
 import type { Database, Session } from '../postgres/database.ts';
@@ -20,23 +20,23 @@ import { same } from './insert.ts';
 import { expiredOf, holdFloors } from '../ledger/floors.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** Holes of one stream that are to be read again now, by whoever found them. */
+/** Holes of one stream that the process which found them reads again now. */
 export interface Reopening {
   readonly stream: Stream;
   readonly owner: string;
   readonly holes: readonly Range[];
-  /** Seconds of a table that hold rows which the source does not know: they are removed. */
+  /** Seconds of a table that hold rows which the source does not have: they are removed. */
   readonly surplus: readonly Doubtful[];
-  /** Seconds of a table whose rows are not those of the seal, which is broken: what is read again counts. */
+  /** Seconds of a table whose rows do not match the seal. The seal is broken, so that the reread rows count. */
   readonly unsealed: readonly Doubtful[];
-  /** Tables whose rows with a finding are removed: another reading brings them back as the source has them. */
+  /** Tables whose rows with a finding are removed: rereading restores them as the source has them. */
   readonly wrong?: readonly WrongTable[];
 }
 
 interface WrongTable {
   readonly name: string;
   readonly table: object;
-  /** The dataset that the table is for, whose pages bring every row of it in the row's own second. */
+  /** The dataset that the table belongs to. Its pages have every row of the table, in the row's own second. */
   readonly owner: string;
 }
 
@@ -46,8 +46,8 @@ interface Doubtful {
 }
 
 /**
- * Takes holes out of coverage and leases them to the one who found them, in one transaction: nobody else can read them
- * in between without knowing that what is stored there is wrong.
+ * Removes holes from coverage and leases them to the process that found them, in one transaction. So no other process
+ * can read them in between without knowing that their rows are wrong.
  */
 export function reopen(database: Database, reopening: Reopening): Promise<Lease[]> {
   const { stream, holes, owner } = reopening;
@@ -74,7 +74,7 @@ async function takeOut(session: Session, opening: Reopening): Promise<void> {
   for (const { table, span } of surplus) await emptySeconds(session, table, span);
   for (const table of wrong) await removeWrong(session, opening, table);
   for (const { table, span } of [...unsealed, ...surplus]) {
-    await outliveSeal(session, targetOf(table).name, span);
+    await keepSealFindings(session, targetOf(table).name, span);
     await unseal(session, table, span);
   }
 }
@@ -87,10 +87,10 @@ async function emptySeconds(session: Session, table: object, { from, to }: Range
 }
 
 /**
- * Removes rows with a finding of these seconds, where reading them again brings the rows back: as their own dataset, or
- * as the one whose pages showed what is wrong. A row's own second is remembered for the dataset that the table is for.
- * Where that one covers the second, only its own reading removes rows: its coverage would be false until another
- * dataset's page comes.
+ * Removes rows with a finding in these seconds, if rereading restores them: as rows of the reread dataset, or of the
+ * one whose pages showed the fault. A row's own second is stored for the dataset that the table belongs to. If that
+ * dataset covers the second, only its own rereading removes rows: otherwise its coverage would be false until another
+ * dataset's page is stored.
  */
 async function removeWrong(
   session: Session,
@@ -117,15 +117,15 @@ async function removeWrong(
 
 const Copy = z.object({ id: z.string(), second: z.coerce.number() });
 
-/** A row, by its name and second. */
+/** A row, by its key and second. */
 export type Copy = z.infer<typeof Copy>;
 
-/** Copies that are looked for at once. */
+/** The most copies that are found at once. */
 const MOST_COPIES = 1000;
 
 /**
- * Rows in some seconds of which others have a row of the same key. Messages from outside the chain, and out of it, may be
- * there twice; parts of a whole that is stored beside them are no copies.
+ * Rows in other seconds with the key of a row in some seconds. Messages from or to the outside of the chain may exist
+ * twice. Parts of a whole that is stored in the same second are no copies.
  */
 export function findCopies(
   session: Session,

@@ -18,14 +18,14 @@ import { takeOutOfCoverage } from '../ledger/stored-coverage.ts';
 import { expireFindings } from '../ledger/stored-findings.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** A dataset that is kept from a second on, with the tables that are its own. */
+/** A dataset that is kept from a second on, and its own tables. */
 export interface Kept {
   readonly dataset: string;
   readonly tables: readonly string[];
   readonly floor: number;
-  /** The lake that was proved to have what lies below the floor. */
+  /** The lake that was proved to have the rows below the floor. */
   readonly lake?: string;
-  /** The last write before that was proved: rows that were written later, the lake has not. */
+  /** The last write before that proof: the lake does not have rows that were written later. */
   readonly lastWrite?: number;
 }
 
@@ -39,10 +39,10 @@ const Partition = z.object({
 
 const p = alias(partitions, 'p');
 
-/** A partition that lies below its table's floor as a whole. */
+/** A partition that lies completely below its table's floor. */
 export type Expired = z.infer<typeof Partition>;
 
-/** The partitions that retention would drop, oldest first; rows as Postgres estimates them. */
+/** The partitions that retention would drop, oldest first. Row counts are Postgres' estimates. */
 export async function findExpired(session: Session, kept: readonly Kept[]): Promise<Expired[]> {
   const floors = kept.flatMap(({ tables, floor }) => tables.map((table) => ({ table, floor })));
   return session.rows(
@@ -59,9 +59,10 @@ export async function findExpired(session: Session, kept: readonly Kept[]): Prom
 }
 
 /**
- * Moves the floor: from now on nothing older is wanted, read or written. Leases go before coverage, which waits for
- * commits under way, and nobody leases anything there any more: no page can cover what is about to be dropped.
- * @throws DatabaseConflictError where rows were written there since a lake was proved to have them: nothing is moved
+ * Raises the floor: from now on, older seconds are not wanted, read or written. Leases are deleted before coverage,
+ * which waits for commits in progress. No new leases are given below the floor, so no page can cover what is about to
+ * be dropped.
+ * @throws DatabaseConflictError if rows were written there since a lake was proved to have them: the floor stays
  */
 export async function raiseFloor(database: Database, one: Kept): Promise<void> {
   const { dataset, tables, floor, lake } = one;
@@ -79,7 +80,7 @@ export async function raiseFloor(database: Database, one: Kept): Promise<void> {
   });
 }
 
-/** @throws DatabaseConflictError where rows were written since a lake was proved to have them */
+/** @throws DatabaseConflictError if rows were written since a lake was proved to have them */
 async function requireProved(
   session: Session,
   table: string,
@@ -104,9 +105,9 @@ async function expire(session: Session, dataset: string, floor: number): Promise
 }
 
 /**
- * Drops a partition with its seals. Readers of the table wait for a moment; where one holds it for longer this gives
- * up, so that no queue forms behind it.
- * @throws DatabaseConflictError where somebody reads the table just now, or has written since a lake was proved to have it
+ * Drops a partition with its seals. Readers of the table wait for a moment. If a session holds the table for longer,
+ * this gives up, so that no queue forms.
+ * @throws DatabaseConflictError if a session reads the table, or rows were written since a lake was proved to have them
  */
 export async function dropPartition(
   database: Database,
@@ -116,12 +117,12 @@ export async function dropPartition(
   await endStrayCopies(database);
   await writeTransaction(database, async (session) => {
     await session.run(sql`select set_config('lock_timeout', '2s', true)`);
-    // What a person has detached is that person's.
+    // A partition that a person has detached is left alone.
     const isOurs = (await session.run(sql`select where ${isAttached(table, sql`${name}::text`)}`)) > 0;
     if (isOurs)
       await session.run(sql`
         alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);
-    // Commits under way were waited for.
+    // Commits in progress have ended by now.
     await requireProved(session, table, span, proved);
     if (isOurs) await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
     await session.run(sql`

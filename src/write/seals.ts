@@ -9,18 +9,15 @@ import { targetOf, type Target } from './target.ts';
 
 /*
  * Coverage says what is stored; a seal says what was proved. While a range is verified, the rows of each of its seconds
- * are counted and the hashes of their keys are summed up. If the second gets its certificate, it is sealed: from then on
- * its rows have to be these. A write of the program breaks the seal of the seconds that it changes. So a row that somebody
- * else deletes or adds is found by the next verification.
+ * are counted and the hashes of their keys are summed up. If the second gets its certificate, it is sealed: from then
+ * on, its rows must match. A write of the program breaks the seals of the seconds that it changes. So the next
+ * verification finds rows that another program deleted or added.
  */
 
-/** Unix seconds of a row; `extract` would give a numeric, at several times the cost. */
+/** Unix seconds of a row; `extract` would return a numeric, at several times the cost. */
 export const secondOfRow = (row: SQL): SQL => sql`date_part('epoch', ${row}.utime)::int8`;
 
-/**
- * The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute, too. The text is the same in
- * every time zone.
- */
+/** The hash of a row's key: 60 bits of the MD5 of its text, which other databases can compute in any time zone. */
 export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
   const rest = facts.key
     .filter((name) => name !== 'utime')
@@ -29,20 +26,20 @@ export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
   return sql`('x0' || left(md5(${text}), 15))::bit(64)::int8`;
 }
 
-/** A query: how many rows a table has in each second of a stretch, and the sum of their keys' hashes. */
-export function heldRows(target: Target, stretch: Stretch): SQL {
+/** A query for the number of a table's rows in each second of a stretch, and the sum of their keys' hashes. */
+export function storedRows(target: Target, stretch: Stretch): SQL {
   const t = sql`t`;
   return sql`select ${secondOfRow(t)} as second, count(*) as rows, sum(${keyHash(target, t)}) as keys
     from ${target.into} t where ${during('t', stretch)} group by 1`;
 }
 
-/** The seconds of a table that are sealed, as a scalar within a statement. */
+/** The sealed seconds of a table, as a scalar within a statement. */
 export function sealedOf({ name }: Pick<Target, 'name'>): SQL {
   return sql`coalesce((select ${sealed.seconds} from ${sealed} where ${sealed.table_name} = ${name}), '{}')`;
 }
 
 /** The rows of a table that a check has read in a stretch. */
-export interface HeldRows {
+export interface ReadRows {
   readonly table: object;
   readonly rows: number;
   /** By number of the minute, as JSON: a year has half a million of them. */
@@ -52,15 +49,15 @@ export interface HeldRows {
 const Held = z.object({ rows: z.coerce.number(), byMinute: z.string() });
 
 /**
- * Counts the rows that a check reads, of those of its stretch. `read` is what its own query has behind `from`, with
- * `utime` among its columns: what that leaves out is not counted.
+ * Counts the rows of its stretch that a check reads. `read` follows `from` in the check's own query, and has a column
+ * `utime`: rows that it leaves out are not counted.
  */
-export async function holdRows(
+export async function countReadRows(
   session: Session,
   table: object,
   { read, stretch }: { readonly read: SQL; readonly stretch: Stretch },
-): Promise<HeldRows> {
-  const held = await oneRow(
+): Promise<ReadRows> {
+  const counted = await oneRow(
     session,
     sql`
       select coalesce(sum(rows), 0) as rows, coalesce(json_object_agg(minute, rows), '{}')::text as "byMinute"
@@ -69,61 +66,60 @@ export async function holdRows(
         from (select utime from ${read}) x where ${during('x', stretch)} group by 1) m`,
     Held,
   );
-  return { table, ...held };
+  return { table, ...counted };
 }
 
-/** What one check has held of its stretches. */
-export interface HeldByCheck extends HeldRows {
+export interface RowsReadByCheck extends ReadRows {
   readonly check: string;
   readonly stretch: Stretch;
 }
 
-/** Seconds of which a check held fewer rows than were counted to be sealed. */
-export interface Unheld {
+/** Seconds in which a check read fewer rows than were counted for the seal. */
+export interface UnreadRows {
   readonly check: string;
   readonly spans: readonly Range[];
-  /** `held 5 of 7 rows of transactions` */
+  /** `read 5 of 7 rows of transactions` */
   readonly sentence: string;
 }
 
 /**
- * The minutes of some seconds (an expression) of which a check held fewer rows than there are to be sealed. All that it
- * held of a minute counts together.
+ * The minutes of some seconds (an expression) in which a check read fewer rows than were counted for the seal. All rows
+ * that it read in a minute are added up.
  */
-export async function findUnheld(
+export async function findUnreadRows(
   session: Session,
-  held: readonly HeldByCheck[],
+  readRows: readonly RowsReadByCheck[],
   seconds: SQL,
-): Promise<Unheld[]> {
-  const groups = new Map<string, [HeldByCheck, ...HeldByCheck[]]>();
-  for (const rows of held) {
+): Promise<UnreadRows[]> {
+  const groups = new Map<string, [RowsReadByCheck, ...RowsReadByCheck[]]>();
+  for (const rows of readRows) {
     const name = `${rows.check} ${targetOf(rows.table).name}`;
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [rows]);
     else group.push(rows);
   }
-  const found: Unheld[] = [];
+  const found: UnreadRows[] = [];
   for (const all of groups.values()) {
     const [{ check, table }] = all;
     const spans = union(all.flatMap(({ stretch }) => partsOf(stretch)));
     const [row] = await session.rows(
-      unheldMinutes(
+      unreadMinutes(
         targetOf(table),
         sql`(${multirangeParam(spans)} * ${seconds})`,
         all.map(({ byMinute }) => byMinute),
       ),
-      UnheldRow,
+      UnreadRow,
     );
     if (row === undefined || row.spans.length === 0) continue;
-    const sentence = `held ${row.held} of ${row.due} rows of ${targetOf(table).name}`;
+    const sentence = `read ${row.read} of ${row.due} rows of ${targetOf(table).name}`;
     found.push({ check, spans: row.spans, sentence });
   }
   return found;
 }
 
-const UnheldRow = z.object({ spans: spansOfRow, held: z.coerce.number(), due: z.coerce.number() });
+const UnreadRow = z.object({ spans: spansOfRow, read: z.coerce.number(), due: z.coerce.number() });
 
-function unheldMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: readonly string[]): SQL {
+function unreadMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: readonly string[]): SQL {
   return sql`
     with looked as materialized (select ${seconds} as seconds),
     due as (
@@ -135,17 +131,14 @@ function unheldMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: r
       from unnest(${sql.param(byMinute)}::text[]) m, json_each_text(m::json) group by 1)
     select (coalesce(range_agg(int8range(minute * ${MINUTE}, (minute + 1) * ${MINUTE})), '{}')
         * (select seconds from looked))::text as spans,
-      coalesce(sum(h.rows), 0) as held, coalesce(sum(d.rows), 0) as due
+      coalesce(sum(h.rows), 0) as read, coalesce(sum(d.rows), 0) as due
     from due d left join held h using (minute) where coalesce(h.rows, 0) < d.rows`;
 }
 
 /** Seconds that are counted at once. */
 const CHUNK = DAY;
 
-/**
- * Counts the rows of a stretch as far as it is not sealed; `seal` makes seals of the numbers if the seconds are certified.
- * Of a second without rows there is no number.
- */
+/** Counts the rows of a stretch's unsealed seconds that have any. `seal` turns the numbers into seals. */
 export async function countToSeal(session: Session, table: object, stretch: Stretch): Promise<void> {
   const target = targetOf(table);
   for (const chunk of chunksOf(stretch)) {
@@ -160,7 +153,6 @@ async function readStretches(session: Session, spans: SQL): Promise<Stretch[]> {
   return stretchesOf((await oneRow(session, sql`select (${spans})::text as spans`, Spans)).spans, Infinity);
 }
 
-/** The sealed seconds of a stretch. */
 export function sealedWithin(session: Session, target: Target, stretch: Stretch): Promise<Stretch[]> {
   return readStretches(session, sql`${multirangeParam(partsOf(stretch))} * ${sealedOf(target)}`);
 }
@@ -169,7 +161,7 @@ async function count(session: Session, target: Target, open: Stretch): Promise<v
   const spans = multirangeParam(partsOf(open));
   const key = bare(seals.table_name, seals.second);
   await session.run(sql`
-    with held as materialized (${heldRows(target, open)}),
+    with held as materialized (${storedRows(target, open)}),
     gone as (
       delete from ${seals} s
       where s.table_name = ${target.name} and s.second >= ${open.from}::int8 and s.second < ${open.to}::int8
@@ -190,7 +182,7 @@ function chunksOf(stretch: Stretch): Stretch[] {
   return chunks;
 }
 
-/** Seals these seconds (an expression) as far as their rows were counted. Within the transaction that certifies them. */
+/** Seals these seconds (an expression) if their rows were counted. Runs in the transaction that certifies them. */
 export async function seal(session: Session, { name }: Pick<Target, 'name'>, seconds: SQL): Promise<void> {
   const certified = sql`(${seconds} * ${sealed.counted})`;
   await session.run(sql`
@@ -198,12 +190,12 @@ export async function seal(session: Session, { name }: Pick<Target, 'name'>, sec
     where ${sealed.table_name} = ${name} and not ${certified} <@ ${sealed.seconds}`);
 }
 
-/** Breaks the seal of a range: whatever is stored there counts until it is certified again. */
+/** Breaks the seal of a range: its rows count as they are until they are certified again. */
 export async function unseal(session: Session, table: object, range: Range): Promise<void> {
   await unsealSpans(session, targetOf(table), multirangeParam([range]));
 }
 
-/** The same for an expression of a multirange. */
+/** Does the same for an expression of a multirange. */
 export async function unsealSpans(
   session: Session,
   { name }: Pick<Target, 'name'>,
@@ -215,7 +207,7 @@ export async function unsealSpans(
     where ${table_name} = ${name} and ${seconds} && ${spans}`);
 }
 
-/** A query: the sealed seconds of a stretch in which a table has other rows than the seal says, with both numbers. */
+/** A query for the sealed seconds of a stretch in which a table's rows do not match the seal, with both numbers. */
 export function otherThanSealed(target: Target, stretch: Stretch): SQL {
   return sql`
     with z as materialized (
@@ -223,13 +215,13 @@ export function otherThanSealed(target: Target, stretch: Stretch): SQL {
     proved as (
       select ${seals.second}, ${seals.rows}, ${seals.keys} from ${seals}
       where ${seals.table_name} = ${target.name} and ${seals.second} >= ${stretch.from}::int8 and ${seals.second} < ${stretch.to}::int8),
-    held as (${heldRows(target, stretch)})
+    held as (${storedRows(target, stretch)})
     select second, coalesce(h.rows, 0) as held, coalesce(p.rows, 0) as proved
     from proved p full join held h using (second), z
     where z.seconds @> second and (coalesce(p.rows, 0) <> coalesce(h.rows, 0) or coalesce(p.keys, 0) <> coalesce(h.keys, 0))`;
 }
 
-/** Forgets the seals of a range that is not kept any more. */
+/** Deletes the seals of a range that is no longer kept. */
 export async function dropSeals(session: Session, table: string, { from, to }: Range): Promise<void> {
   await unsealSpans(session, { name: table }, multirangeParam([{ from, to }]));
   await session.run(sql`

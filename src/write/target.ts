@@ -9,7 +9,7 @@ import { endStrayCopies } from '../ledger/copying.ts';
 import { factsOf, type TableFacts } from '../tables/describe.ts';
 import type { CopyColumn } from './copy-text.ts';
 
-/** What a statement needs to know of a table, worked out once. */
+/** Facts about a table for statements, computed once. */
 export interface Target {
   readonly table: object;
   readonly name: string;
@@ -19,13 +19,13 @@ export interface Target {
   /** The table's name within a statement. */
   readonly into: SQL;
   readonly staging: StagingTable;
-  /** Fills the table itself. */
+  /** The COPY statement that fills the table directly. */
   readonly copy: SQL;
 }
 
 const targets = new WeakMap<object, Target>();
 
-/** Throws a TypeError for anything but a described Drizzle table. */
+/** Throws a TypeError if it is not a described Drizzle table. */
 export function targetOf(table: object): Target {
   const known = targets.get(table);
   if (known !== undefined) return known;
@@ -48,24 +48,21 @@ export function targetOf(table: object): Target {
   return target;
 }
 
-/** Generated columns cannot be written; those with a default would become null, for rows lack them. */
+/** Excludes generated columns, and those with a default, which would become null because rows lack them. */
 function isWritten(column: PgColumn): boolean {
   return column.generated === undefined && column.generatedIdentity === undefined && !column.hasDefault;
 }
 
-/** A temporary table with the columns of another one that are written: rows wait there to be inserted. */
+/** A temporary table with the written columns of another one. Rows wait in it to be inserted. */
 export interface StagingTable {
   readonly columns: readonly CopyColumn[];
   /** Its name within a statement. */
   readonly name: SQL;
-  /** Makes it, once a session, and begins to fill it. */
+  /** Creates it, once in a session, and begins to fill it. */
   readonly copy: SQL;
 }
 
-/**
- * The staging table of a table. Its name tells its columns: a pooled session may still have the one that another version
- * of this program made.
- */
+/** The staging table of a table. Its name depends on its columns, because versions share pooled sessions. */
 function stagingTableOf(table: { name: string; into: SQL; columns: readonly PgColumn[] }): StagingTable {
   const columns = table.columns.map((column) => ({ name: column.name, type: column.getSQLType() }));
   const digest = createHash('sha256').update(JSON.stringify(columns)).digest('hex').slice(0, 8);
@@ -78,7 +75,7 @@ function stagingTableOf(table: { name: string; into: SQL; columns: readonly PgCo
       kind: type === 'jsonb' ? 'json' : type.endsWith('[]') ? 'array' : 'text',
     })),
     name,
-    // Emptied by each commit, and here for a table that is filled twice in one transaction.
+    // Each commit empties it; the delete is for a table that is filled twice in one transaction.
     copy: prerendered(sql`
       create temp table if not exists ${own} on commit delete rows as select ${names} from ${table.into} with no data;
       delete from ${name};
@@ -87,8 +84,8 @@ function stagingTableOf(table: { name: string; into: SQL; columns: readonly PgCo
 }
 
 /**
- * Brings lines into a staging table with COPY, in the order given: several times cheaper, on both sides, than any way to
- * send rows as parameters. Only within a transaction: its end empties the table.
+ * Sends lines to a staging table with COPY, in the given order: several times cheaper, on both sides, than rows as
+ * parameters. Works only within a transaction, whose end empties the table.
  */
 export async function fillStagingTable(
   session: Session,
@@ -103,8 +100,8 @@ export function byRank(a: Target, b: Target): number {
 }
 
 /**
- * Parts come before their wholes: an older copy of a whole shows which parts are out of date, as long as it is there. Rows
- * that other pages bring too come last: whoever brings one waits until the first to write it has committed.
+ * Parts come before their wholes: as long as an older copy of a whole is stored, it shows which parts are outdated.
+ * Rows that other pages have, too, come last: a page with the same row waits until the first one has committed.
  */
 function rank({ name, facts }: Target): string {
   const isPart = facts.supersedes !== undefined && facts.supersedes.of !== name;
@@ -113,13 +110,13 @@ function rank({ name, facts }: Target): string {
 }
 
 /**
- * Holds stream tables until the transaction ends, in the order in which commits write them. Whoever writes rows holds
- * them `shared`. Whoever says what is written holds them `alone`: that waits for commits under way and lets none begin.
- * A process that freezes while it copies would be waited for in vain, so its session is ended.
- * These locks are the program's own. A lock on the tables themselves would also wait for an open transaction of a user,
- * or an `analyze`, and hold all commits meanwhile.
+ * Locks stream tables until the transaction ends, in the order in which commits write them. A transaction that writes
+ * rows locks them `shared`. One that states what is written locks them `alone`: it waits for commits in progress and
+ * lets none begin. A process that freezes while it copies would block it, so its session is terminated. These locks
+ * belong to the program. A lock on the tables themselves would also wait for a user's open transaction or an `analyze`,
+ * and block all commits meanwhile.
  *
- * It comes before rows of coverage are locked: the other way round two transactions could wait for each other.
+ * Call it before rows of coverage are locked. In the other order, two transactions could deadlock.
  */
 export async function lockTables(
   session: Session,

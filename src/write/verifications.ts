@@ -19,12 +19,11 @@ import {
 } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { grades, verifications } from '../tables/etl/verification.ts';
-import { findUnheld, seal, type HeldByCheck, type Unheld } from './seals.ts';
+import { findUnreadRows, seal, type RowsReadByCheck, type UnreadRows } from './seals.ts';
 import { writtenSince } from './writes.ts';
 import { lockTables, targetOf } from './target.ts';
 import { writeTransaction } from '../ledger/write-transaction.ts';
 
-/** One check that was run. */
 interface Verification {
   readonly dataset: string;
   readonly scope: string;
@@ -56,56 +55,58 @@ export async function logVerification(session: Session, entry: Verification): Pr
 export interface Certified {
   readonly stream: Stream;
   readonly tables: readonly object[];
-  /** True: only what a second reading has confirmed, and confirms still, has the grade. */
+  /** If true, only seconds that a second reading has confirmed, and still confirms, have the grade. */
   readonly isReadTwice?: boolean;
-  /** What the checks rested on: a second has no certificate where one of them has lost its own meanwhile. */
-  readonly grounds?: readonly GroundDataset[];
+  /**
+   * The datasets that the checks depend on. If one of them has lost its certificate for a second, the stream gets none.
+   */
+  readonly dependencies?: readonly Dependency[];
 }
 
-/** What checks came to. */
+/** The result of checks. */
 interface CheckVerdict {
-  /** Seconds of which every check has held every row. */
+  /** Seconds in which every check read every row and found nothing. */
   readonly good: readonly Range[];
-  /** Seconds of which one has not, whatever certificate they had. */
+  /** Seconds for which that is not so, even if they had a certificate. */
   readonly bad: readonly Range[];
-  /** The last write before the checks began, by `readLastWrite`. */
+  /** The last write before the checks began, from `readLastWrite`. */
   readonly lastWrite: number;
-  /** The rows that the checks have held: where they are fewer than are to be sealed, nothing is certified. */
-  readonly held: readonly HeldByCheck[];
+  /** The rows that the checks read. Seconds with fewer rows than were counted for the seal are not certified. */
+  readonly readRows: readonly RowsReadByCheck[];
 }
 
 /**
- * Sets what was verified and takes back what was not: of the seconds that were looked at, those have a certificate of which
- * every check has held every row, now. Only what is still covered counts, and no second in which
- * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. Nobody
- * writes the tables meanwhile, so that a commit under way either shows here or sees what it takes the certificate from.
- * A second with a finding is never verified. Nor is any by an older program, whose checks see less. What is verified now is
- * sealed: each check has held as many rows as the seal says. Returns where one has not.
- * @throws WrongDatabaseError where a newer program has migrated the database
+ * Certifies verified seconds, and withdraws the certificates of checked seconds that are not verified. Only covered
+ * seconds count, and none into which a row was written since the checks began: by another dataset's page, a repair, or
+ * a release from quarantine. The tables are locked meanwhile. So a commit in progress is either seen here, or it finds
+ * the certificate and withdraws it. A second with a finding is never certified. An older program certifies nothing,
+ * because its checks see less. Certified seconds are sealed: each check has read as many rows as the seal counts.
+ * Returns the seconds in which one has not.
+ * @throws WrongDatabaseError if a newer program has migrated the database
  */
 export function setVerified(
   database: Database,
-  { stream, tables, isReadTwice = false, grounds = [] }: Certified,
+  { stream, tables, isReadTwice = false, dependencies = [] }: Certified,
   verdict: CheckVerdict,
-): Promise<Unheld[]> {
+): Promise<UnreadRows[]> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
-  const { lastWrite, held } = verdict;
+  const { lastWrite, readRows } = verdict;
   const confirmed = isReadTwice ? sql`* ${coveredOf({ ...stream, pass: 1 })}` : sql``;
   return writeTransaction(database, async (session) => {
     const unwritten = sql`(${multirangeParam(verdict.good)} - ${writtenSince(targets, lastWrite)})`;
-    const unheld = await findUnheld(session, held, unwritten);
-    const lost = union(...unheld.map(({ spans }) => spans));
+    const unread = await findUnreadRows(session, readRows, unwritten);
+    const lost = union(...unread.map(({ spans }) => spans));
     const [good, bad] = [without(verdict.good, lost), union(verdict.bad, lost)];
-    const fallen = grounds.map((ground) => sql` - ${lackingOf(ground, good)}`);
+    const unsupported = dependencies.map((dependency) => sql` - ${lackingOf(dependency, good)}`);
     await lockTables(session, targets, 'alone');
-    // Whoever has found something since is waited for here: the statement below sees it then.
+    // Waits for transactions that add findings: the next statement sees these.
     await session.run(sql`
       select 1 from ${coverage} where ${ofStream(coverage, { ...stream, pass: 0 })} for update`);
     await session.run(sql`
       update ${coverage}
       set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
-          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, lastWrite)}${sql.join(fallen)})
+          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, lastWrite)}${sql.join(unsupported)})
           - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
@@ -113,11 +114,11 @@ export function setVerified(
       where ${ofStream(coverage, { ...stream, pass: 0 })}), '{}')`;
     for (const target of targets.filter(({ facts }) => facts.partitioned))
       await seal(session, target, certified);
-    return unheld;
+    return unread;
   });
 }
 
-/** Takes the certificate from a range: a reading brought something else than what is stored. */
+/** Withdraws the certificates of a range in which a reading differed from the stored rows. */
 export async function withdrawVerified(session: Session, stream: Stream, range: Range): Promise<void> {
   const { verified, updated_at } = coverage;
   const span = multirangeParam([range]);
@@ -126,32 +127,32 @@ export async function withdrawVerified(session: Session, stream: Stream, range: 
     where ${ofStream(coverage, { ...stream, pass: 0 })} and ${verified} && ${span}`);
 }
 
-/** A dataset on which the certificate of another one rests. */
-export interface GroundDataset {
+/** A dataset that the certificates of another one depend on. */
+export interface Dependency {
   readonly name: string;
-  /** True: where it was never read, the other one's certificate stands without it. */
+  /** If true, the other dataset's certificate is valid in seconds in which this one was never read. */
   readonly isOptional: boolean;
 }
 
-/** Takes the certificate of a dataset from every second of some ranges in which its ground has none. */
-export async function withdrawGroundless(
+/** Withdraws a dataset's certificates in the seconds of some ranges in which a dataset that it depends on has none. */
+export async function withdrawUnsupported(
   session: Session,
   dependent: string,
-  ground: GroundDataset,
+  dependency: Dependency,
   ranges: readonly Range[],
 ): Promise<void> {
   const { dataset, pass, verified, updated_at } = coverage;
   await session.run(sql`
     update ${coverage} c set ${bare(verified)} = c.verified - g.lacking, ${bare(updated_at)} = default
-    from (select ${lackingOf(ground, ranges)} as lacking) g
+    from (select ${lackingOf(dependency, ranges)} as lacking) g
     where c.${bare(dataset)} = ${dependent} and c.${bare(pass)} = 0 and c.verified && g.lacking`);
 }
 
 /**
- * The seconds of some ranges in which a ground has no certificate, and should have one for what rests on it, as a scalar
- * within a statement. What retention has dropped of it was proved when it was there.
+ * The seconds of some ranges in which a dataset has no certificate, although another one depends on it, as a scalar
+ * within a statement. Seconds that retention has dropped were proved before.
  */
-function lackingOf({ name, isOptional }: GroundDataset, ranges: readonly Range[]): SQL {
+function lackingOf({ name, isOptional }: Dependency, ranges: readonly Range[]): SQL {
   const own = { dataset: name, scope: '', pass: 0 };
   const wanted = isOptional ? everReadOf(own, ranges) : multirangeParam(ranges);
   const verified = sql`coalesce((select ${coverage.verified} from ${coverage} where ${ofStream(coverage, own)}), '{}')`;
@@ -168,7 +169,7 @@ export async function readVerified(session: Session, stream: Stream): Promise<Ra
   return row?.spans ?? [];
 }
 
-/** Says in the database what verified means for a dataset. */
+/** Stores what verified means for a dataset. */
 export async function saveGrade(
   session: Session,
   dataset: string,

@@ -8,9 +8,9 @@ import type { Session } from '../postgres/database.ts';
 import { bare, excluded, setExcluded, texts } from '../postgres/sql.ts';
 import { quarantine, schemaDrift } from '../tables/etl/quarantine.ts';
 
-/** Of a path no more is kept, in characters: a name may be as long as a body, and an index takes no more than 2,700 bytes. */
+/** Longest stored path, in characters. A name may be as long as a body, and an index takes at most 2,700 bytes. */
 const LONGEST_PATH = 300;
-/** So many bytes at most go into one statement, unless a single record is longer. */
+/** Most bytes in one statement, unless a single record is longer. */
 const LONGEST_STATEMENT = 2 ** 24;
 
 interface Unfit {
@@ -20,11 +20,10 @@ interface Unfit {
   readonly path: string;
   readonly reason: string;
   readonly raw: string;
-  /** How often it came. */
   attempts: number;
 }
 
-/** Keeps records that did not fit, whole, once for each place where they may lie; one that comes again is counted. */
+/** Stores records that did not fit, once for each range of seconds where they may lie, and counts repetitions. */
 export async function quarantineRecords(
   session: Session,
   stream: Stream,
@@ -57,7 +56,7 @@ export async function quarantineRecords(
   }
 }
 
-/** A statement changes no row twice: of those of one name and place the last one counts. */
+/** A statement cannot change a row twice, so the last record with the same id and range counts. */
 function unfitOnce(rejected: readonly Rejected[]): Unfit[] {
   const known = new Map<string, Unfit>();
   for (const { position, span, path, reason, raw } of rejected) {
@@ -93,12 +92,14 @@ function statementsOf(records: readonly Unfit[]): Unfit[][] {
   return statements;
 }
 
-/** True where records of a stream are in quarantine: asked before any is released, for ids are many. */
+/**
+ * True if records of a stream are in quarantine. It is checked before records are released, because there are many ids.
+ */
 export async function hasQuarantined(session: Session, stream: Stream): Promise<boolean> {
   return (await session.run(sql`select 1 from ${quarantine} where ${isOf(stream)} limit 1`)) > 0;
 }
 
-/** Records that fit at last leave quarantine. */
+/** Removes records that fit now from quarantine. */
 export async function releaseRecords(
   session: Session,
   stream: Stream,
@@ -119,12 +120,12 @@ interface DriftedMember {
   readonly times: number;
 }
 
-/** Members by name that one commit notes; of more it is only said that they came. */
+/** Members that one commit stores by name. Further ones are only counted. */
 const MOST_DRIFTS = 100;
-/** Of a longer example only the beginning is kept, in characters. */
+/** Characters that are stored of a longer example. */
 const LONGEST_EXAMPLE = 1000;
 
-/** Counts members that no column takes. */
+/** Counts members that have no column. */
 export async function countDrift(session: Session, dataset: string, extras: readonly Extra[]): Promise<void> {
   const drifts = driftsOf(extras);
   const { path, type, example, times, last_at } = schemaDrift;

@@ -9,13 +9,13 @@ import { lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow, unsealSpans } from './seals.ts';
 
 /*
- * What a write takes away. Each commit notes the seconds into which it may have written, so that a verification that
- * began before it does not certify them. Seconds that were verified or sealed, and whose rows it changes, lose both.
+ * The effects of a write on certificates. Each commit notes the seconds into which it may have written, so that a
+ * verification that began earlier does not certify them. Verified or sealed seconds whose rows it changes lose both.
  */
 
 const { dataset, scope, pass, covered, verified } = coverage;
 
-/** Seconds of a table into which rows go. */
+/** Seconds of a table into which rows are written. */
 export interface WrittenSeconds {
   readonly target: Pick<Target, 'name' | 'facts'>;
   readonly seconds: readonly Range[];
@@ -30,7 +30,7 @@ export async function noteWrites(session: Session, written: readonly WrittenSeco
     select name, seconds::int8multirange from ${asRecords(noted)}`);
 }
 
-/** Names of the tables of which some of these seconds are verified or sealed. */
+/** Names of the tables that have verified or sealed seconds among these. */
 export async function checkedAmong(
   session: Session,
   written: readonly WrittenSeconds[],
@@ -66,17 +66,17 @@ export interface Changed {
   readonly seconds: string | null;
 }
 
-/** A row with seconds of `Changed`. */
+/** A row with the seconds of `Changed`. */
 export const Seconds = z.object({ seconds: z.string().nullable() });
 
-/** A query: the seconds of `rows`, the name of a query with `utime`, as a row of `Seconds`. */
+/** A query for the seconds of `rows`, the name of a query with a column `utime`, as a row of `Seconds`. */
 export function secondsOf(rows: SQL): SQL {
   return sql`
     select range_agg(int8range(second, second + 1))::text as seconds
     from (select distinct ${secondOfRow(sql`r`)} as second from ${rows} r) s`;
 }
 
-/** Runs a statement that deletes rows `t` of a stream table; the caller hands the result to `unverify`. */
+/** Runs a statement that deletes rows `t` of a stream table; the caller passes the result to `unverify`. */
 export async function removeRows(
   session: Session,
   target: Pick<Target, 'name'>,
@@ -95,12 +95,12 @@ export async function removeRows(
 }
 
 /**
- * Takes certificate and seal from seconds whose rows were changed: the checks of the dataset whose table it is have not
- * seen what another dataset's pages, or a record out of quarantine, bring later. Nor has a second reading that confirmed
- * them before: another one has to. Of pools each is confirmed by its own.
+ * Withdraws certificates and breaks seals in seconds whose rows were changed. The checks of the table's dataset have
+ * not seen rows that come later from another dataset's pages or from quarantine. Neither has an earlier second reading,
+ * so another one is needed. A pool's seconds are confirmed by the pool's own readings.
  *
- * It comes behind the rows of all tables: other commits wait for a row of coverage, so whoever holds one must not wait for
- * rows of theirs.
+ * Call it after the rows of all tables are written: other commits wait for a row of coverage, so a transaction that
+ * holds one must not wait for their rows.
  */
 export async function unverify(session: Session, changed: readonly Changed[]): Promise<void> {
   const found = changed.flatMap(({ target, seconds }) => (seconds === null ? [] : [{ target, seconds }]));
@@ -115,13 +115,13 @@ export async function unverify(session: Session, changed: readonly Changed[]): P
     await unsealSpans(session, target, sql`${seconds}::int8multirange`);
 }
 
-/** True of the coverage that says of seconds among `n.spans` that they were checked. */
+/** True of coverage that contains checked seconds among `n.spans`. */
 const isChecked = sql`
   case ${pass} when 0 then ${verified} else ${covered} end && n.spans and (${pass} = 0 or ${scope} = '')`;
 
 /**
- * Number of the last write at a moment when no commit writes these tables: what is written there later has a greater
- * one, and what was written before is seen by every check that begins now.
+ * Number of the last write at a moment when no commit is writing these tables. Later writes have greater numbers, and
+ * every check that begins now sees earlier ones.
  */
 export function readLastWrite(database: Database, tables: readonly object[]): Promise<number> {
   return database.transaction(async (session) => {
@@ -136,8 +136,8 @@ export function readLastWrite(database: Database, tables: readonly object[]): Pr
 }
 
 /**
- * The seconds into which rows of some tables were written, or from which they were removed, after a write, as a scalar;
- * all seconds if that is so long ago that later writes may be forgotten.
+ * The seconds into which rows of some tables were written, or from which they were removed, after a write, as a scalar.
+ * If that is so long ago that later writes may be deleted, it is all seconds.
  */
 export function writtenSince(targets: readonly Pick<Target, 'name'>[], lastWrite: number): SQL {
   const isLater = sql`${writes.id} > ${lastWrite} and ${writes.table_name} in (${texts(targets.map(({ name }) => name))})`;
@@ -147,10 +147,10 @@ export function writtenSince(targets: readonly Pick<Target, 'name'>[], lastWrite
       else (select coalesce(range_agg(span), '{}') from ${writes}, unnest(${writes.seconds}) span where ${isLater}) end`;
 }
 
-/** No verification takes longer. */
+/** Longer than any verification takes. */
 const KEPT = sql`interval '1 day'`;
 
-/** Forgets writes that nobody asks about any more. The last one stays, to tell that earlier ones were forgotten. */
+/** Deletes writes that no verification needs any more. The last one stays, to show that earlier ones were deleted. */
 export async function forgetWrites(session: Session): Promise<void> {
   await session.run(sql`
     delete from ${writes}

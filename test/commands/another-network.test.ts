@@ -36,7 +36,7 @@ thorough(
     const { code, stderr } = await running.ended;
     expect({ code, stderr }).toMatchObject({ code: 2 });
     expect(stderr).toContain('the database holds the simulated network, the API serves testnet');
-    expect(stderr).toContain('hint: Find out where the address of TONCENTER_NETWORK leads now');
+    expect(stderr).toContain('hint: Check which server the address of TONCENTER_NETWORK resolves to');
     // At once: it does not wait for the own one to come back.
     expect(stderr).not.toContain('not available, retrying');
     expect(await count(sql`global_id <> -777`)).toEqual([{ count: 0 }]);

@@ -70,7 +70,7 @@ const asked = (settings: Readonly<Record<string, string>>) =>
 test('without the extension of DuckDB, sql says what it lacks and what to do', async () => {
   const { code, stdout, stderr } = await asked(KEYS);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain('DuckDB has no extension `httpfs` here');
+  expect(stderr).toContain('its extension `httpfs` is not installed');
   expect(stderr).toContain('copy the lake into a directory');
   expect(stderr).not.toContain('secret/');
 });
@@ -97,7 +97,7 @@ test('what is empty in the environment is not set: as compose files pass on what
   );
   const { code, stderr } = await asked(empty);
   await rm(place, { recursive: true });
-  expect(stderr).toContain('DuckDB has no extension `httpfs` here');
+  expect(stderr).toContain('its extension `httpfs` is not installed');
   expect(code).toBe(2);
 });
 

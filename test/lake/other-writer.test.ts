@@ -84,7 +84,7 @@ describe('a table of a lake that another program has written to', () => {
     const rows = [[String((await logIn(out(), table)).parts.reduce((sum, part) => sum + part.rows, 0))]];
     expect((await counted()).rows).toEqual(rows);
     expect((await verified(out())).printed).toEqual([
-      expect.stringMatching(/by another program: export takes it back/),
+      expect.stringMatching(/files of another program in place of parts: the next export restores the parts/),
     ]);
     expect((await run({ only, out: out() })).code).toBe(0);
     expect(await verified(out())).toMatchObject({ code: 0, printed: [] });
@@ -113,7 +113,7 @@ describe('a table of a lake that another program has written to', () => {
     const code = await exportRows(invocationOf(store.url), flags).finally(() => error.mockRestore());
     expect(code).toBe(1);
     expect(errors.join('\n')).toMatch(
-      /is of another program[\s\S]*Move the folder jetton_transfers out of the lake and export again/,
+      /was written by another program[\s\S]*Move the folder jetton_transfers out of the lake and export again/,
     );
   });
 });

@@ -31,10 +31,10 @@ test('what was found is forgotten only where it was looked at again', async () =
     );
   const check = 'deep';
   const earlier = await databaseTime(store.database);
-  const keep = async (settled: readonly Range[], found: typeof rows = [], began?: string) =>
+  const keep = async (examined: readonly Range[], found: typeof rows = [], began?: string) =>
     replaceFindings(store.database, {
       stream,
-      checks: [{ check, settled, rows: found }],
+      checks: [{ check, examined, rows: found }],
       began: began ?? (await databaseTime(store.database)),
     });
   await keep([], rows);
@@ -86,10 +86,10 @@ test('one run replaces what several checks have found, each over its own seconds
       ...rows.map(({ key }) => key),
     ]);
   const rows = [rowAt(100, 'early'), rowAt(200, 'late')];
-  await replace(['books', 'links', 'seal'].map((check) => ({ check, settled: [], rows })));
+  await replace(['books', 'links', 'seal'].map((check) => ({ check, examined: [], rows })));
   await replace([
-    { check: 'books', settled: [{ from: 0, to: 150 }], rows: [] },
-    { check: 'links', settled: [{ from: 150, to: 300 }], rows: [rowAt(210, 'new')] },
+    { check: 'books', examined: [{ from: 0, to: 150 }], rows: [] },
+    { check: 'links', examined: [{ from: 150, to: 300 }], rows: [rowAt(210, 'new')] },
   ]);
   expect(await known()).toEqual([
     ['books', 'late'],
@@ -110,7 +110,7 @@ describe('what is found', () => {
       checks: [
         {
           check: 'deep',
-          settled: [all],
+          examined: [all],
           rows: [
             { table: 'validator_events', key, differs: 'differing', span, datasets: ['validator_events'] },
           ],

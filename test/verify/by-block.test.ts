@@ -6,7 +6,7 @@ import { datasetsNamed } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { readVerified } from '../../src/write/verifications.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
-import { prolongLeases, releaseLease } from '../../src/ledger/leases.ts';
+import { renewLeases, releaseLease } from '../../src/ledger/leases.ts';
 import { reopen } from '../../src/write/reopen.ts';
 import { transactions as transactionsTable } from '../../src/tables/ton/transactions.ts';
 import { unseal } from '../../src/write/seals.ts';
@@ -175,11 +175,11 @@ test('leases that wait for a reader are kept until one is free', async () => {
   const { owner } = proof.context;
   const leases = await reopen(store.database, { stream, owner, holes, surplus: [], unsealed: [] });
   await store.database.run(sql`update etl.leases set expires_at = clock_timestamp() + interval '1 second'`);
-  expect(await prolongLeases(store.database, leases)).toEqual(leases);
+  expect(await renewLeases(store.database, leases)).toEqual(leases);
   await store.database.run(
     sql`update etl.leases set expires_at = clock_timestamp() - interval '1 second' where id = ${leases[0]!.id}`,
   );
-  expect(await prolongLeases(store.database, leases)).toEqual(leases.slice(1));
+  expect(await renewLeases(store.database, leases)).toEqual(leases.slice(1));
   for (const lease of leases) await releaseLease(store.database, lease);
   await proof.cover([transactions!], await proof.reach());
 });

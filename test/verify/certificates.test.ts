@@ -186,7 +186,7 @@ test('what was taken out and read anew since the checks began is not verified by
   const surplus = [{ table: blocks, span: anew }];
   await openHoles(store, { stream, holes: [anew], surplus });
   await proof.cover(only, await proof.reach());
-  const verdict = { good: [range], bad: [], lastWrite, held: [] };
+  const verdict = { good: [range], bad: [], lastWrite, readRows: [] };
   await setVerified(store.database, { stream, tables }, verdict);
   const verified = () => readVerified(store.database, stream);
   expect(without([range], await verified())).toEqual([anew]);
@@ -208,7 +208,7 @@ test('what was emptied and read anew since the checks began is not verified by t
   await run(
     `update etl.coverage set covered = covered + '{[${minute.from},${minute.to})}' where dataset = 'jetton_transfers'`,
   );
-  await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastWrite, held: [] });
+  await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastWrite, readRows: [] });
   expect(common(await readVerified(store.database, stream), [minute])).toEqual([]);
   await openHoles(store, { stream, holes: [minute], surplus });
   await proof.cover(transfers, await proof.reach());
@@ -261,7 +261,7 @@ test('a trace is not proved whose transactions were taken out since the checks b
   await setVerified(
     store.database,
     { stream: stream('traces'), tables },
-    { good: [range], bad: [], lastWrite, held: [] },
+    { good: [range], bad: [], lastWrite, readRows: [] },
   );
   expect(common(await certified('traces'), [own])).toEqual([]);
   await proof.cover(chain, await proof.reach());
@@ -277,7 +277,7 @@ test('an older program certifies nothing where a newer one has migrated the data
   const certifying = setVerified(
     store.database,
     { stream, tables },
-    { good: [range], bad: [], lastWrite, held: [] },
+    { good: [range], bad: [], lastWrite, readRows: [] },
   );
   await expect(certifying).rejects.toThrow(WrongDatabaseError);
   const reading = { first: stream, ranges: [range], ageSeconds: 0, tables, lastWrite };

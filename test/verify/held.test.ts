@@ -175,7 +175,11 @@ function passOver(check: Check, passed: readonly Range[]) {
       const results: Result[] = [];
       for (const step of looked) results.push(await step.run(look));
       const of = <T>(part: (result: Result) => readonly T[]) => results.flatMap(part);
-      return { rows: 0, findings: of(({ findings }) => findings), held: of(({ held = [] }) => held) };
+      return {
+        rows: 0,
+        findings: of(({ findings }) => findings),
+        readRows: of(({ readRows = [] }) => readRows),
+      };
     };
     return (await steps(context, input)).map((step) => ({ ...step, run }));
   });

@@ -141,7 +141,7 @@ describe('retention', () => {
         replaceFindings(store.database, {
           stream,
           began,
-          checks: [{ check, settled: [{ from: floor, to: END }], rows }],
+          checks: [{ check, examined: [{ from: floor, to: END }], rows }],
         }),
       );
     const half = { table: 'transactions', key: 'x', differs: 'unbalanced_ord', datasets: ['traces'] };
@@ -181,7 +181,7 @@ describe('retention', () => {
     expect(await coverageOf('transactions')).toEqual([{ from: floor, to: END }]);
     expect(await coverageOf('traces')).toEqual([whole]);
     // Checks that began before have proved nothing of what is gone.
-    await setVerified(store.database, { stream, tables }, { good: [whole], bad: [], lastWrite, held: [] });
+    await setVerified(store.database, { stream, tables }, { good: [whole], bad: [], lastWrite, readRows: [] });
     expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
@@ -377,7 +377,7 @@ describe('retention that a lake must allow', () => {
     // A comparison with the source has found a wrong row there.
     await set(`covered - int8multirange(int8range(${START + 100}, ${START + 101}))`);
     expect((await ask()).unproved[0]?.why).toMatch(
-      /says jetton_transfers cross-checked, which its rows have lost/,
+      /has the grade jetton_transfers cross-checked, which its rows have lost/,
     );
     await exportAll();
     expect((await ask()).unproved).toEqual([]);

@@ -33,7 +33,7 @@ const detach = () => store.database.script(`alter table ton.blocks detach partit
 const detachedError = async () => {
   const error = await ensure().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(WrongDatabaseError);
-  expect(String(error)).toContain(`etl_partitions.${NAME} is no partition of ton.blocks`);
+  expect(String(error)).toContain(`etl_partitions.${NAME} was detached from ton.blocks`);
   return error as WrongDatabaseError;
 };
 

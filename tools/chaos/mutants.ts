@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'write/insert',
-        find: 'clearOthers(session, target, replaced)',
+        find: 'deleteUnlisted(session, target, replaced)',
         instead: 'Promise.resolve({ target, seconds: null })',
       },
     ],

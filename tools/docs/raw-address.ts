@@ -1,7 +1,7 @@
-import type { Words } from '../../src/lake/open-lake-reader.ts';
+import type { Replacements } from '../../src/lake/open-lake-reader.ts';
 
 /** For engines without that function: raw addresses in the form of the tables, and friendly ones as they are. */
-export const RAW_ADDRESS: Words[number] = [
+export const RAW_ADDRESS: Replacements[number] = [
   /\betl\.raw_address\(((?:[^()]|\([^()]*\))*)\)/g,
   `case when $1 like '%:%' then upper($1) else $1 end`,
 ];

@@ -1,10 +1,10 @@
-import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/open-lake-reader.ts';
+import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake-reader.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
 /** What Postgres says otherwise than ClickHouse. */
-const WORDS: Words = [
+const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
-  ...OF_POSTGRES_ALONE,
+  ...POSTGRES_ONLY,
   RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'toDecimal128OrNull($1, 0)'],
   [/::numeric\b/g, '::Nullable(Decimal(38, 0))'],
@@ -29,5 +29,5 @@ const WORDS: Words = [
 
 /** A query of Postgres in the words of ClickHouse. A report by day has the parameter `day`. */
 export function toClickHouse(query: string): string {
-  return inWords(query, WORDS);
+  return applyReplacements(query, WORDS);
 }

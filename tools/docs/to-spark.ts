@@ -1,10 +1,10 @@
-import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/open-lake-reader.ts';
+import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake-reader.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
 /** What Postgres says otherwise than Spark. */
-const WORDS: Words = [
+const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
-  ...OF_POSTGRES_ALONE,
+  ...POSTGRES_ONLY,
   RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'try_cast($1 as decimal(38,0))'],
   [/::numeric\b/g, '::decimal(38,0)'],
@@ -27,5 +27,5 @@ const WORDS: Words = [
 
 /** A query of Postgres in the words of Spark. */
 export function toSpark(query: string): string {
-  return inWords(query, WORDS);
+  return applyReplacements(query, WORDS);
 }

@@ -1,10 +1,10 @@
-import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/open-lake-reader.ts';
+import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake-reader.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
 /** What Postgres says otherwise than Trino. */
-const WORDS: Words = [
+const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
-  ...OF_POSTGRES_ALONE,
+  ...POSTGRES_ONLY,
   RAW_ADDRESS,
   [/, 'UTC'\)/g, ')'],
   [/'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z'/g, `timestamp '$1 UTC'`],
@@ -28,5 +28,5 @@ const WORDS: Words = [
 
 /** A query of Postgres in the words of Trino. */
 export function toTrino(query: string): string {
-  return inWords(query, WORDS);
+  return applyReplacements(query, WORDS);
 }

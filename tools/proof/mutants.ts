@@ -86,8 +86,8 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'verify/compare-span',
-        find: 'withUnsaid(found.differences, unsaid)',
-        instead: 'withUnsaid(found.differences, [])',
+        find: 'withOmissions(found.differences, omissions)',
+        instead: 'withOmissions(found.differences, [])',
       },
     ],
     caughtBy: cells('messages.content_decoded filled'),

@@ -3,7 +3,7 @@ import type { Walk, SampleWalk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../write/commit.ts';
 import { HOLD_SECONDS } from '../../ledger/holds.ts';
-import { claimCursor, prolongClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
+import { claimCursor, renewClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
@@ -82,11 +82,11 @@ async function claimAndWalk(
   const claim = { dataset: dataset.name, scope: walk.name, owner: run.owner };
   const claimed = await claimCursor(database, claim);
   if (claimed === undefined) return undefined;
-  const prolong = () => prolongClaim(database, claim);
+  const renew = () => renewClaim(database, claim);
   const stopRenewing = keepAlive(run.context, {
     what: `a claim of ${dataset.name}`,
     heldSeconds: HOLD_SECONDS,
-    prolong,
+    renew,
   });
   const network = run.context.network.begin();
   const keep: WalkContext['keep'] = (cursor, learned) => {

@@ -1,7 +1,7 @@
 import { readMissing } from '../../ledger/stored-coverage.ts';
 import { refuse } from '../../ledger/refused.ts';
 import { HOLD_SECONDS } from '../../ledger/holds.ts';
-import { prolongLease, releaseLease } from '../../ledger/leases.ts';
+import { renewLease, releaseLease } from '../../ledger/leases.ts';
 import { LeaseLostError, type EtlError } from '../../errors.ts';
 import { formatRange, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -29,11 +29,11 @@ export async function crawlLease(
   const { database, logger } = context;
   const { dataset, lease } = assignment;
   const { stream } = lease;
-  const prolong = () => prolongLease(database, lease);
+  const renew = () => renewLease(database, lease);
   const stopRenewing = keepAlive(context, {
     what: `a lease of ${dataset.name}`,
     heldSeconds: HOLD_SECONDS,
-    prolong,
+    renew,
   });
   let rest = lease.span;
   const network = context.network.begin();
@@ -53,7 +53,7 @@ export async function crawlLease(
     // request again.
     if (failure === undefined) return;
     if (dataset.name === 'blocks' && (await explainByGap(context, rest, failure, stop.leaving))) return;
-    if (await prolong()) await refuseRest(context, assignment, rest, failure);
+    if (await renew()) await refuseRest(context, assignment, rest, failure);
     else logLost();
   } finally {
     stopRenewing();

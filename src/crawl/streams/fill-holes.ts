@@ -1,7 +1,7 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { reopen, type Reopening } from '../../write/reopen.ts';
 import { HOLD_SECONDS } from '../../ledger/holds.ts';
-import { prolongLeases, releaseLease } from '../../ledger/leases.ts';
+import { renewLeases, releaseLease } from '../../ledger/leases.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -32,16 +32,16 @@ export async function fillHoles(
     const lease = waiting.shift();
     return lease === undefined ? planner.takeSome([want], readers) : [{ ...want, lease }];
   };
-  const prolong = async () => {
+  const renew = async () => {
     const asked = [...waiting];
-    const held = new Set(await prolongLeases(crawl.database, asked));
+    const held = new Set(await renewLeases(crawl.database, asked));
     const lost = asked.filter((lease) => !held.has(lease) && waiting.includes(lease));
     if (lost.length === 0) return;
     crawl.logger.warn({ dataset: dataset.name, scope: stream.scope, leases: lost.length }, 'leases lost');
     for (const lease of lost) waiting.splice(waiting.indexOf(lease), 1);
   };
   const what = `leases of ${dataset.name} that wait`;
-  const stopRenewing = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, prolong });
+  const stopRenewing = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, renew });
   const isOver = () => Promise.resolve(true);
   try {
     await readLeases({ context: crawl, stop, planner, priority, take, isOver });

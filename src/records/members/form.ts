@@ -6,10 +6,10 @@ import { MASTERCHAIN, readShard, SHARD } from '../../ton/shard.ts';
 import { requiredInt } from './scalar.ts';
 
 /*
- * Forms of TON's own names, as the servers of v3 print them and the tables hold them. Other forms that can only mean the
- * same are read: raw addresses in lower case and friendly ones, hashes in hex and base64url, shards in decimal, as v2 has
- * them. What does not fit is no such thing, however plausible it looks: its record goes to quarantine, and it never becomes
- * a key, a scope, a subject or a partition.
+ * Forms of TON's own names, as the servers of v3 print them and the tables hold them. Other forms with only one meaning
+ * are read, too: raw addresses in lower case and friendly ones, hashes in hex and base64url, and shards in decimal, as
+ * in v2. Any other value is rejected, however plausible it looks: its record goes to quarantine, and it never becomes a
+ * key, a scope, a subject or a partition.
  */
 
 /** 256 bits in base64 with padding, so the lowest two bits of the last digit are 0; also in hex or base64url. */
@@ -26,9 +26,9 @@ export const account = withOtherForms(
 );
 
 /**
- * An address that a message or a contract names. It need not be an account: any workchain, an external address
- * (`ext$LENGTH:HEX`), one of variable length (`var$WC:LENGTH:HEX`), none (`addr_none`, or an empty string where the server
- * joins columns).
+ * An address that a message or a contract names. It need not be an account. It may be in any workchain, external
+ * (`ext$LENGTH:HEX`), of variable length (`var$WC:LENGTH:HEX`), or missing (`addr_none`, or an empty string if the
+ * server joins columns).
  */
 export const ADDRESS =
   /^(?:-?\d{1,10}:[0-9A-F]{64}|ext\$\d+:[0-9A-Fa-f]*|var\$-?\d+:\d+:[0-9A-Fa-f]*|addr_none|)$/;
@@ -37,7 +37,7 @@ export const address = withOtherForms(
   ofText(readAddress),
 );
 export const optionalAddress = address.nullish();
-/** As v2 has it: an empty string says that there is none. */
+/** As in v2: an empty string means that there is none. */
 export const addressOrNone = optional(
   withOtherForms(
     address.refine((word) => word !== '', 'is empty'),
@@ -67,7 +67,7 @@ export const seqno = withOtherForms(z.int32().min(0, 'is not a seqno: 0 or more'
 );
 
 const STATUSES = ['nonexist', 'uninit', 'frozen', 'active'] as const;
-/** Also as v2 has it, and in upper case. */
+/** Also as in v2, and in upper case. */
 export const accountStatus = withOtherForms(
   z.enum(STATUSES),
   ofText((word) => {
@@ -76,7 +76,9 @@ export const accountStatus = withOtherForms(
   }),
 );
 
-/** A public key or an ADNL address: 64 hex digits in upper case; also in base64, as build 1.3 has some of them. */
+/**
+ * A public key or an ADNL address: 64 hex digits in upper case; also in base64, which build 1.3 uses for some of them.
+ */
 export const optionalKey = optional(
   withOtherForms(
     z.string().regex(/^[0-9A-F]{64}$/, 'is not a key: 64 hex digits'),
@@ -87,7 +89,7 @@ export const optionalKey = optional(
   ),
 );
 
-/** Of a text; anything else stays as it is. */
+/** Applies `read` to a text; other values stay the same. */
 function ofText(read: (word: string) => string | undefined): (value: unknown) => unknown {
   return (value) => (typeof value === 'string' ? (read(value) ?? value) : value);
 }

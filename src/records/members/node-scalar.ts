@@ -3,8 +3,8 @@ import { account, hash, shard } from './form.ts';
 import { requiredCount, requiredDigits, requiredInt, requiredInt64 } from './scalar.ts';
 
 /*
- * v2's records. Their members are read by the schemas of v3's, so that both can be joined. Every `@type` is a tag that the
- * member's place says already: it is read and dropped.
+ * Records of v2. The schemas of v3 read their members, so that both can be joined. A `@type` only repeats the position
+ * of its member: it is read and dropped.
  */
 
 export const tag = z.string().optional();

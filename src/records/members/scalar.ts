@@ -5,10 +5,10 @@ import { asMoment } from '../../dataset/declaration/place.ts';
 import { formatTime, readSeconds } from '../../range.ts';
 
 /*
- * The API's scalars. Each schema takes the one form that its columns hold, which is mostly the servers' form, and reads
- * the other forms in which the document or another server may have it. A form that may mean two things is not read: its
- * record goes to quarantine. Every bound here is Postgres': a value that a column could not take must fail its own record,
- * not the whole page that it came in.
+ * The API's scalars. Each schema accepts the one form that its columns hold, which is mostly the servers' form, and
+ * converts other forms that the document or another server may use. An ambiguous form is rejected: its record goes to
+ * quarantine. Every bound here is one of Postgres: a value that a column cannot take must fail its own record, not its
+ * whole page.
  */
 
 const INT64_DIGITS = /^-?\d{1,19}$/;
@@ -38,7 +38,7 @@ export const int = optional(requiredInt);
 export const requiredCount = withOtherForms(z.int(), numberOf);
 export const count = optional(requiredCount);
 
-/** A number with a fraction, perhaps; also as text, or written in a way that JavaScript does not write it. */
+/** A number that may have a fraction; also as text, or in a notation that JavaScript does not use. */
 export const real = optional(
   withOtherForms(z.number('is not a number'), (value) =>
     value instanceof LosslessNumber || (typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value))
@@ -47,7 +47,7 @@ export const real = optional(
   ),
 );
 
-/** 64 bits as a string of digits: logical times, gas. Also as a number, and with zeros before it. */
+/** 64 bits as a string of digits: logical times, gas. Also as a number, and with leading zeros. */
 export const requiredInt64 = withOtherForms(
   z.string().regex(INT64_DIGITS).refine(fitsInt64, 'is not a number of 64 bits'),
   (value) => {
@@ -81,15 +81,15 @@ export const seconds = optional(requiredSeconds);
 
 export type Seconds = z.output<typeof requiredSeconds>;
 
-/** Amounts of extra currencies by currency id; also as a list. `{}` is not null: it says that there were none. */
+/** Amounts of extra currencies by currency id; also as a list. `{}` is not null: it means that there were none. */
 export const extraCurrencies = withOtherForms(
   z.record(z.string(), requiredWideDigits).nullish(),
   currenciesOf,
 );
 
 /**
- * A message's operation code: `0x` and 8 lower-case hex digits. Also with other digits behind 0x, as an integer, and as its
- * digits, unless these are 8: they may be hex as well.
+ * A message's operation code: `0x` and 8 lower-case hex digits. Also with other digits after 0x, as an integer, or as
+ * the integer's digits. Exactly 8 digits are rejected, because they may be hex.
  */
 export const opcode = optional(
   withOtherForms(z.string().regex(/^0x[0-9a-f]{8}$/, 'is not an opcode: 0x and 8 hex digits'), opcodeOf),
@@ -101,12 +101,12 @@ export const finality = withOtherForms(z.string().refine(isNoInteger, 'is not a 
   return typeof text === 'string' && /^\d$/.test(text) ? (FINALITIES[Number(text)] ?? text) : text;
 }).nullish();
 
-/** False for the document's integers: they are read as the servers' words. */
+/** False for the document's integers, which are converted to the servers' words. */
 function isNoInteger(word: string): boolean {
   return !/^[0-2]$/.test(word);
 }
 
-/** JSON whose shape is not the API's own, kept as it came; it may be left out. */
+/** JSON whose shape the API does not define, stored unchanged; it may be omitted. */
 export const freeForm = z.unknown().optional();
 
 /** ISO 8601 of unix seconds. */
@@ -114,14 +114,14 @@ export function timeOf(time: Seconds): string {
   return formatTime(Number(time));
 }
 
-/** ISO 8601 of `seconds`; null where they were not sent. */
+/** ISO 8601 of `seconds`; null if they were not sent. */
 export function momentOf(time: z.output<typeof seconds>): string | null {
   return time == null ? null : timeOf(time);
 }
 
 /**
- * Only in the one form that Postgres prints: the text of a key is hashed. Asked of strings too that the expression before it has
- * refused: those are no numbers, and must not be made one.
+ * True for the one form that Postgres prints, because the text of a key is hashed. It is also called for strings that
+ * the regular expression has rejected: these are not numbers, and must not be converted.
  */
 function fitsInt64(value: string): boolean {
   if (value.startsWith('-0') || (value.startsWith('0') && value.length > 1)) return false;
@@ -130,12 +130,12 @@ function fitsInt64(value: string): boolean {
   return number <= INT64_MAX && number >= -INT64_MAX - 1n;
 }
 
-/** The digits of a whole number that has lost none. */
+/** The digits of a whole number that has not lost precision. */
 function digitsOf(value: unknown): string | undefined {
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** The number of a string of digits; anything else as it is. */
+/** The number of a string of digits; other values stay the same. */
 function numberOf(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
 }
@@ -154,7 +154,7 @@ function isAmbiguous(code: unknown): boolean {
 
 const Currencies = z.array(z.object({ id: z.union([z.int(), z.string()]), amount: z.unknown() }));
 
-/** A list of currencies as a map, unless one comes twice. */
+/** Converts a list of currencies to a map, unless one occurs twice. */
 function currenciesOf(value: unknown): unknown {
   const list = Array.isArray(value) ? Currencies.safeParse(value).data : undefined;
   if (list === undefined) return value;

@@ -1,10 +1,10 @@
-/** A member of a token's on-chain content as text; null where it has none of that kind. */
+/** A member of a token's on-chain content as text; null if it has no such text. */
 export function contentText(content: unknown, name: string): string | null {
   const value = memberOf(content, name);
   return typeof value === 'string' ? value : null;
 }
 
-/** The decimals of a jetton, which contracts write as text: null for what is no number of decimal places. */
+/** The decimals of a jetton, which contracts write as text; null if it is not a number of decimal places. */
 export function contentDecimals(content: unknown): number | null {
   const value = memberOf(content, 'decimals');
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';

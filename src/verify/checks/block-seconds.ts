@@ -4,25 +4,25 @@ import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
 import type { Check, Result } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
-import { holdRows } from '../../write/seals.ts';
+import { joinByHash } from './fast-snapshot.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'block-seconds';
 /** Kind of the finding that names the transactions. */
 const OF_TRANSACTIONS = 'other_second_than_block';
-/** How far the transactions, parents and children of a block that was moved are looked for beyond the stretch. */
+/** How many seconds beyond the stretch the transactions, parents and children of a moved block are searched for. */
 const NEAR = 60;
 
 /**
- * A block can be moved to another second together with its links, and the closure holds. But no block is earlier than its
- * parent, and its transactions carry its second: as far as they are stored, they must lie in it.
+ * If a block is moved to another second together with its links, the closure still holds. But no block is earlier than
+ * its parent, and its stored transactions must lie in its second.
  */
 export const blockSeconds: Check = {
   name: NAME,
   needs: [],
-  holds: () => [blocks],
+  reads: () => [blocks],
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
       check: NAME,
@@ -38,7 +38,7 @@ async function checkSeconds(session: Session, stretch: Stretch): Promise<Result>
   const findings = await findingsOf(session, {
     check: NAME,
     dataset: 'blocks',
-    // Nobody knows which of the two is wrong.
+    // It is unknown which of the two is wrong.
     query: sql`
       select n.kind, 'doubt' as outcome, n.id, s.span
       from ${read} join ton.transactions t
@@ -56,8 +56,8 @@ async function checkSeconds(session: Session, stretch: Stretch): Promise<Result>
       where ${during('p', near)} and (${during('p', stretch)} or ${during('b', stretch)})
         and b.utime > p.utime`,
   });
-  const held = await holdRows(session, blocks, { read, stretch });
-  return { findings: findings.map(withTable), rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, blocks, { read, stretch });
+  return { findings: findings.map(withTable), rows: counted.rows, readRows: [counted] };
 }
 
 function withTable(finding: Finding): Finding {

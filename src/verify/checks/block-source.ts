@@ -13,13 +13,13 @@ import type { Params } from '../../dataset/paginators/paginator.ts';
 const PAGE = 1000;
 const PAGE_BEFORE = 256;
 
-/** Without its parents a block ends every chain that comes to it, so that nothing below it would be missed. */
+/** A block without parents would end every chain that reaches it, and the blocks below it would not be missed. */
 const Linked = LinkedBlock.extend({ after_merge: flag });
 const Block = Linked.refine(hasParents, { error: 'does not name the blocks before it' });
 
 const Blocks = z.object({ blocks: z.array(z.unknown()) });
 
-/** A block that does not fit the chain is in quarantine where it is stored; here it is as if it were not there: nothing is proved by it. */
+/** A block that does not fit the chain proves nothing, so it is left out. A stored one is in quarantine. */
 function fittingOf(blocks: readonly unknown[]): z.output<typeof Block>[] {
   return blocks.flatMap((block) => Block.safeParse(canonicalOf(Block, block)).data ?? []);
 }
@@ -34,28 +34,26 @@ function hasParents({ workchain, seqno, after_merge, prev_blocks }: z.output<typ
   );
 }
 
-/** What verification asks of the API: a few blocks around a stretch, and which shards there were. */
+/** The requests of verification: a few blocks around a stretch, and the shards of a moment. */
 export interface BlocksOfSource {
   readonly chain: ChainInfo;
-  /** Requests made so far. */
   readonly requests: () => number;
-  /** The first visible blocks from a second on, ascending; `whole` where there are no later ones. */
+  /** The first visible blocks from a second on, ascending; `whole` if there are no later ones. */
   after(second: number): Promise<{ readonly blocks: readonly LinkedBlock[]; readonly whole: boolean }>;
-  /** The last blocks before a second. */
   before(second: number): Promise<readonly LinkedBlock[]>;
-  /** The blocks at the top of all shards as a masterchain block saw them; undefined where it is not there, or not served. */
+  /** The top blocks of all shards as a masterchain block saw them. Undefined if it does not exist or is not served. */
   topsOf(seqno: number): Promise<readonly LinkedBlock[] | undefined>;
-  /** The block with this name; undefined where the source has none. */
+  /** The block with this key; undefined if the source has none. */
   named(block: Pick<LinkedBlock, 'workchain' | 'shard' | 'seqno'>): Promise<LinkedBlock | undefined>;
 }
 
 interface BlocksRead {
   readonly blocks: readonly LinkedBlock[];
-  /** Also those that do not fit. */
+  /** Includes those that do not fit. */
   readonly rows: number;
 }
 
-/** The server may not serve some block: then fewer are asked for, in the end none, and less is proved. */
+/** If the server fails for some block, it asks for fewer, in the end for none, and less is proved. */
 async function askWithin(api: ApiClient, request: GetRequest<BlocksRead>): Promise<AskedBlocks> {
   try {
     return await api.get(request);
@@ -73,7 +71,7 @@ interface AskedBlocks {
   readonly request: { readonly limit: number | undefined };
 }
 
-/** Asks with the priority of repairs: what is verified is older than the tail, and comes before any backfill. */
+/** Asks with the priority of repairs: verified seconds are older than the tail, and come before any backfill. */
 export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: AbortSignal): BlocksOfSource {
   let requests = 0;
   const ask = async (path: string, params: Params, isAsked: (block: LinkedBlock) => boolean = () => true) => {
@@ -88,7 +86,7 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
         const blocks = fittingOf(raw);
         const other = blocks.find((block) => !isAsked(block));
         if (other === undefined) return { blocks, rows: raw.length };
-        throw new BadResponseError(`block ${blockKey(other)} is not one of those that were asked for`);
+        throw new BadResponseError(`the response contains block ${blockKey(other)}, which was not requested`);
       },
     });
     return { ...value, limit: request.limit };
@@ -110,7 +108,7 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
       try {
         return (await ask('/api/v3/masterchainBlockShardState', { seqno })).blocks;
       } catch (error) {
-        // What another masterchain block saw may do, or less is proved.
+        // Another masterchain block may serve. If none does, less is proved.
         if (isNotServed(error)) return undefined;
         throw error;
       }

@@ -4,17 +4,17 @@ import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
 import type { Check, Result } from './check.ts';
 import { findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
-import { holdRows } from '../../write/seals.ts';
+import { joinByHash } from './fast-snapshot.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'actions';
 
-/** Held against traces, where these are proved: what is missing of the actions themselves nobody can know. */
+/** Compares actions with traces whose seconds are proved. Nothing tells whether an action is missing. */
 export const actions: Check = {
   name: NAME,
   needs: ['traces'],
-  holds: () => [actionsTable, action_transactions, action_accounts],
+  reads: () => [actionsTable, action_transactions, action_accounts],
   isOptional: true,
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
@@ -25,26 +25,26 @@ export const actions: Check = {
 };
 
 /**
- * Each action is part of a stored trace that ended when it says, and lies within it; each transaction that it names is
- * part of that trace; and it has as many accounts and transactions as it counts.
+ * Each action belongs to a stored trace that ended when the action says, and lies within it. Each transaction that it
+ * names belongs to that trace. It has as many accounts and transactions as it counts.
  */
 async function checkActions(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const findings = await findingsOf(session, { check: NAME, dataset: 'actions', query: doubts(stretch) });
-  const hold = (table: object, read: SQL) => holdRows(session, table, { read, stretch });
-  const held = [
+  const hold = (table: object, read: SQL) => countReadRows(session, table, { read, stretch });
+  const counted = [
     await hold(actionsTable, actionsOf(stretch)),
     await hold(action_transactions, membersOf(stretch)),
     await hold(action_accounts, accountsOf(stretch)),
   ];
-  return { findings, rows: held[0]?.rows ?? 0, held };
+  return { findings, rows: counted[0]?.rows ?? 0, readRows: counted };
 }
 
 const actionsOf = (stretch: Stretch) => sql`ton.actions a where ${during('a', stretch)}`;
 const membersOf = (stretch: Stretch) => sql`ton.action_transactions m where ${during('m', stretch)}`;
 const accountsOf = (stretch: Stretch) => sql`ton.action_accounts c where ${during('c', stretch)}`;
 
-/** A trace that is larger than its server gives has no tree, so its transactions are not known by it. */
+/** A trace that is larger than the server returns has no tree, so its transactions cannot be compared with one. */
 const doubts = (stretch: Stretch) => sql`
   with a as materialized (
     select utime, trace_id, action_id, start_utime, start_lt, end_utime, end_lt, trace_end_lt, trace_mc_seqno_end,

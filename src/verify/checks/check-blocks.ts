@@ -7,14 +7,14 @@ import { blockKey } from '../../ton/block-key.ts';
 import type { Check, CheckLook, Result, VerifyContext } from './check.ts';
 import {
   blocksBefore,
-  surroundingsOf,
-  surroundingsWithin,
+  readBlocksAround,
+  readBlocksAtEnd,
   type CoveredStretch,
-  type Surroundings,
-} from './surroundings.ts';
+  type BlocksAround,
+} from './blocks-around.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
-import { holdRows } from '../../write/seals.ts';
+import { joinByHash } from './fast-snapshot.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 import { blocksBeyond, linksOf } from './links.ts';
@@ -24,7 +24,7 @@ import { MASTERCHAIN } from '../../ton/shard.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { NEAR } from './near.ts';
 
-/** The bits of a shard's prefix, as text: one shard lies in another where its prefix begins with the other's. */
+/** The bits of a shard's prefix, as text: a shard lies in another if its prefix begins with the other's. */
 const prefix = (shard: SQL) => sql`left(rtrim(('x' || lpad(${shard}, 16, '0'))::bit(64)::text, '0'), -1)`;
 
 const CHECK = 'blocks';
@@ -33,7 +33,7 @@ const ATTEMPTS = 3;
 export const blocks: Check = {
   name: CHECK,
   needs: [],
-  holds: () => [blocksTable, block_parents],
+  reads: () => [blocksTable, block_parents],
   steps: (context, { covered, coverage }) =>
     covered.map((stretch) => {
       const around = coverage.find(({ from, to }) => from <= stretch.from && to >= stretch.to) ?? stretch;
@@ -46,33 +46,33 @@ export const blocks: Check = {
 };
 
 /**
- * The closure: from tops at or after the stretch's end everything down by `prev_blocks` is stored, and every chain ends
- * in a block before the stretch, in seqno 0 or below the index' first block. Not walked but joined: if every top is
- * stored and every parent of every stored block is, then so is all that can be reached, by induction. And nothing else
- * is stored: every stored block is the parent of another one, or a top.
+ * The closure: every block that `prev_blocks` leads to from tops at or after the stretch's end is stored. Every chain
+ * ends in a block before the stretch, in seqno 0, or below the index's first block. It is a join and not a walk: if
+ * every top is stored, and every parent of a stored block, then by induction so is everything that can be reached.
+ * Nothing else is stored: every stored block is a top or the parent of another one.
  */
 async function checkBlocks(
   look: CheckLook,
   { database, source }: VerifyContext,
-  place: CoveredStretch,
+  checked: CoveredStretch,
 ): Promise<Result> {
-  const { stretch } = place;
-  const facts = { before: await blocksBefore(source, place), first: source.chain.first };
+  const { stretch } = checked;
+  const facts = { before: await blocksBefore(source, checked), first: source.chain.first };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const around = await surroundingsOf(database, source, place);
+    const around = await readBlocksAround(database, source, checked);
     if (around === undefined) continue;
-    const seen = await look((session) => lookAt(session, place, { ...around, ...facts }));
-    const broken = await placeFirst(source, stretch, seen.missing);
-    const missing = await placeLast(source, Math.max(stretch.to, around.storedUntil), broken);
-    // What is known of the blocks after a stretch may itself be cut short: then it is asked for again.
+    const seen = await look((session) => lookAt(session, checked, { ...around, ...facts }));
+    const broken = await locateFirst(source, stretch, seen.missing);
+    const missing = await locateLast(source, Math.max(stretch.to, around.storedUntil), broken);
+    // The blocks that are known after the stretch may end too early: then they are requested again.
     if (missing !== undefined)
-      return { ...seen, findings: [...seen.findings, ...closureOf(place, around, { ...seen, missing })] };
+      return { ...seen, findings: [...seen.findings, ...closureOf(checked, around, { ...seen, missing })] };
   }
-  const within = await surroundingsWithin(database, source, stretch);
-  const seen = await look((session) => lookAt(session, place, within && { ...within, ...facts }));
+  const within = await readBlocksAtEnd(database, source, stretch);
+  const seen = await look((session) => lookAt(session, checked, within && { ...within, ...facts }));
   if (within === undefined) return { ...seen, findings: [...seen.findings, open(stretch)] };
-  const missing = await placeFirst(source, stretch, seen.missing);
-  const closed = { ...place, stretch: { ...stretch, to: within.closesAt } };
+  const missing = await locateFirst(source, stretch, seen.missing);
+  const closed = { ...checked, stretch: { ...stretch, to: within.closesAt } };
   const closure = closureOf(closed, within, { ...seen, missing });
   return {
     ...seen,
@@ -85,41 +85,41 @@ interface SeenBlocks extends Result {
   readonly unreached: readonly Finding[];
 }
 
-/** What the tables say of a stretch at one moment; of its closure only where something is known of what lies around it. */
+/** The contents of a stretch at one moment. The closure is examined only if the blocks around it are known. */
 async function lookAt(
   session: Session,
-  place: CoveredStretch,
+  checked: CoveredStretch,
   around: Around | undefined,
 ): Promise<SeenBlocks> {
-  const { stretch } = place;
+  const { stretch } = checked;
   await joinByHash(session);
   const [block, link] = [blocksOf(stretch), linksWithin(stretch)];
-  const held = [
-    await holdRows(session, blocksTable, { read: block, stretch }),
-    await holdRows(session, block_parents, { read: link, stretch }),
+  const counted = [
+    await countReadRows(session, blocksTable, { read: block, stretch }),
+    await countReadRows(session, block_parents, { read: link, stretch }),
   ];
   return {
-    missing: around === undefined ? [] : await missingParents(session, place, around),
+    missing: around === undefined ? [] : await missingParents(session, checked, around),
     unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
     findings: [...(await findMiscounted(session, stretch)), ...(await unfitLinks(session, stretch))],
-    rows: held.reduce((sum, { rows }) => sum + rows, 0),
-    held,
+    rows: counted.reduce((sum, { rows }) => sum + rows, 0),
+    readRows: counted,
   };
 }
 
 /**
- * What lies above the highest fault is proved. Below it a branch may hang loose that no link names, or be reached by
- * nothing but a block that should not be there: nothing is said about it until the fault is repaired.
+ * Seconds above the highest fault are proved. Below it, a branch may have no link that names it, or be reached only
+ * from a block that should not exist. So nothing is said about it until the fault is repaired.
  */
 function closureOf(
   { stretch, covered }: CoveredStretch,
-  around: Surroundings,
+  around: BlocksAround,
   { missing, unreached, findings: links }: Pick<SeenBlocks, 'missing' | 'unreached' | 'findings'>,
 ): Finding[] {
   // A parent that only a surplus block names is not missing.
   const loose = spansOf(unreached);
   const named = missing.filter(({ child_at }) => common([spanOfSecond(child_at)], loose).length === 0);
-  // Whether a parent that the source has forgotten lies within the stretch nobody can tell.
+  // If the source no longer has the parent, it is unknown whether it lies within the stretch.
   const gaps = named
     .filter(({ registered }) => registered !== 'earlier')
     .map((row): Finding => {
@@ -138,7 +138,7 @@ function closureOf(
     });
   const closed = Math.min(stretch.to, around.closesAt);
   const linked = Math.max(stretch.from, ...named.map(({ child_at }) => child_at + 1));
-  // The other copy of a doubled block may lie beyond the stretch: nobody knows which one is wrong.
+  // The other copy of a doubled block may lie beyond the stretch, and it is unknown which one is wrong.
   const surplus = unreached.flatMap((finding) =>
     finding.kind === DOUBLED ? [finding] : partOf(finding, { from: linked, to: closed }),
   );
@@ -147,7 +147,7 @@ function closureOf(
   return [...sumUp(gaps), ...surplus, ...without([stretch], [proved]).map(open)];
 }
 
-/** What of a finding lies within a span. */
+/** The part of a finding that lies within a span. */
 function partOf(finding: Finding, span: Range): Finding[] {
   const spans = common(finding.spans, [span]);
   const rows = finding.rows.filter((row) => common([row.span], spans).length > 0);
@@ -155,7 +155,7 @@ function partOf(finding: Finding, span: Range): Finding[] {
   return spans.length === 0 ? [] : [{ ...finding, spans, rows, count }];
 }
 
-/** Findings of one outcome as one. */
+/** Merges the findings of each outcome into one. */
 function sumUp(findings: readonly Finding[]): Finding[] {
   const byOutcome = new Map<string, Finding>();
   for (const finding of findings) {
@@ -189,16 +189,14 @@ function open(span: Range): Finding {
   };
 }
 
-/** The blocks of a stretch. */
 const blocksOf = (stretch: Range) => sql`(select * from ton.blocks b where ${during('b', stretch)}) b`;
 
-/** The links of the blocks of a stretch to their parents. */
 const linksWithin = (stretch: Range) =>
   sql`(select * from ton.block_parents p where ${during('p', stretch)}) p`;
 
 /**
- * A block whose links are gone ends every chain that comes to it, so that nothing below it would be missed. One that has
- * more than its parents leads to a block of another chain, or to the same twice.
+ * A block without its links ends every chain that reaches it, and the blocks below it would not be missed. A surplus
+ * link leads to a block of another chain, or to the same parent twice.
  */
 function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
   return findingsOf(session, {
@@ -216,7 +214,7 @@ function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
   });
 }
 
-/** So far beyond the stretch another copy of one of its blocks is looked for: ranges that touch are verified one by one. */
+/** How far beyond the stretch copies of its blocks are searched for: adjacent ranges are verified one by one. */
 const COPIES_WITHIN = HOUR;
 
 /** Kind of the finding that names all copies of a block. */
@@ -225,10 +223,10 @@ const DOUBLED = 'doubled_block';
 const FACTS = { check: 'blocks', dataset: 'blocks' };
 
 /**
- * The other side of the closure: every stored block of the stretch is a parent of a stored block, or a top, and is
- * stored once. A made-up block that names made-up parents loses its last one with each round of repair.
+ * The other side of the closure: every stored block of the stretch is a top or the parent of a stored block, and is
+ * stored once. Of a made-up chain of blocks, each round of repair removes the newest one.
  */
-function unreachedBlocks(session: Session, stretch: Range, around: Surroundings): Promise<Finding[]> {
+function unreachedBlocks(session: Session, stretch: Range, around: BlocksAround): Promise<Finding[]> {
   const last = blocksBeyond(around).map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno }));
   const closed = { from: stretch.from, to: Math.min(stretch.to, around.closesAt) };
   const near = { from: closed.from - COPIES_WITHIN, to: closed.to + COPIES_WITHIN };
@@ -254,8 +252,8 @@ function unreachedBlocks(session: Session, stretch: Range, around: Surroundings)
 }
 
 /**
- * Links that no chain has: the parent lies in another workchain, is not the block before, or its shard is neither the
- * child's own nor the one that was split or merged into it. And links of blocks that are not stored.
+ * Links that no chain has. The parent lies in another workchain, or is not the block before. Or its shard is neither
+ * the child's own nor one that was split or merged into it. Also links of blocks that are not stored.
  */
 function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
   const [child, parent] = [prefix(sql`p.shard`), prefix(sql`p.parent_shard`)];
@@ -280,72 +278,73 @@ function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
 
 type Found = Pick<LinkedBlock, 'gen_utime'>;
 
-/** Blocks that are looked up by name, where the stored ones do not say in which second they lie. */
+/** How many blocks are looked up by name if the stored ones do not tell in which second they lie. */
 const MOST_LOOK_UPS = 32;
 
 /**
- * A missing block with nothing of its chain below it in the stretch may well lie before it: the source knows. Where the
- * source itself begins it has none, and nothing is missing; of what was read before it began there, it knows nothing.
+ * A missing block may lie before the stretch if no block of its chain is stored below it: the source can tell. At its
+ * own beginning the source has no such block, and nothing is missing. It cannot tell anything about blocks that were
+ * read before its beginning moved there.
  */
-async function placeFirst(
+async function locateFirst(
   source: BlocksOfSource,
   stretch: Range,
   rows: readonly Missing[],
 ): Promise<Missing[]> {
-  const placed: Missing[] = [];
+  const located: Missing[] = [];
   let lookUps = 0;
   for (const row of rows) {
     if (isOfNoIndex(row)) continue;
     if (!isAtStart(row, stretch) || lookUps >= MOST_LOOK_UPS) {
-      placed.push(row);
+      located.push(row);
       continue;
     }
     lookUps += 1;
     const found = await source.named(row);
-    // Nothing of its chain is stored below it: what comes before it in the stretch is missing as well.
-    if (liesWithin(row, found, stretch)) placed.push({ ...row, lower: stretch.from });
+    // No block of its chain is stored below it, so the blocks before it in the stretch are missing as well.
+    if (liesWithin(row, found, stretch)) located.push({ ...row, lower: stretch.from });
   }
-  return placed;
+  return located;
 }
 
-/** The parent of the first masterchain block. */
+/** True of the parent of the index's first masterchain block. */
 function isOfNoIndex({ registered, workchain, known }: Missing): boolean {
   return registered === 'first' && workchain === MASTERCHAIN && !known;
 }
 
-/** True where the source may know more of it. */
+/** True if the source may tell more about it. */
 function isAtStart({ lower, known, registered }: Missing, { from }: Range): boolean {
   return !known && registered !== 'earlier' && (lower === null || lower < from);
 }
 
-/** What the source does not have lies in the stretch, unless the source begins there. */
+/** A block that the source does not have lies in the stretch, unless the source begins there. */
 function liesWithin({ registered }: Missing, found: Found | undefined, { from }: Range): boolean {
   return found === undefined ? registered !== 'first' : found.gen_utime >= from;
 }
 
 /**
- * A link that is broken behind the stretch leads to a block that may lie in it, which the source knows; undefined where
- * it lies behind the stretch too, so that what is known of it is not whole.
+ * A broken link after the stretch leads to a block that may lie in it, so the source is asked. Undefined if that block
+ * lies after the stretch, too: then the blocks known there are incomplete.
  */
-async function placeLast(
+async function locateLast(
   source: BlocksOfSource,
   end: number,
   rows: readonly Missing[],
 ): Promise<Missing[] | undefined> {
-  const placed: Missing[] = [];
+  const located: Missing[] = [];
   for (const [index, row] of rows.entries()) {
     if (row.child_at < end) {
-      placed.push(row);
+      located.push(row);
       continue;
     }
     const found = index < MOST_LOOK_UPS ? await source.named(row) : undefined;
     if (found === undefined || found.gen_utime >= end) return undefined;
-    placed.push({ ...row, child_at: found.gen_utime });
+    located.push({ ...row, child_at: found.gen_utime });
   }
-  return placed;
+  return located;
 }
 
-/** Broken links that are reported one by one, from the highest down: below them nothing is proved anyway. */
+/** How many broken links are reported one by one, from the highest down. Below them nothing is proved anyway. */
 const MOST = 5000;
 
 const Missing = z.object({
@@ -356,23 +355,22 @@ const Missing = z.object({
   child_at: z.coerce.number(),
   lower: z.coerce.number().nullable(),
   known: z.boolean(),
-  /** Where the index begins, with nothing of the chain below: the masterchain block by which the child was registered. */
+  /** Set if the index begins here and has no block of the chain below: which masterchain block registered the child. */
   registered: z.enum(['first', 'earlier']).nullable(),
 });
 
-/** A parent that a stored block names and that is not stored. */
+/** A parent that a stored block names but that is not stored. */
 type Missing = z.infer<typeof Missing>;
 
-interface Around extends Surroundings {
-  /** The last blocks before the stretch. */
+interface Around extends BlocksAround {
   readonly before: readonly LinkedBlock[];
   /** The masterchain block with which the source begins. */
   readonly first: { readonly seqno: number; readonly utime: number };
 }
 
 /**
- * Parents of the stored blocks of a stretch, and tops behind it, that are not stored. Those that are not near are few: each
- * is looked up in the index of all blocks, which a join by hash would read whole.
+ * Parents of the stored blocks of a stretch, and tops after it, that are not stored. Few of them are far away: each of
+ * those is looked up in the index of all blocks, which a hash join would read whole.
  */
 function missingParents(
   session: Session,
@@ -403,7 +401,9 @@ function missingParents(
   );
 }
 
-/** Whether the first masterchain block of the index has registered the child, or one that the index no longer has. */
+/**
+ * Tells which masterchain block registered the child: the first one of the index, or one that the index no longer has.
+ */
 const registeredBy = ({ seqno }: Around['first']): SQL => sql`(
   select case when r.seqno = ${seqno}::int then 'first' when r.seqno < ${seqno}::int then 'earlier' end
   from ton.blocks c cross join lateral (
@@ -421,7 +421,7 @@ function asTable(blocks: readonly LinkedBlock[]): SQL {
     as n (workchain int, shard text, seqno int, at int8)`;
 }
 
-/** When the newest known block of the missing one's own chain was made: the missing one is not older. */
+/** The time of the newest known block of the missing block's own chain: the missing one is not older. */
 function newestBelow(from: number, near: readonly LinkedBlock[]): SQL {
   const [own, stored, other] = [prefix(sql`m.shard`), prefix(sql`b.shard`), prefix(sql`n.shard`)];
   const overlaps = (shard: SQL) => sql`(starts_with(${own}, ${shard}) or starts_with(${shard}, ${own}))`;

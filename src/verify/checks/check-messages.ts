@@ -5,19 +5,19 @@ import type { Session } from '../../postgres/database.ts';
 import { common, HOUR, partsOf, type Range, type Stretch, stretchesOf, without } from '../../range.ts';
 import type { Check, CheckStep, Result } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import { countByMinute } from '../../read/table-rows.ts';
-import { holdRows } from '../../write/seals.ts';
-import { letFollow } from './let-follow.ts';
+import { countReadRows } from '../../write/seals.ts';
+import { splitFollowing } from './split-following.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { floorOfTable } from '../../ledger/floors.ts';
 import { during, secondAt, secondOf } from '../../postgres/seconds.ts';
 import { NEAR } from './near.ts';
 
-/** The chain itself sends messages in this name, and no transaction does. */
+/** The chain itself sends messages from this address, and no transaction does. */
 const SYSTEM = `-1:${'0'.repeat(64)}`;
 
-/** An address as a number: the lists hold a row for each message, and addresses are the widest that they would hold. */
+/** An address as a number: the lists hold a row for each message, and addresses would be their widest columns. */
 const addressed = (column: string) => sql`hashtextextended(coalesce(${sql.identifier(column)}, ''), 0)`;
 
 const nearOf = ({ from, to }: Range): Range => ({ from: from - NEAR, to });
@@ -26,9 +26,9 @@ const messagesOf = (stretch: Stretch) => sql`ton.messages m where ${during('m', 
 const ownOf = (stretch: Stretch) => sql`ton.transactions t where ${during('t', stretch)}`;
 
 /**
- * Queries by name: `near`, the messages of a stretch and of shortly before (`was_sent` where they say that a transaction
- * sent them, by its hash or by its account); `own`, its transactions; `sent`, what each of these sent in its own second,
- * which is that of its messages. The tables are read once: joined as a whole, and not looked up one by one.
+ * Named queries. `near`: the messages of a stretch and of the hour before it; `was_sent` if they name the transaction
+ * or account that sent them. `own`: its transactions. `sent`: what each of these sent. A message lies in the second of
+ * the transaction that sent it. The tables are read once and joined as a whole.
  */
 export function messageLists(stretch: Stretch): SQL {
   return sql`
@@ -48,9 +48,9 @@ export function messageLists(stretch: Stretch): SQL {
 }
 
 /**
- * A query over these lists: the transactions of a stretch, each with the stored message that it received (`received` false where it has
- * none or it is not stored), the number and value of those that it sent, and whether they are another account's. A message that was sent has its sender's
- * time, so all of them lie in the stretch too.
+ * A query over these lists: the transactions of a stretch, each with the stored message that it received. `received` is
+ * false if it has none or if it is not stored. The query adds the number and value of the sent messages, and whether
+ * messages name another account. A message has its sender's time, so all sent ones lie in the stretch, too.
  */
 export function transactionsWithMessages(stretch: Stretch): SQL {
   const near = nearOf(stretch);
@@ -74,29 +74,29 @@ export function transactionsWithMessages(stretch: Stretch): SQL {
     )}`;
 }
 
-/** An account that does not exist has no state, and no money. */
+/** An account that does not exist has no state and no balance. */
 const BEFORE = sql`coalesce(before_balance, case when orig_status = 'nonexist' then 0 end)`;
 const AFTER = sql`coalesce(after_balance, case when end_status = 'nonexist' then 0 end)`;
 
 /**
- * balance after = balance before + value received - fees - (value + forward fee + ihr fee) of all that was sent. Of `x`,
- * transactions with their messages.
+ * balance after = balance before + value received - fees - (value + forward fee + ihr fee) of all messages sent. It is
+ * computed for `x`, transactions with their messages.
  */
 const DIFFERENCE = sql`${AFTER} - ${BEFORE} - coalesce(in_value, 0) + total_fees + out_value`;
 
 /**
- * The transactions of `x` that have books: not those whose messages are missing, or whose source gives no balances. A
- * message that did not come by instant routing brings its ihr fee along: that much is no difference, and null here.
+ * The transactions of `x` whose books can be checked: their messages are stored, and the source gave balances. A
+ * message that did not use instant routing also brings its ihr fee: that amount is no difference, and null here.
  * @internal `npm run books` counts them.
  */
 export const books = sql`
   select *, nullif(${DIFFERENCE}, coalesce(in_ihr_fee, 0)) as difference
   from x where ${BEFORE} is not null and ${AFTER} is not null and (in_msg_hash is null or received) and sent = out_msg_count`;
 
-/** True of an `x` whose books may be wrong: a quick sieve, which passes some that have none. */
-const bookSieve = sql`${DIFFERENCE} not in (0, coalesce(in_ihr_fee, 0))`;
+/** True if the books of an `x` may be wrong: a fast filter, which also passes some that have no books. */
+const mayBeUnbalanced = sql`${DIFFERENCE} not in (0, coalesce(in_ihr_fee, 0))`;
 
-/** A changed amount or fee shows in the books of the sender or the receiver; so both seconds are doubtful. */
+/** A changed amount or fee shows in the books of the sender or the receiver, so both seconds are doubtful. */
 const bookDoubts = sql`
   select 'books' as "check", 'unbalanced_' || description_type as kind, 'doubt' as outcome,
     hash || ' by ' || difference || ' nanotons' as id, span
@@ -104,9 +104,9 @@ const bookDoubts = sql`
   cross join lateral (values (${secondOf('b')}), (${secondAt(sql`coalesce(in_msg_utime, utime)`)})) s (span)`;
 
 /**
- * Messages that a transaction's phases say were sent: those that its actions created, and one that bounced. Held against
- * the list that the source gave, because a message out of the chain carries no value that the books would miss. Null
- * where the source gave no action phase.
+ * How many messages a transaction sent, according to its phases: those of its actions, and one that bounced. It is
+ * compared with the list of the source, because a message out of the chain carries no value that the books would miss.
+ * Null if the source gave no action phase.
  */
 const CREATED = sql`
   case when action_success then action_msgs_created when action_success is not null then 0 end
@@ -116,12 +116,13 @@ const SURPLUS = 'surplus_out_messages';
 const UNSENT = 'unsent_message';
 const STRAY = 'stray_message';
 
-/** A message that retention does not keep any more is not looked for; without it the transaction has no books. */
+/** Retention has dropped the message: it is not searched for, and the transaction has no books. */
 const isExpired = sql`coalesce(in_msg_utime < to_timestamp(${floorOfTable('messages')}), false)`;
 
 /**
- * Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. They are
- * to its account, and from it; where they are not, nobody knows which of the two is wrong.
+ * Each transaction's in message is stored, and as many out messages as it lists; it lists as many as it created. The in
+ * message goes to its account, and the out messages come from it. If they do not, it is unknown which of the two is
+ * wrong.
  */
 const messageDoubts = sql`
   select 'messages' as "check", 'missing_in_message' as kind, 'hole' as outcome, hash as id, ${secondOf('x')} as span
@@ -138,17 +139,17 @@ const messageDoubts = sql`
   union all
   select 'messages', 'other_sender', 'doubt', hash, ${secondOf('x')} from x where sends_anothers`;
 
-/** Nearly all transactions are in order: only the others are kept to be looked at one way after the other. */
-const sieve = sql`
+/** Nearly all transactions are in order. Only the others are kept for the single checks. */
+const mayBeWrong = sql`
   (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count
-  or is_anothers or sends_anothers or ${bookSieve}`;
+  or is_anothers or sends_anothers or ${mayBeUnbalanced}`;
 
-/** A message without a stored sender came from outside the chain, and was received at once: later nobody is looked for. */
+/** A message without a stored sender came from outside the chain, and was received at once. */
 const RECEIVED_WITHIN = HOUR;
 
 /**
- * A message that no stored transaction has sent or received is nobody's. One that was received, and sent in a second in
- * which nobody has sent it, stands in another second or under another hash than its own.
+ * A message that no stored transaction sent or received is a stray. If it was received, but no transaction sent it in
+ * its second, its second or its hash is wrong.
  */
 const strays = (stretch: Stretch) => sql`
   senderless as materialized (
@@ -163,7 +164,7 @@ const strays = (stretch: Stretch) => sql`
     select s.utime, s.hash, s.was_sent, t.utime as received_at from senderless s left join receivers t
       on t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)`;
 
-/** The seconds between the parts of a stretch and behind it, in which its messages may have been received. */
+/** The seconds between the parts of a stretch and after it, in which its messages may have been received. */
 function othersAround(stretch: Stretch): Stretch {
   const around = { from: stretch.from, to: stretch.to + RECEIVED_WITHIN };
   const [others = around] = stretchesOf(without([around], partsOf(stretch)), Infinity);
@@ -176,11 +177,11 @@ const strayDoubts = sql`
   select 'messages', ${UNSENT}::text, 'doubt', hash, ${secondAt(sql`place`)}
   from strays s, unnest(array[utime, received_at]) as place where was_sent and received_at is not null`;
 
-/** Makes the check `books` in the same go. */
+/** Runs the check `books`, too. */
 export const messages: Check = {
   name: 'messages',
   needs: [],
-  holds: () => [messagesTable, transactions],
+  reads: () => [messagesTable, transactions],
   async steps({ database }, { stretches }) {
     const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, stretch)));
     return pieces.flat().map((stretch): CheckStep => ({
@@ -190,17 +191,17 @@ export const messages: Check = {
       run: (look) => look((session) => checkMessagesAndBooks(session, stretch)),
     }));
   },
-  // What a missing transaction sent has no sender: that says nothing of whoever received it.
+  // A message of a missing transaction has no sender, which says nothing about its receiver.
   unexplained: (finding, others) =>
-    finding.kind === UNSENT ? letFollow(finding, missingTransactions(others)) : [finding],
+    finding.kind === UNSENT ? splitFollowing(finding, missingTransactions(others)) : [finding],
 };
 
-/** Rows of one side that a join by hash keeps in memory with the settings of `atSpeed`. */
+/** Rows of one side that a hash join keeps in memory with the settings of `onFastSnapshot`. */
 const MOST_ROWS = 250_000;
 
 /**
- * Cuts a stretch at whole minutes into pieces of at most so many messages, or of one minute. A join of more rows than
- * memory holds goes over the disk, and takes twice as long.
+ * Cuts a stretch at whole minutes into pieces of at most `mostRows` messages, or of one minute. A join of more rows
+ * than fit in memory spills to disk and takes twice as long.
  */
 export async function piecesOf(session: Session, stretch: Stretch, mostRows = MOST_ROWS): Promise<Stretch[]> {
   const pieces: Range[] = [];
@@ -219,7 +220,7 @@ export async function piecesOf(session: Session, stretch: Stretch, mostRows = MO
   );
 }
 
-/** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
+/** Counts messages and balances books together: both need every transaction with all its messages. */
 async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const findings = await findingsOf(session, {
@@ -227,16 +228,16 @@ async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promis
     dataset: 'transactions',
     query: sql`
       with ${messageLists(stretch)},
-        x as materialized (select * from (${transactionsWithMessages(stretch)}) every where ${sieve}),
+        x as materialized (select * from (${transactionsWithMessages(stretch)}) every where ${mayBeWrong}),
         ${strays(stretch)}
       ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });
-  const held = await holdRows(session, messagesTable, { read: messagesOf(stretch), stretch });
-  const own = await holdRows(session, transactions, { read: ownOf(stretch), stretch });
-  return { findings: findings.map(withTable), rows: held.rows, held: [held, own] };
+  const counted = await countReadRows(session, messagesTable, { read: messagesOf(stretch), stretch });
+  const own = await countReadRows(session, transactions, { read: ownOf(stretch), stretch });
+  return { findings: findings.map(withTable), rows: counted.rows, readRows: [counted, own] };
 }
 
-/** Strays are messages. Of a transaction with more messages than it sent, its messages are doubtful: one of them may be under another's hash. */
+/** Strays are messages. If a transaction has surplus messages, one of them may belong to another transaction. */
 function withTable(finding: Finding): Finding {
   if (finding.kind === STRAY || finding.kind === UNSENT) return { ...finding, table: messagesTable };
   if (finding.kind !== SURPLUS) return finding;

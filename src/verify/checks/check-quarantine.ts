@@ -6,11 +6,11 @@ import { partsOf, type Stretch } from '../../range.ts';
 import type { Check, CheckInput, Result } from './check.ts';
 import { countOf, findingsOf } from './finding.ts';
 
-/** Seconds in which quarantined records may lie are known to be incomplete: no certificate, and no reading again. */
+/** Seconds with quarantined records are incomplete: they get no certificate, and are not read again. */
 export const quarantine: Check = {
   name: 'quarantine',
   needs: [],
-  holds: () => [],
+  reads: () => [],
   steps: (_, input) =>
     input.stretches.map((stretch) => ({
       check: 'quarantine',

@@ -6,20 +6,20 @@ import { floorOfTable } from '../../ledger/floors.ts';
 import { HOUR, type Range, type Stretch } from '../../range.ts';
 import type { Check, Result, CheckStep } from './check.ts';
 import { findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import { NEAR } from './near.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'traces';
-/** So long after the stretch it is looked for what goes on from there, and for copies: what is later belongs to the next. */
+/** How long after the stretch continuations and copies are searched for: later ones belong to the next stretch. */
 const AFTERMATH = HOUR;
 
 export const traces: Check = {
   name: NAME,
   needs: ['transactions'],
-  holds: () => [trace_nodes, tracesTable],
+  reads: () => [trace_nodes, tracesTable],
   async steps({ database }, { stretches }) {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
     return stretches.map((stretch): CheckStep => {
@@ -35,9 +35,9 @@ export const traces: Check = {
 };
 
 /**
- * A complete trace has as many transactions as it says, each of them is stored, and it lies where the latest of them
- * does; and every trace whose transactions are all stored and have all been answered is stored too. `transactionsUntil`:
- * transactions are proved up to there.
+ * A complete trace has as many transactions as it says, each of them is stored, and it lies in the second of its latest
+ * transaction. And every trace is stored whose transactions are all stored and have no message that waits for its
+ * receiver. Transactions are proved up to `transactionsUntil`.
  */
 async function checkTraces(session: Session, stretch: Stretch, transactionsUntil: number): Promise<Result> {
   const facts = { check: NAME, dataset: 'traces' };
@@ -53,17 +53,17 @@ async function checkTraces(session: Session, stretch: Stretch, transactionsUntil
     })),
     ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
   ];
-  const nodes = await holdRows(session, trace_nodes, { read: nodesOf(stretch), stretch });
-  const whole = await holdRows(session, tracesTable, { read: tracesOf(stretch), stretch });
-  return { findings, rows: nodes.rows, held: [nodes, whole] };
+  const nodes = await countReadRows(session, trace_nodes, { read: nodesOf(stretch), stretch });
+  const whole = await countReadRows(session, tracesTable, { read: tracesOf(stretch), stretch });
+  return { findings, rows: nodes.rows, readRows: [nodes, whole] };
 }
 
 const tracesOf = (stretch: Stretch) => sql`(select * from ton.traces t where ${during('t', stretch)}) t`;
 const nodesOf = (stretch: Stretch) => sql`ton.trace_nodes e where ${during('e', stretch)}`;
 
 /**
- * Traces larger than the source gives come without their tree, and say so. Where a tree has too many nodes, those of an
- * earlier reading hang in it, of which another reading would rid nobody.
+ * Traces that are larger than the source returns come without their tree, and say so. If a tree has too many nodes,
+ * some are from an earlier reading, and another reading would not remove them.
  */
 const incomplete = (stretch: Stretch) => sql`
   select case when e.nodes > t.transactions then 'surplus_nodes' else 'missing_nodes' end as kind,
@@ -74,7 +74,7 @@ const incomplete = (stretch: Stretch) => sql`
   where t.is_incomplete is not true and t.transactions is not null
     and coalesce(e.nodes, 0) <> t.transactions`;
 
-/** Parts of no stored trace, and transactions that are a part of two, one of which may end beyond the stretch. */
+/** Nodes of no stored trace, and transactions that belong to two traces, one of which may end beyond the stretch. */
 const stray = (stretch: Stretch, near: Range) => sql`
   select 'stray_node' as kind, 'surplus' as outcome, e.tx_hash as id, ${secondOf('e')} as span
   from ${nodesOf(stretch)} and not exists (
@@ -86,10 +86,7 @@ const stray = (stretch: Stretch, near: Range) => sql`
     having count(*) > 1 and bool_or(${during('e', stretch)})) d using (tx_hash)
   where ${during('e', near)}`;
 
-/**
- * The second of the latest transaction of a trace; null where not all of them are stored. Each is looked up by itself,
- * whatever else is joined by hash.
- */
+/** The second of a trace's latest transaction; null if one is not stored. Each is looked up without a hash join. */
 const lastOf = (trace: string) => {
   const t = sql.identifier(trace);
   return sql`(
@@ -98,7 +95,7 @@ const lastOf = (trace: string) => {
     where e.utime = ${t}.utime and e.trace_id = ${t}.trace_id having count(*) = count(x.utime))`;
 };
 
-/** Traces in a second that is not the one of their latest transaction. */
+/** Traces whose second is not that of their latest transaction. */
 const misplaced = (stretch: Stretch) => sql`
   with placed as (
     select e.utime, e.trace_id, bool_or(x.utime = e.utime) as is_there, bool_or(x.utime > e.utime) as goes_on
@@ -110,14 +107,16 @@ const misplaced = (stretch: Stretch) => sql`
   select 'misplaced_trace' as kind, 'surplus' as outcome, s.trace_id as id, ${secondOf('s')} as span
   from suspect s where s.last <> s.utime`;
 
-/** A trace that began before what retention keeps of transactions: reading it again brings none of them back. */
-const isHalved = sql`exists (
+/**
+ * The trace began before the time from which retention keeps transactions: reading it again brings none of them back.
+ */
+const isPartlyExpired = sql`exists (
   select 1 from ton.traces t where t.utime = g.utime and t.trace_id = g.trace_id
     and t.start_utime < to_timestamp(${floorOfTable('transactions')}))`;
 
 /**
- * Transactions of a trace began before it ended, so they may lie before the stretch. Those that are not near are few: each is
- * looked up in the whole of the table, which a join by hash would read.
+ * The transactions of a trace are older than its end, so they may lie before the stretch. Few of them are far away.
+ * Each of those is looked up by itself, because a hash join would read the whole table.
  */
 const bodiless = (stretch: Stretch) => sql`
   with unseen as materialized (
@@ -127,14 +126,11 @@ const bodiless = (stretch: Stretch) => sql`
   gone as (
     select u.* from unseen u where (select true from ton.transactions t where t.hash = u.tx_hash limit 1) is null)
   select 'missing_transaction' as kind,
-    ${knownIf(sql`g.tx_hash`, sql`case when ${isHalved} then 'expired' else 'hole' end`)} as outcome, g.tx_hash as id,
+    ${knownIf(sql`g.tx_hash`, sql`case when ${isPartlyExpired} then 'expired' else 'hole' end`)} as outcome, g.tx_hash as id,
     ${secondOf('g')} as span
   from gone g`;
 
-/**
- * A trace is over when no message that it sent within the chain waits for its receiver. One that is stored, but in
- * another second, is missing in this one.
- */
+/** A trace is over if no message within the chain waits for its receiver. In another second it counts as missing. */
 const unlisted = (stretch: Stretch, near: Range) => sql`
   with ends as (
     select trace_id, max(utime) as utime from ton.transactions t

@@ -4,14 +4,14 @@ import type { Session } from '../../postgres/database.ts';
 import type { Range, Stretch } from '../../range.ts';
 import type { Check, Result, CheckStep } from './check.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'transactions';
 const MISSING_TRANSACTIONS = 'missing_transactions';
-/** Kinds of findings of seconds that lack transactions, or of which nobody knows. */
+/** Kinds of findings which say that seconds lack transactions, or that it is unknown whether they do. */
 const LACKING = new Set([
   MISSING_TRANSACTIONS,
   'no_proved_blocks',
@@ -23,16 +23,16 @@ const LACKING = new Set([
 export const transactions: Check = {
   name: NAME,
   needs: ['blocks'],
-  holds: () => [transactionsTable],
+  reads: () => [transactionsTable],
   steps: (_, { stretches }) => stretches.map(countTransactions),
 };
 
-/** Seconds in which transactions may be missing, by what was found of their dataset. */
+/** Seconds in which transactions may be missing, according to the findings of their dataset. */
 export function missingTransactions(findings: readonly Finding[]): readonly Range[] {
   return spansOf(findings.filter(({ kind }) => LACKING.has(kind)));
 }
 
-/** The check of seconds whose blocks are known to be all there. */
+/** The check of seconds whose blocks are known to be complete. */
 export function countTransactions(proved: Stretch): CheckStep {
   return {
     check: NAME,
@@ -42,8 +42,8 @@ export function countTransactions(proved: Stretch): CheckStep {
 }
 
 /**
- * Each block says how many transactions it holds: so many must be stored for it. `proved` are seconds whose blocks are
- * known to be all there. Older servers leave the shard of a transaction's block out; their seconds get no verdict.
+ * Each block says how many transactions it holds, and that many must be stored for it. The blocks of `proved` are known
+ * to be complete. Older servers omit the shard of a transaction's block, and their seconds get no verdict.
  */
 async function checkTransactions(session: Session, proved: Stretch): Promise<Result> {
   const read = sql`ton.transactions t where ${during('t', proved)}`;
@@ -71,6 +71,6 @@ async function checkTransactions(session: Session, proved: Stretch): Promise<Res
       union all
       select 'no_shard', 'open', utime::text, ${secondOf('s')} from shardless s`,
   });
-  const held = await holdRows(session, transactionsTable, { read, stretch: proved });
-  return { findings, rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, transactionsTable, { read, stretch: proved });
+  return { findings, rows: counted.rows, readRows: [counted] };
 }

@@ -3,9 +3,9 @@ import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../postgres/database.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 import type { Stretch } from '../../range.ts';
-import { holdRows } from '../../write/seals.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { targetOf } from '../../write/target.ts';
-import { joinByHash } from './at-speed.ts';
+import { joinByHash } from './fast-snapshot.ts';
 import type { Check, CheckInput, Result } from './check.ts';
 import { findingsOf, type Finding } from './finding.ts';
 import { NEAR } from './near.ts';
@@ -15,7 +15,7 @@ const NAME = 'cross-checks';
 export const crossChecks: Check = {
   name: NAME,
   needs: ['transactions'],
-  holds: ({ tables }) => Object.values(tables).slice(0, 1),
+  reads: ({ tables }) => Object.values(tables).slice(0, 1),
   isOptional: true,
   steps: (_, input) =>
     input.stretches.map((stretch) => ({
@@ -26,8 +26,8 @@ export const crossChecks: Check = {
 };
 
 /**
- * Rows of a dataset without a checksum lie in stored transactions; and of accounts that the dataset knows, each
- * message that makes such a row has made one. `stretch`: transactions are proved there.
+ * Rows of a dataset without a checksum lie in stored transactions. And of the messages to accounts that the dataset
+ * knows, each that makes such a row has made one. Transactions are proved in `stretch`.
  */
 async function checkAgainstTransactions(
   session: Session,
@@ -46,20 +46,20 @@ async function checkAgainstTransactions(
   const findings: Finding[] = [];
   for (const query of doubts)
     findings.push(...(await findingsOf(session, { check: NAME, dataset: name, scope, query })));
-  const held = await holdRows(session, own, { read: rowsOf(table, stretch), stretch });
-  return { findings, rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, own, { read: rowsOf(table, stretch), stretch });
+  return { findings, rows: counted.rows, readRows: [counted] };
 }
 
 const rowsOf = (table: SQL, stretch: Stretch) => sql`${table} r where ${during('r', stretch)}`;
 
-/** A row that is not of this scope alone cannot be removed with the scope's second. */
+/** A row that does not belong to this scope alone cannot be removed with the scope's second. */
 const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: Stretch) => sql`
   select 'stray_row' as kind, ${scope === '' ? 'surplus' : 'doubt'} as outcome, r.${sql.identifier(transaction)} as id, ${secondOf('r')} as span
   from ${rowsOf(table, stretch)} and not exists (
     select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = r.utime
       and t.hash = r.${sql.identifier(transaction)})`;
 
-/** Accounts are taken from the stretch itself: any contract may answer to the opcode, few make rows. */
+/** Accounts are taken from the stretch itself: any contract may answer the opcode, but few make rows. */
 const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Stretch) => sql`
   with accounts as (
     select distinct ${sql.identifier(made?.account ?? '')} as account from ${rowsOf(table, stretch)}),

@@ -4,59 +4,59 @@ import { oneRow, type Session } from '../../postgres/database.ts';
 import { type Range, type Stretch, union } from '../../range.ts';
 import { spanOfRow, spansOfRow } from '../../postgres/sql.ts';
 import { MOST_NAMED } from '../../ledger/stored-findings.ts';
-import type { HeldRows } from '../../write/seals.ts';
+import type { ReadRows } from '../../write/seals.ts';
 
-/** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
+/** What a check found, all of one kind, with the seconds of a dataset that it makes doubtful. */
 export interface Finding {
   readonly check: string;
   /** The dataset whose rows are missing or wrong, and that would have to be read again. */
   readonly dataset: string;
-  /** Pool or account whose rows are missing or wrong; empty where the dataset is read whole. */
+  /** The pool or account whose rows are missing or wrong; empty if the dataset is read as a whole. */
   readonly scope: string;
   readonly kind: string;
   /** Half-open ranges of unix seconds to be read again. */
   readonly spans: readonly Range[];
   readonly count: number;
-  /** One of them, named so that it can be looked up. */
+  /** One of them, in a form that can be looked up. */
   readonly example: string;
   /**
-   * What becomes of the seconds. `hole`: rows are missing, so they are not covered. `surplus`: rows are stored that the
-   * source does not know, so they are removed before the seconds are read again. `doubt`: rows do not agree, but none is
-   * known to be missing; where the source stands by them, they stay. `known`: what is missing lies in quarantine, so
-   * reading again would not help. `follows`: wrong perhaps only because of another finding, and proved by nothing until
-   * that one is over. `open`: nothing is wrong, but nothing proves it either. `expired`: the same, because retention has
-   * dropped what would; a certificate of earlier stands.
+   * What happens to the seconds. `hole`: rows are missing, so the seconds are not covered. `surplus`: rows are stored
+   * that the source does not have; they are removed before the seconds are read again. `doubt`: rows do not agree, but
+   * none is known to be missing; if the source confirms them, they stay. `known`: the missing rows are in quarantine,
+   * so reading again would not help. `follows`: possibly wrong only because of another finding, and unproved until that
+   * one is resolved. `open`: nothing is wrong, but nothing proves it either. `expired`: like `open`, because retention
+   * has dropped the evidence; an earlier certificate stays valid.
    */
   readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'follows' | 'open' | 'expired';
-  /** The table whose rows are surplus, or do not agree with the seal. */
+  /** The table whose rows are surplus, or do not match the seal. */
   readonly table?: object;
   /** The rows, as far as they are named one by one. */
   readonly rows: readonly NamedRow[];
 }
 
-/** A row of a finding: what names it, and its seconds. */
+/** A row of a finding: its key and its seconds. */
 export interface NamedRow {
   readonly key: string;
   /** Seconds in which the checked dataset holds the row. */
   readonly span: Range;
-  /** Table that holds the row, where it is not the finding's or the dataset's first one. */
+  /** The table that holds the row, if it is not the finding's or the dataset's first one. */
   readonly table?: string;
-  /** Seconds in which the row itself lies, where these are others. */
+  /** The seconds in which the row itself lies, if these are others. */
   readonly own?: Range;
-  /** What differs, where that says more than the kind of the finding. */
+  /** What differs, if that says more than the kind of the finding. */
   readonly differs?: string;
 }
 
-/** What a check did. */
+/** The outcome of a check, and its cost. */
 export interface Checked {
   readonly check: string;
   readonly dataset: string;
   readonly scope: string;
   readonly span: Stretch;
   readonly findings: readonly Finding[];
-  /** How many rows, or links between rows, were held against each other. */
+  /** How many rows, or links between rows, were compared. */
   readonly rows: number;
-  readonly held: readonly HeldRows[];
+  readonly readRows: readonly ReadRows[];
   readonly requests: number;
   readonly ms: number;
 }
@@ -66,12 +66,12 @@ export function describeFinding({ count, kind, example }: Finding): string {
   return `${count} ${kind}, e.g. ${example}`;
 }
 
-/** The seconds of all of them together. */
+/** The seconds of all findings together. */
 export function spansOf(findings: readonly Pick<Finding, 'spans'>[]): Range[] {
   return union(...findings.map(({ spans }) => spans));
 }
 
-/** True where rows are not to be had, or are surplus: the seconds are not covered. */
+/** True if rows are missing or surplus: then the seconds are not covered. */
 export function isLost({ outcome }: Finding): boolean {
   return outcome === 'hole' || outcome === 'surplus';
 }
@@ -97,13 +97,13 @@ interface Doubts {
   readonly scope?: string;
   readonly table?: object;
   /**
-   * A query of one row a doubt and second: kind, outcome, id (text, names the thing), span (int8range), and check where
-   * the query makes several checks at once.
+   * A query with one row for each doubt and second. Its columns are kind, outcome, id (a text that names the thing) and
+   * span (int8range), and check if the query makes several checks at once.
    */
   readonly query: SQL;
 }
 
-/** Runs a check's query and sums its rows up by kind. */
+/** Runs a check's query and sums up its rows by kind. */
 export async function findingsOf(
   session: Session,
   { check, dataset, scope = '', table, query }: Doubts,

@@ -1,17 +1,19 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { LinkedBlock } from '../../crawl/block-links.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { BlocksAround } from './blocks-around.ts';
 import { during } from '../../postgres/seconds.ts';
 
-/** Blocks behind the stored ones: those that were asked for, and the tops. */
-export function blocksBeyond(around: Surroundings): LinkedBlock[] {
+/** Blocks after the stored ones: those that were requested, and the tops. */
+export function blocksBeyond(around: BlocksAround): LinkedBlock[] {
   const beyond = [...around.after, ...around.tops.filter((top) => top.gen_utime >= around.storedUntil)];
   return [...new Map(beyond.map((block) => [blockKey(block), block])).values()];
 }
 
-/** Links from the stored blocks of a stretch, and what lies after it, to their parents; and to the tops themselves. */
-export function linksOf(from: number, around: Surroundings): SQL {
+/**
+ * Links to parents, from the stored blocks of a stretch and from the blocks after it; and links to the tops themselves.
+ */
+export function linksOf(from: number, around: BlocksAround): SQL {
   const links = blocksBeyond(around).flatMap((child) =>
     (child.prev_blocks ?? []).map((parent) => linkOf(child, parent, child.gen_utime)),
   );

@@ -11,14 +11,14 @@ import { findingsOf, type Finding } from './finding.ts';
 import { countRows } from '../../read/table-rows.ts';
 
 /**
- * The rows of every sealed second are those that were proved: as many, with the same keys. Fewer: rows have vanished. More:
- * somebody else wrote some. What is not sealed yet is counted, to be sealed if the other checks certify it: they look later,
- * so that rows that vanish meanwhile are missed by one of both.
+ * The rows of every sealed second are those that were proved: the same number, with the same keys. If there are fewer,
+ * rows have vanished. If there are more, another program wrote some. Seconds that are not sealed yet are counted, to be
+ * sealed if the other checks certify them. Those checks look later, so they notice rows that vanish meanwhile.
  */
 export const sealCheck: Check = {
   name: SEAL,
   needs: [],
-  holds: () => [],
+  reads: () => [],
   steps({ database, jobs }, { dataset, stream, stretches }) {
     const tables = ownTablesOf(dataset, jobs).filter(([, table]) => factsOf(table).partitioned);
     return tables.flatMap(([, table]) =>

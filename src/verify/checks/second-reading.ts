@@ -6,16 +6,16 @@ import { openStep, type Check, type CheckStep } from './check.ts';
 
 export const SECOND_READING = 'second-reading';
 
-/** True of a dataset whose seconds have their grade only where a second reading confirms them. */
+/** True if a second of the dataset has its grade only after a second reading has confirmed it. */
 export function isReadTwice({ job }: Dataset): boolean {
   return SECOND_READING in job.checks;
 }
 
-/** Datasets without a checksum are read a second time, later: seconds that were read once have no grade. */
+/** Datasets without a checksum are read a second time, later. Seconds that were read once have no grade. */
 export const secondReading: Check = {
   name: SECOND_READING,
   needs: [],
-  holds: () => [],
+  reads: () => [],
   async steps({ database }, input) {
     const second = { ...input.stream, pass: 1 };
     const twice = common(input.covered, await readCoverage(database, second));
@@ -47,7 +47,7 @@ export const secondReading: Check = {
   },
 };
 
-/** The reading itself held the rows; certificates ask again whether it is still confirmed. */
+/** The reading itself compared the rows; certificates check again whether it is still confirmed. */
 function confirmedStep(stretch: Stretch): CheckStep {
   return { check: SECOND_READING, stretch, run: () => Promise.resolve({ findings: [], rows: 0 }) };
 }

@@ -3,11 +3,11 @@ import { transactions } from '../../tables/ton/transactions.ts';
 import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
 import type { Check, Result } from './check.ts';
-import { letFollow } from './let-follow.ts';
+import { splitFollowing } from './split-following.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { findingsOf } from './finding.ts';
-import { joinByHash } from './at-speed.ts';
-import { holdRows } from '../../write/seals.ts';
+import { joinByHash } from './fast-snapshot.ts';
+import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { during, partOf, secondAt, secondOf } from '../../postgres/seconds.ts';
 
@@ -16,24 +16,24 @@ const MISSING = 'missing_predecessor';
 export const stateChain: Check = {
   name: 'state-chain',
   needs: [],
-  holds: () => [transactions],
+  reads: () => [transactions],
   steps: (_, { stretches }) =>
     stretches.map((stretch) => ({
       check: 'state-chain',
       stretch,
       run: (look) => look((session) => checkStateChain(session, stretch)),
     })),
-  // Where a transaction is missing, its own second is known, so its neighbours need not be read again: they are all there.
+  // If a transaction is missing, its own second is known. Its neighbors are all there, and need not be read again.
   unexplained: (finding, others) =>
-    finding.kind === MISSING ? letFollow(finding, missingTransactions(others)) : [finding],
+    finding.kind === MISSING ? splitFollowing(finding, missingTransactions(others)) : [finding],
 };
 
-/** How far behind the stretch the next transaction of an account is looked for. */
+/** How many seconds after the stretch the next transaction of an account is searched for. */
 const NEAR = 60;
 
 /**
- * A message names the account of whoever receives it. Of a transaction without one, such as a tick of the chain, only the
- * one that it names before it, and the one that names it, know the account. The first is looked up wherever it lies.
+ * A message names the account of its receiver. If a transaction has none, such as a tick of the chain, only its
+ * predecessor and its successor know the account. The predecessor is looked up in the whole table.
  */
 const strangers = (stretch: Stretch) => sql`
   quiet as materialized (
@@ -48,10 +48,10 @@ const strangers = (stretch: Stretch) => sql`
     where ${during('t', { from: stretch.from, to: stretch.to + NEAR })} and t.account <> q.account)`;
 
 /**
- * Each transaction names its account's one before, and the account's state before it is the one after that. A chain
- * that begins anew (0, with status nonexist) has none before it. Of an account's first transaction in a part of the stretch
- * there is nothing to compare but its account. One between the two is missing only where the state has changed meanwhile. Both ends of a broken
- * link are doubtful.
+ * Each transaction names its account's previous one, and its state before is the previous one's state after. A chain
+ * that begins again (0, with status nonexist) has no predecessor. For an account's first transaction in a part of the
+ * stretch, only the account can be compared. A transaction between the two is missing only if the state has changed
+ * meanwhile. Both ends of a broken link are doubtful.
  */
 async function checkStateChain(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
@@ -86,6 +86,6 @@ async function checkStateChain(session: Session, stretch: Stretch): Promise<Resu
       select 'other_account', 'doubt', hash, span
       from strangers s cross join lateral (values (${secondOf('s')}), (${secondAt(sql`last_utime`)})) d (span)`,
   });
-  const held = await holdRows(session, transactions, { read, stretch });
-  return { findings, rows: held.rows, held: [held] };
+  const counted = await countReadRows(session, transactions, { read, stretch });
+  return { findings, rows: counted.rows, readRows: [counted] };
 }

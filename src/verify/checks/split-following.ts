@@ -2,13 +2,14 @@ import { common, type Range, union } from '../../range.ts';
 import type { Finding, NamedRow } from './finding.ts';
 
 /**
- * What follows from another finding is not read again: it is over when that one is. Until then nothing proves it. Each
- * thing that the finding names lies in two seconds or more; it may follow where one of `causes` lies between them.
+ * Splits off what follows from another finding. It is not read again: it is resolved when the other finding is, and
+ * nothing proves it until then. Each thing that the finding names lies in two seconds or more. It may follow if one of
+ * `causes` lies between them.
  */
-export function letFollow(finding: Finding, causes: readonly Range[]): readonly Finding[] {
+export function splitFollowing(finding: Finding, causes: readonly Range[]): readonly Finding[] {
   const byKey = new Map<string, NamedRow[]>();
   for (const row of finding.rows) byKey.set(row.key, [...(byKey.get(row.key) ?? []), row]);
-  // Some of its rows have no name.
+  // Some of its rows are not named.
   if (byKey.size < finding.count || [...byKey.values()].some((rows) => rows.length < 2)) return [finding];
   const follows = (rows: readonly NamedRow[]) => common([hullOf(rows)], causes).length > 0;
   const part = (outcome: Finding['outcome'], keys: readonly (readonly NamedRow[])[]): Finding[] => {

@@ -8,65 +8,65 @@ import type { Range } from '../../range.ts';
 import type { BlocksOfSource } from './block-source.ts';
 import { during } from '../../postgres/seconds.ts';
 
-/** A masterchain block so long after the stretch has tops after it, unless a shard lags. */
+/** A masterchain block this many seconds after the stretch has tops after it, unless a shard lags. */
 const LEADS = [15, 90, 600];
 
-/** What is known about the blocks around a stretch, from the source or, where they are stored too, from the tables. */
-export interface Surroundings {
-  /** The tops from which everything can be reached; each lies at or after `closesAt`. */
+/** What is known about the blocks around a stretch: from the tables if they are stored, else from the source. */
+export interface BlocksAround {
+  /** The tops from which every block can be reached; each lies at or after `closesAt`. */
   readonly tops: readonly LinkedBlock[];
-  /** The second before which the closure holds: the stretch's end, or, where that cannot be had, an earlier one. */
+  /** The second before which the closure holds: the stretch's end, or an earlier one if nothing is known after it. */
   readonly closesAt: number;
-  /** Stored blocks from here on belong to the closure no more. */
+  /** Stored blocks from this second on do not belong to the closure. */
   readonly storedUntil: number;
   readonly after: readonly LinkedBlock[];
 }
 
 export interface CoveredStretch {
-  /** What is to be proved. */
+  /** The seconds to prove. */
   readonly stretch: Range;
-  /** The stored blocks around it: the covered range in which the stretch lies. */
+  /** The covered range in which the stretch lies. Its blocks are stored. */
   readonly covered: Range;
 }
 
-/** Tops at or after the stretch's end and what lies between: stored, where coverage goes on, else asked for. */
-export async function surroundingsOf(
+/** Tops at or after the stretch's end and the blocks between: stored ones if coverage goes on, else requested ones. */
+export async function readBlocksAround(
   session: Session,
   source: BlocksOfSource,
-  place: CoveredStretch,
-): Promise<Surroundings | undefined> {
-  const stored = await storedMasters(session, { from: place.stretch.to, to: place.covered.to });
-  const inside = await topsBehind(source, stored, place.stretch.to);
-  if (inside !== undefined) return { ...inside, after: [], closesAt: place.stretch.to };
-  const { blocks, whole } = await source.after(place.stretch.to);
+  checked: CoveredStretch,
+): Promise<BlocksAround | undefined> {
+  const stored = await storedMasters(session, { from: checked.stretch.to, to: checked.covered.to });
+  const inside = await topsAfter(source, stored, checked.stretch.to);
+  if (inside !== undefined) return { ...inside, after: [], closesAt: checked.stretch.to };
+  const { blocks, whole } = await source.after(checked.stretch.to);
   const last = blocks.at(-1)?.gen_utime ?? 0;
   // The page may end in the middle of its last second.
   const complete = whole ? blocks : blocks.filter(({ gen_utime }) => gen_utime < last);
-  const beyond = await topsBehind(source, mastersOf(complete), place.stretch.to);
+  const beyond = await topsAfter(source, mastersOf(complete), checked.stretch.to);
   if (beyond === undefined || !areAmong(beyond.tops, complete)) return undefined;
   return {
     tops: beyond.tops,
     after: complete,
-    closesAt: place.stretch.to,
-    storedUntil: place.stretch.to,
+    closesAt: checked.stretch.to,
+    storedUntil: checked.stretch.to,
   };
 }
 
 /**
- * The page that has a masterchain block has the tops behind the stretch that it names, too, in the same seconds. One that
- * only claims to lie behind the stretch would never be looked for in it.
+ * A page with a masterchain block also has, in the same seconds, the tops after the stretch that the block names. A top
+ * that only claims to lie after the stretch would never be searched for within it.
  */
 function areAmong(tops: readonly LinkedBlock[], blocks: readonly LinkedBlock[]): boolean {
   const seconds = new Map(blocks.map((block) => [blockKey(block), block.gen_utime]));
   return tops.every((top) => seconds.get(blockKey(top)) === top.gen_utime);
 }
 
-/** Where what follows the stretch cannot be had: tops of a stored block near its end, which prove a little less. */
-export async function surroundingsWithin(
+/** Used if nothing can be had after the stretch: the tops of a stored block near its end, which prove a little less. */
+export async function readBlocksAtEnd(
   session: Session,
   source: BlocksOfSource,
   stretch: Range,
-): Promise<Surroundings | undefined> {
+): Promise<BlocksAround | undefined> {
   const masters = await storedMasters(session, stretch);
   const last = masters.at(-1);
   const tops = last && (await topsOf(source, last));
@@ -79,7 +79,7 @@ export async function surroundingsWithin(
   };
 }
 
-/** The last blocks before a stretch. None come before the index' first; what is covered before it is stored. */
+/** The last blocks before a stretch. There are none before the index's first block, and covered ones are stored. */
 export async function blocksBefore(
   source: BlocksOfSource,
   { stretch, covered }: CoveredStretch,
@@ -93,12 +93,12 @@ interface Master {
   readonly gen_utime: number;
 }
 
-/** Of several masterchain blocks the nearest one all of whose tops lie at or after `end`. */
-async function topsBehind(
+/** The tops of the nearest of several masterchain blocks whose tops all lie at or after `end`. */
+async function topsAfter(
   source: BlocksOfSource,
   masters: readonly Master[],
   end: number,
-): Promise<Pick<Surroundings, 'tops' | 'storedUntil'> | undefined> {
+): Promise<Pick<BlocksAround, 'tops' | 'storedUntil'> | undefined> {
   const tried = LEADS.map((lead) => masters.find(({ gen_utime }) => gen_utime >= end + lead));
   const choices = new Set([...tried, masters.at(-1)].filter((master) => master !== undefined));
   for (const master of choices) {
@@ -109,7 +109,7 @@ async function topsBehind(
   return undefined;
 }
 
-/** The tops of all shards, none of them later than the masterchain block that names them; else undefined. */
+/** The tops of all shards. Undefined if one is later than the masterchain block that names it. */
 async function topsOf(
   source: BlocksOfSource,
   { seqno, gen_utime }: Master,
@@ -121,7 +121,7 @@ async function topsOf(
 
 const StoredMaster = z.object({ seqno: z.number(), gen_utime: z.coerce.number() });
 
-/** The stored masterchain blocks of a range, ascending: the first and the last thousand are more than enough. */
+/** The stored masterchain blocks of a range, ascending: the first thousand and the last thousand are enough. */
 async function storedMasters(session: Session, range: Range): Promise<Master[]> {
   if (range.from >= range.to) return [];
   const some = (order: 'asc' | 'desc') =>
