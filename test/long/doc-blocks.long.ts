@@ -31,7 +31,7 @@ interface Block {
 
 /** Programs that docs let a reader run, behind assignments, the moment of cron and what begins with `cd … &&`. */
 const COMMAND =
-  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|cp|toncenter-etl) /;
+  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|cp|python3|superset|dbt|toncenter-etl) /;
 const ASSIGNMENT = /^[A-Z]+=\S*$/;
 const SQL = /^(?:select|with|set) /i;
 /** Languages that are no business of a shell. */
@@ -274,7 +274,9 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
     if (line.includes('$FRONT')) return 'test/deploy/front.test.ts makes a front of two databases';
     if (/^(?:pg_|createdb)/.test(line) && !server.canDump) return 'no server of the version of pg_dump';
     const [, tool] =
-      /(?:^|&& )(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(psql|pg_\w+|createdb|flock|curl)\b/.exec(line) ?? [];
+      /(?:^|&& )(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(psql|pg_\w+|createdb|flock|curl|python3|superset|dbt)\b/.exec(
+        line,
+      ) ?? [];
     return tool === undefined || installed(tool) ? undefined : `${tool} is not installed`;
   };
 

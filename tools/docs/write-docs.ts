@@ -23,6 +23,7 @@ const FOLDER = join('docs', 'analyst');
 export async function writeDocs(database: Database): Promise<Readonly<Record<string, string>>> {
   const catalog = await readCatalog(database);
   const relations = declaredRelations();
+  const feeds = await readFeeds(database);
   const questions = await readFile(join(packageRoot, FOLDER, 'questions.md'), 'utf8');
   const timed = Times.parse(JSON.parse(await readFile(join(packageRoot, SAVED), 'utf8')));
   const pages = {
@@ -34,12 +35,12 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
     'lake-spark.sql': await sparkSql(),
     'lake-clickhouse.sql': await clickHouseSql(),
     'lake-trino.sql': await trinoSql(),
-    'questions.md': writeNeeds(questions, await readFeeds(database), timed),
+    'questions.md': writeNeeds(questions, feeds, timed),
   };
   return {
     ...inFolder(FOLDER, pages),
     ...inFolder(join('deploy', 'superset', 'datasets', 'TON'), writeSupersetDatasets(catalog)),
-    ...inFolder(join('deploy', 'dbt', 'models'), { 'sources.yml': writeDbtSources(catalog) }),
+    ...inFolder(join('deploy', 'dbt', 'models'), { 'sources.yml': writeDbtSources(catalog, feeds) }),
   };
 }
 
