@@ -244,6 +244,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       .replace('cd /opt/toncenter-etl && ', '')
       .replaceAll(/npx toncenter-etl|node dist\/src\/cli\.js/g, 'toncenter-etl')
       .replaceAll(/(?:TONCENTER_API_KEY|PGPASSWORD)=…? */g, '')
+      .replace(/TONCENTER_NETWORK=demo (?=toncenter-etl verify)/, '')
       .replace(/(.*)\bpromote postgres\S+/, `env -u DATABASE_URL $1promote ${urlOf(`${name}_empty`)}`)
       .replaceAll(/postgres(?:ql)?:\/\/[^\s'"]*\/ton\b/g, urlOf(name))
       .replaceAll(/postgres(?:ql)?:\/\/[^\s'"]*\/restored\b/g, urlOf(`${name}_restored`))
@@ -253,7 +254,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       .replaceAll(/'20\d\d-[^']*', *'20\d\d-[^']*'/g, `'${iso(FROM)}', '${iso(TO)}'`)
       .replaceAll('/data/lake', join(place, 'lake'))
       .replaceAll('8090', String(port))
-      .replace(/(.*)\bETL_DATA_DIR=/, 'env -u DATABASE_URL $1ETL_DATA_DIR=');
+      .replace(/^(?!export )(.*)\bETL_DATA_DIR=/, 'env -u DATABASE_URL $1ETL_DATA_DIR=');
 
   const run = async (line: string) => {
     const { code, output } = await shell(line, place, env).ended;

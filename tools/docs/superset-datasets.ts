@@ -147,7 +147,7 @@ group by account order by 2 desc limit 1000`,
   },
   coverage: {
     query: {
-      sql: 'select dataset, grade, covered::text as covered, holes::text as holes, why from etl.coverage_report',
+      sql: `select dataset, grade, covered::text as covered, holes::text as holes, why from etl.coverage_report where scope = ''`,
       columns: { dataset: 'text', grade: 'text', covered: 'text', holes: 'text', why: 'text' },
     },
   },
