@@ -93,9 +93,9 @@ describe.skipIf(python === undefined)('the project for dbt', () => {
         `select count(*) as transactions, count(distinct (utime at time zone 'UTC')::date) as days from transactions`,
       ),
     );
-    expect(await numbers('select sum(trades) as trades, sum(volume_ton) as ton from marts.dex_volume_by_day')).toEqual(
-      await numbers('select count(*) as trades, sum(volume_ton) as ton from dex_trades'),
-    );
+    expect(
+      await numbers('select sum(trades) as trades, sum(volume_ton) as ton from marts.dex_volume_by_day'),
+    ).toEqual(await numbers('select count(*) as trades, sum(volume_ton) as ton from dex_trades'));
     expect(await numbers('select sum(transfers) from marts.jettons_by_day')).toEqual(
       await numbers('select count(*) from jetton_transfers where transaction_aborted is not true'),
     );
