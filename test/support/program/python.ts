@@ -22,9 +22,13 @@ export function pythonWith({ name, install, modules }: Packages): string | undef
   const own = join(folder, 'bin', 'python');
   if (can(own, modules)) return own;
   if (!existsSync(own)) spawnSync('python3', ['-m', 'venv', folder]);
-  const { stderr } = spawnSync(own, ['-m', 'pip', 'install', '--quiet', ...install], { encoding: 'utf8' });
+  const { stderr, error } = spawnSync(own, ['-m', 'pip', 'install', '--quiet', ...install], {
+    encoding: 'utf8',
+  });
   if (can(own, modules)) return own;
-  console.warn(`skipped: no Python that can import ${modules}\n${stderr ?? ''}`);
+  console.warn(
+    `skipped: no Python that can import ${modules}\n${error === undefined ? stderr : error.message}`,
+  );
   return undefined;
 }
 
