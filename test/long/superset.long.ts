@@ -202,7 +202,7 @@ describe.skipIf(python === undefined)('the bundle for Superset', () => {
       if (!MAY_BE_EMPTY.has(title)) expect(rows.length, title).toBeGreaterThan(0);
       const shown = NUMBERS[title];
       if (shown !== undefined)
-        await expect.poll(() => chart.innerText(), title).toContain((await one(shown))['shown']);
+        await expect.poll(() => chart.innerText(), { message: title }).toContain((await one(shown))['shown']);
       const sums = SUMS[title];
       if (sums !== undefined)
         for (const [column, sum] of Object.entries(await one(sums)))
