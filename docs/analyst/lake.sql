@@ -953,8 +953,8 @@ where d.relation = 'daily_changes';
 
 create or replace view ton.daily_changes as select *, false as certified from etl.open_daily_changes;
 
-create or replace view ton.hourly_prices as
-select p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
+create or replace view etl.trade_prices as
+select p.period, p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
   etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
   p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
@@ -1153,7 +1153,7 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
   e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
-    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.decoded_forward_payload->>'comment' as comment, t.query_id,
+    t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
     t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) or exists (
       select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
         and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') as is_aborted,
@@ -1267,7 +1267,7 @@ from ton.nominator_pools p,
 lateral (select g.place::int as place from generate_series(
   0, case when jsonb_typeof(p.active_nominators) = 'array' then jsonb_array_length(p.active_nominators) end - 1) as g (place)) n;
 
--- What reads tables: after the views.
+-- Functions that read tables: applied after the views.
 
 create or replace macro ton.jetton_units(master, amount) as (
   select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (

@@ -31,7 +31,7 @@ interface Block {
 
 /** Programs that docs let a reader run, behind assignments, the moment of cron and what begins with `cd … &&`. */
 const COMMAND =
-  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|cp|toncenter-etl) /;
+  /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|cp|python3|superset|dbt|toncenter-etl) /;
 const ASSIGNMENT = /^[A-Z]+=\S*$/;
 const SQL = /^(?:select|with|set) /i;
 /** Languages that are no business of a shell. */
@@ -244,6 +244,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       .replace('cd /opt/toncenter-etl && ', '')
       .replaceAll(/npx toncenter-etl|node dist\/src\/cli\.js/g, 'toncenter-etl')
       .replaceAll(/(?:TONCENTER_API_KEY|PGPASSWORD)=…? */g, '')
+      .replace(/TONCENTER_NETWORK=demo (?=toncenter-etl verify)/, '')
       .replace(/(.*)\bpromote postgres\S+/, `env -u DATABASE_URL $1promote ${urlOf(`${name}_empty`)}`)
       .replaceAll(/postgres(?:ql)?:\/\/[^\s'"]*\/ton\b/g, urlOf(name))
       .replaceAll(/postgres(?:ql)?:\/\/[^\s'"]*\/restored\b/g, urlOf(`${name}_restored`))
@@ -253,7 +254,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       .replaceAll(/'20\d\d-[^']*', *'20\d\d-[^']*'/g, `'${iso(FROM)}', '${iso(TO)}'`)
       .replaceAll('/data/lake', join(place, 'lake'))
       .replaceAll('8090', String(port))
-      .replace(/(.*)\bETL_DATA_DIR=/, 'env -u DATABASE_URL $1ETL_DATA_DIR=');
+      .replace(/^(?!export )(.*)\bETL_DATA_DIR=/, 'env -u DATABASE_URL $1ETL_DATA_DIR=');
 
   const run = async (line: string) => {
     const { code, output } = await shell(line, place, env).ended;
@@ -274,7 +275,9 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
     if (line.includes('$FRONT')) return 'test/deploy/front.test.ts makes a front of two databases';
     if (/^(?:pg_|createdb)/.test(line) && !server.canDump) return 'no server of the version of pg_dump';
     const [, tool] =
-      /(?:^|&& )(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(psql|pg_\w+|createdb|flock|curl)\b/.exec(line) ?? [];
+      /(?:^|&& )(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(psql|pg_\w+|createdb|flock|curl|python3|superset|dbt)\b/.exec(
+        line,
+      ) ?? [];
     return tool === undefined || installed(tool) ? undefined : `${tool} is not installed`;
   };
 

@@ -24,8 +24,6 @@ import { declaredRelations } from '../../tools/docs/declared-relations.ts';
 import { joinOf } from '../../tools/docs/diagram.ts';
 import { writeDocs } from '../../tools/docs/write-docs.ts';
 
-const FOLDER = join(packageRoot, 'docs', 'analyst');
-
 const all = { ...answers, ...answersOfMoney, ...answersOfTrades, ...answersOfDashboards };
 
 let store: CrawledStore;
@@ -63,10 +61,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('the generated pages are what the database and the declared relations say: npm run docs writes them', async () => {
+test('the generated files are what the database and the declared relations say: npm run docs writes them', async () => {
   const pages = await writeDocs(database);
-  for (const [name, text] of Object.entries(pages))
-    expect(readFileSync(join(FOLDER, name), 'utf8'), name).toBe(text);
+  for (const [path, text] of Object.entries(pages))
+    expect(readFileSync(join(packageRoot, path), 'utf8'), path).toBe(text);
 });
 
 describe('every question has the response of the network itself, from the database and from its lake:', () => {

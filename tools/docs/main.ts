@@ -7,15 +7,15 @@ import { migrate } from '../../src/migrate/migrate.ts';
 import { packageRoot } from '../../src/package.ts';
 import { writeDocs } from './write-docs.ts';
 
-/* `npm run docs`: writes the generated pages of docs/analyst from a database that is made for it and thrown away. */
+/* `npm run docs`: writes the generated files of docs/ and deploy/ from a database that is made for it and thrown away. */
 
 const dataDir = await mkdtemp(join(tmpdir(), 'toncenter-etl-docs-'));
 const server = await openEmbedded({ dataDir });
 try {
   const database = await openDatabase({ url: server.url, applicationName: 'docs' });
   await migrate(database);
-  for (const [name, text] of Object.entries(await writeDocs(database)))
-    await writeFile(join(packageRoot, 'docs', 'analyst', name), text);
+  for (const [path, text] of Object.entries(await writeDocs(database)))
+    await writeFile(join(packageRoot, path), text);
   await database.close();
 } finally {
   await server.close();

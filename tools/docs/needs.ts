@@ -3,14 +3,19 @@ import * as z from 'zod';
 import type { Database } from '../../src/postgres/database.ts';
 import type { Timed } from '../bench/page/saved.ts';
 
-const Feed = z.object({ relation: z.string(), dataset: z.string(), core: z.boolean() });
+const Feed = z.object({
+  relation: z.string(),
+  dataset: z.string(),
+  core: z.boolean(),
+  kind: z.enum(['stream', 'list']),
+});
 
 /** A dataset that feeds a table, view or function of schema ton. */
 export type Feed = z.infer<typeof Feed>;
 
 export function readFeeds(database: Database): Promise<Feed[]> {
   return database.rows(
-    sql`select f.relation, f.dataset, d.core from etl.feeds f join etl.datasets d using (dataset)
+    sql`select f.relation, f.dataset, d.core, d.kind from etl.feeds f join etl.datasets d using (dataset)
         order by f.dataset, f.relation`,
     Feed,
   );

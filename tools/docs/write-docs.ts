@@ -6,6 +6,7 @@ import { packageRoot } from '../../src/package.ts';
 import { readCatalog } from './catalog.ts';
 import { declaredRelations } from './declared-relations.ts';
 import { writeDbtSources } from './dbt-sources.ts';
+import { writeSupersetDatasets } from './superset-datasets.ts';
 import { writeDiagram } from './diagram.ts';
 import { writeDictionary } from './dictionary.ts';
 import { sparkSql } from './spark-sql.ts';
@@ -16,24 +17,33 @@ import { SAVED, Times } from '../bench/page/saved.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
 /** Generated pages live here, and the one that is written by hand but for some lines. */
-const FOLDER = join(packageRoot, 'docs', 'analyst');
+const FOLDER = join('docs', 'analyst');
 
-/** The generated pages of docs/analyst, by file name, as a migrated database and the declared relations make them. */
+/** Files that a migrated database and the declared relations make, by their path in the repository. */
 export async function writeDocs(database: Database): Promise<Readonly<Record<string, string>>> {
   const catalog = await readCatalog(database);
   const relations = declaredRelations();
-  const questions = await readFile(join(FOLDER, 'questions.md'), 'utf8');
+  const feeds = await readFeeds(database);
+  const questions = await readFile(join(packageRoot, FOLDER, 'questions.md'), 'utf8');
   const timed = Times.parse(JSON.parse(await readFile(join(packageRoot, SAVED), 'utf8')));
-  return {
+  const pages = {
     'dictionary.md': writeDictionary(catalog),
     'diagram.md': writeDiagram(catalog, relations),
     'foreign-keys.json': writeForeignKeys(relations),
     'foreign-keys.sql': writeForeignKeyStatements(relations),
-    'dbt-sources.yml': writeDbtSources(catalog),
     'lake.sql': await lakeSqlOfTables(),
     'lake-spark.sql': await sparkSql(),
     'lake-clickhouse.sql': await clickHouseSql(),
     'lake-trino.sql': await trinoSql(),
-    'questions.md': writeNeeds(questions, await readFeeds(database), timed),
+    'questions.md': writeNeeds(questions, feeds, timed),
   };
+  return {
+    ...inFolder(FOLDER, pages),
+    ...inFolder(join('deploy', 'superset', 'datasets', 'TON'), writeSupersetDatasets(catalog)),
+    ...inFolder(join('deploy', 'dbt', 'models'), { 'sources.yml': writeDbtSources(catalog, feeds) }),
+  };
+}
+
+function inFolder(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [join(folder, name), text]));
 }

@@ -98,9 +98,14 @@ function swapDetails({ world, trace }: Leg, there: number, back: number): object
     asset_out: hop.asset_out,
     dex_incoming_transfer: incoming,
     dex_outgoing_transfer: isUnknown ? { ...outgoing, asset: null } : outgoing,
-    peer_swaps: mix32(trace + 2) % 3 === 0 ? [hop, { ...hop, asset_in: null }] : [],
+    peer_swaps: isRouted(world, trace) ? [hop, { ...hop, asset_in: null }] : [],
     ...(dex === 'tonco' ? { min_out_amount: mix32(trace) % 2 === 0 ? hop.amount_out : null } : {}),
   };
+}
+
+/** True if a swap goes through a second pool, which sells TON. Amounts of many decimals are none of TON. */
+function isRouted(world: World, trace: number): boolean {
+  return !hasManyDecimals(world, trace) && mix32(trace + 2) % 3 === 0;
 }
 
 /** Which side of a swap is TON. */

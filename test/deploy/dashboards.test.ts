@@ -1,0 +1,153 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { openDatabase, type Database } from '../../src/postgres/database.ts';
+import { packageRoot } from '../../src/package.ts';
+import { runSql } from '../../src/read/free-sql.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { demoPart } from '../support/demo-part.ts';
+
+/* Dashboards of the data, for Grafana and Superset, on the demo network. */
+
+let store: CrawledStore;
+let database: Database;
+let account: string;
+
+beforeAll(async () => {
+  store = await openCrawledStore(demoPart);
+  database = await openDatabase({ url: store.url, applicationName: 'dashboards' });
+  const [busiest] = await store.ask(`select j.account from jetton_movements j where exists
+    (select from action_accounts a where a.account = j.account) group by 1 order by count(*) desc, 1 limit 1`);
+  account = busiest?.['account'] ?? '';
+});
+afterAll(async () => {
+  await database.close();
+  await store.close();
+});
+
+const ask = (statement: string) => runSql(database, statement, { write: false });
+
+/** Nothing of it is in the demo: no TON is sold for a stable jetton. */
+const WITHOUT_ROWS = new Set(['Price of TON by hour', 'Price of TON by hour, USD']);
+
+describe('Grafana', () => {
+  const Dashboard = z.object({
+    uid: z.string(),
+    panels: z.array(
+      z.object({
+        id: z.number(),
+        title: z.string(),
+        type: z.string(),
+        gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+        targets: z.tuple([z.object({ rawSql: z.string(), format: z.enum(['time_series', 'table']) })]),
+      }),
+    ),
+  });
+  const read = (name: string) =>
+    Dashboard.parse(
+      JSON.parse(readFileSync(join(packageRoot, 'deploy', 'grafana', 'dashboards', `${name}.json`), 'utf8')),
+    );
+
+  test.each(['network', 'dex', 'account'])('draws each panel of %s from the demo', async (name) => {
+    const { panels } = read(name);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    for (const { title, targets } of panels) {
+      const [{ rawSql, format }] = targets;
+      const filled = rawSql
+        .replaceAll('$__timeFrom()', "'2026-01-01T00:00:00Z'::timestamptz")
+        .replaceAll('$__timeTo()', "'2026-01-02T00:00:00Z'::timestamptz")
+        .replaceAll('${account:sqlstring}', `'${account}'`);
+      expect(filled).not.toContain('$');
+      const { columns, rows } = await ask(filled);
+      if (!WITHOUT_ROWS.has(title)) expect(rows.length, title).toBeGreaterThan(0);
+      if (format === 'time_series' && !title.includes(',')) expect(columns[0], title).toBe('time');
+    }
+  });
+
+  test.each(['network', 'dex', 'account'])('lays no panel of %s over another', (name) => {
+    const { panels } = read(name);
+    const taken = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, place) => `${x + (place % w)}:${y + Math.floor(place / w)}`),
+    );
+    expect(new Set(taken).size).toBe(taken.length);
+  });
+});
+
+describe('Superset', () => {
+  const folder = join(packageRoot, 'deploy', 'superset');
+  const read = <T>(kind: string, schema: z.ZodType<T>) =>
+    readdirSync(join(folder, kind)).map((file) =>
+      schema.parse(parse(readFileSync(join(folder, kind, file), 'utf8'))),
+    );
+  const datasets = read(
+    'datasets/TON',
+    z.object({
+      table_name: z.string(),
+      uuid: z.string(),
+      sql: z.string().nullable(),
+      main_dttm_col: z.string().nullable(),
+      database_uuid: z.string(),
+      columns: z.array(z.object({ column_name: z.string() })),
+      metrics: z.array(z.object({ metric_name: z.string(), expression: z.string() })),
+    }),
+  );
+  const names = z.array(z.string()).default([]);
+  const charts = read(
+    'charts',
+    z.object({
+      slice_name: z.string(),
+      uuid: z.string(),
+      dataset_uuid: z.string(),
+      params: z.object({
+        x_axis: z.string().optional(),
+        groupby: names,
+        all_columns: names,
+        metrics: names,
+        metric: z.string().optional(),
+        timeseries_limit_metric: z.string().optional(),
+        adhoc_filters: z.array(z.object({ subject: z.string() })),
+        column_config: z.record(z.string(), z.unknown()).default({}),
+      }),
+    }),
+  );
+
+  test.each(datasets)('the dataset $table_name has its columns and metrics', async (dataset) => {
+    const from = dataset.sql === null ? `ton.${dataset.table_name}` : `(${dataset.sql}) as virtual_table`;
+    const columns = dataset.columns.map(({ column_name }) => column_name);
+    expect((await ask(`select * from ${from} limit 0`)).columns).toEqual(columns);
+    expect([...columns, null]).toContain(dataset.main_dttm_col);
+    const account_is = columns.includes('account') ? ` where account = '${account}'` : '';
+    const metrics = dataset.metrics.map(({ metric_name, expression }) => `${expression} as "${metric_name}"`);
+    if (metrics.length > 0) await ask(`select ${metrics.join(', ')} from ${from}${account_is}`);
+  });
+
+  test('each chart names what its dataset has', () => {
+    for (const { slice_name, dataset_uuid, params } of charts) {
+      const dataset = datasets.find(({ uuid }) => uuid === dataset_uuid);
+      const columns = dataset?.columns.map(({ column_name }) => column_name);
+      const metrics = dataset?.metrics.map(({ metric_name }) => metric_name);
+      const { x_axis = [], metric = [], timeseries_limit_metric = [], adhoc_filters } = params;
+      const subjects = adhoc_filters.map(({ subject }) => subject);
+      const named = [x_axis, params.groupby, params.all_columns, subjects, Object.keys(params.column_config)];
+      expect(columns, slice_name).toEqual(expect.arrayContaining(named.flat()));
+      const measured = [metric, params.metrics, timeseries_limit_metric];
+      expect(metrics, slice_name).toEqual(expect.arrayContaining(measured.flat()));
+    }
+  });
+
+  test('each dashboard has charts of the bundle, and each chart is in one', () => {
+    const Placed = z.object({ type: z.string(), meta: z.object({ uuid: z.string() }) });
+    const placed = read('dashboards', z.object({ position: z.record(z.string(), z.unknown()) })).flatMap(
+      ({ position }) =>
+        Object.values(position).flatMap((each) => {
+          const { success, data } = Placed.safeParse(each);
+          return success ? [data.meta.uuid] : [];
+        }),
+    );
+    expect(placed.sort()).toEqual(charts.map(({ uuid }) => uuid).sort());
+    const [database] = read('databases', z.object({ uuid: z.string() }));
+    expect(new Set(datasets.map(({ database_uuid }) => database_uuid))).toEqual(new Set([database?.uuid]));
+  });
+});
