@@ -481,12 +481,12 @@ from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
   from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true and not exists (
-    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
       and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
   from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true and not exists (
-    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
       and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
@@ -606,12 +606,12 @@ create or replace function etl.asset_of(dex text, named text, amount text, walle
 language sql immutable parallel safe
 return case
   when named is not null then etl.raw_address(named)
-  -- Where the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset for
+  -- If the server names no asset, it means TON or a jetton that it does not know. stonfi_v2 and tonco name no asset for
   -- TON alone, stonfi never; the others move TON without jetton wallets.
   when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON'
 end;
 comment on function etl.asset_of(text, text, text, text) is
-  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null where it is not known.';
+  'The asset of one side of a swap: TON, a jetton''s raw address, also that of a proxy of TON, or null if it is not known.';
 
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
@@ -642,11 +642,11 @@ comment on column ton.swaps.action_id is 'Identity of the swap within its trace,
 comment on column ton.swaps.start_utime is 'Block time, UTC, of the swap''s first transaction. From actions.start_utime.';
 comment on column ton.swaps.account is 'Who swapped, raw form. From actions.source.';
 comment on column ton.swaps.dex is 'The exchange: dedust, stonfi, stonfi_v2, tonco and so on. From details.dex.';
-comment on column ton.swaps.success is 'False where the swap was tried and failed. From actions.success.';
-comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_in, else from the first of details.peer_swaps.';
-comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null where that is no number.';
-comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null where the source does not know the jetton. From details.asset_out, else from the last of details.peer_swaps.';
-comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null where that is no number.';
+comment on column ton.swaps.success is 'False if the swap was tried and failed. From actions.success.';
+comment on column ton.swaps.asset_in is 'What was given: TON (also as a proxy of ton_proxies), or a jetton, raw form; null if the source does not know the jetton. From details.asset_in, else from the first of details.peer_swaps.';
+comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount; null if that is no number.';
+comment on column ton.swaps.asset_out is 'What was got: TON (also as a proxy of ton_proxies), or a jetton, raw form; null if the source does not know the jetton. From details.asset_out, else from the last of details.peer_swaps.';
+comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount; null if that is no number.';
 comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
 create or replace view etl.open_dex_volume as
@@ -892,4 +892,4 @@ begin
 end $$;
 revoke execute on function etl.allow_reading(name, text, interval, boolean) from public;
 comment on function etl.allow_reading(name, text, interval, boolean) is
-  'Makes a role that reads the data and does no more, or renews its password: schema ton whole, with what is made afterwards, and six relations of etl that say how far to trust the data: coverage, coverage_report, datasets, feeds, findings, grades. Its sessions are read-only, in UTC, find the tables of ton without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none where all is done.';
+  'Makes a role that reads the data and does no more, or renews its password: schema ton whole, with what is made afterwards, and six relations of etl that say how far to trust the data: coverage, coverage_report, datasets, feeds, findings, grades. Its sessions are read-only, in UTC, find the tables of ton without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none if all is done.';

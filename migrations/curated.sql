@@ -207,7 +207,7 @@ where d.relation = 'daily_changes';
 comment on view etl.open_daily_changes is 'What changed of each account''s assets on each day, UTC: what daily_balances is made of. An asset that did not change on the day has no row.';
 comment on column etl.open_daily_changes.day is 'The day on which the asset changed, UTC.';
 comment on column etl.open_daily_changes.account is 'Account whose asset changed, raw form: of jettons their owner; null for what was minted to a wallet that jetton_wallets did not have.';
-comment on column etl.open_daily_changes.jetton_wallet is 'Jetton wallet that got what was minted, raw form; null where the owner was known.';
+comment on column etl.open_daily_changes.jetton_wallet is 'Jetton wallet that got what was minted, raw form; null if the owner was known.';
 comment on column etl.open_daily_changes.asset is 'What changed: TON or the raw address of a jetton master.';
 comment on column etl.open_daily_changes.changes is 'How often the asset of the account changed on the day.';
 comment on column etl.open_daily_changes.change_raw is 'By how much the jettons changed on the day, in the smallest units; null of TON.';
@@ -270,7 +270,7 @@ from (
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
       case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
     from (
-      -- Whoever names a period reads its branch alone.
+      -- A query that names a period reads only its branch.
       select 'hour' as period, t.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
       from ton.hourly_trades t
       union all
@@ -284,15 +284,15 @@ comment on column etl.trade_prices.period is 'How long the time is whose trades 
 comment on column etl.trade_prices.day is 'The day of the trades that make the price, UTC.';
 comment on column etl.trade_prices.hour is 'First moment of the hour of those trades; null for a price of a day.';
 comment on column etl.trade_prices.asset is 'The asset that is priced: TON or the raw address of a jetton master.';
-comment on column etl.trade_prices.symbol is 'Ticker of the priced asset; null where no dataset has stored it.';
-comment on column etl.trade_prices.price_ton is 'Price of one whole unit in the period, TON; null where the decimals of the asset are not known, or no TON stands behind it.';
-comment on column etl.trade_prices.price_usd is 'Price of one whole unit in the period, USD; null where the decimals are not known, or no stable jetton stands behind it.';
+comment on column etl.trade_prices.symbol is 'Ticker of the priced asset; null if no dataset has stored it.';
+comment on column etl.trade_prices.price_ton is 'Price of one whole unit in the period, TON; null if the decimals of the asset are not known, or no TON stands behind it.';
+comment on column etl.trade_prices.price_usd is 'Price of one whole unit in the period, USD; null if the decimals are not known, or no stable jetton stands behind it.';
 comment on column etl.trade_prices.volume_ton is 'What was paid for the asset in the period, TON: stable jettons at the price of TON.';
 comment on column etl.trade_prices.volume_usd is 'What was paid for the asset in the period, USD: TON at its own price.';
 comment on column etl.trade_prices.trades is 'How many legs of swaps the price of the period is made of.';
 comment on column etl.trade_prices.traders is 'How many accounts made those trades of the period.';
-comment on column etl.trade_prices.is_liquid is 'True where 100 trades or more by 10 accounts or more stand behind the price of the period.';
-comment on column etl.trade_prices.certified is 'True where the price of the period is made of a kept day.';
+comment on column etl.trade_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the period.';
+comment on column etl.trade_prices.certified is 'True if the price of the period is made of a kept day.';
 
 create or replace view ton.hourly_prices as
 select p.day, p.hour, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
@@ -511,16 +511,16 @@ comment on column ton.dex_pools.gained_1 is 'How much of the first asset traders
 comment on column ton.dex_pools.gained_2 is 'How much of the second asset traders left in the pool, whole units; below zero if they took more.';
 comment on column ton.dex_pools.gained_1_raw is 'What the pool gained of the first asset, smallest units.';
 comment on column ton.dex_pools.gained_2_raw is 'What the pool gained of the second asset, smallest units.';
-comment on column ton.dex_pools.reserve_1 is 'What the pool held of the first asset at the end of the day, whole units; null where reserve_1_raw or the decimals are not known.';
-comment on column ton.dex_pools.reserve_2 is 'What the pool held of the second asset at the end of the day, whole units; null where reserve_2_raw or the decimals are not known.';
-comment on column ton.dex_pools.reserve_1_raw is 'What the pool held of the first asset at the end of the day, smallest units, as last known and with the changes since. Known from the jetton wallet of the pool (jetton_wallets) and its movements. Else from the last withdrawal of liquidity on the day, which pays a share of the pool (lp_supply_raw says which), and the trades after it. Null where a router or a vault keeps the assets of many pools and nobody withdrew on the day.';
-comment on column ton.dex_pools.reserve_2_raw is 'What the pool held of the second asset at the end of the day, smallest units, known as reserve_1_raw is; null where it is not known.';
-comment on column ton.dex_pools.lp_supply is 'LP tokens of the pool at the end of the day, whole units; null where lp_supply_raw or their decimals are not known.';
-comment on column ton.dex_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units: the supply in jetton_masters, less mints and burns after the day. Null where the pool is no stored master of a jetton, as those of positions (tonco) are not.';
-comment on column ton.dex_pools.tvl_ton is 'What both reserves were worth at the prices of the day, TON; null where a reserve or a price is not known.';
-comment on column ton.dex_pools.tvl_usd is 'What both reserves were worth at the prices of the day, USD; null where a reserve or a price is not known.';
-comment on column ton.dex_pools.lp_price_ton is 'Price of one whole LP token: tvl_ton by lp_supply, TON; null where one of them is not known.';
-comment on column ton.dex_pools.lp_price_usd is 'Price of one whole LP token: tvl_usd by lp_supply, USD; null where one of them is not known.';
+comment on column ton.dex_pools.reserve_1 is 'What the pool held of the first asset at the end of the day, whole units; null if reserve_1_raw or the decimals are not known.';
+comment on column ton.dex_pools.reserve_2 is 'What the pool held of the second asset at the end of the day, whole units; null if reserve_2_raw or the decimals are not known.';
+comment on column ton.dex_pools.reserve_1_raw is 'What the pool held of the first asset at the end of the day, smallest units, as last known and with the changes since. Known from the jetton wallet of the pool (jetton_wallets) and its movements. Else from the last withdrawal of liquidity on the day, which pays a share of the pool (lp_supply_raw says which), and the trades after it. Null if a router or a vault keeps the assets of many pools and nobody withdrew on the day.';
+comment on column ton.dex_pools.reserve_2_raw is 'What the pool held of the second asset at the end of the day, smallest units, known as reserve_1_raw is; null if it is not known.';
+comment on column ton.dex_pools.lp_supply is 'LP tokens of the pool at the end of the day, whole units; null if lp_supply_raw or their decimals are not known.';
+comment on column ton.dex_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units: the supply in jetton_masters, less mints and burns after the day. Null if the pool is no stored master of a jetton, as those of positions (tonco) are not.';
+comment on column ton.dex_pools.tvl_ton is 'What both reserves were worth at the prices of the day, TON; null if a reserve or a price is not known.';
+comment on column ton.dex_pools.tvl_usd is 'What both reserves were worth at the prices of the day, USD; null if a reserve or a price is not known.';
+comment on column ton.dex_pools.lp_price_ton is 'Price of one whole LP token: tvl_ton by lp_supply, TON; null if one of them is not known.';
+comment on column ton.dex_pools.lp_price_usd is 'Price of one whole LP token: tvl_usd by lp_supply, USD; null if one of them is not known.';
 
 create or replace view ton.staking_prices as
 select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, ton.nano_to_ton(x.staked) as staked,
@@ -548,14 +548,14 @@ comment on view ton.staking_prices is 'What a token of liquid staking was worth 
 comment on column ton.staking_prices.day is 'The day of the deposits and withdrawals, UTC: name it, and only that day is read.';
 comment on column ton.staking_prices.provider is 'Who stakes for the holders of the token, as the source names it: liquid_staking, bemo and so on.';
 comment on column ton.staking_prices.asset is 'The token of the stake: raw address of its jetton master.';
-comment on column ton.staking_prices.symbol is 'Ticker of the token of the stake; null where no dataset has stored it.';
+comment on column ton.staking_prices.symbol is 'Ticker of the token of the stake; null if no dataset has stored it.';
 comment on column ton.staking_prices.deposits is 'How many deposits of the day count.';
 comment on column ton.staking_prices.withdrawals is 'How many withdrawals of the day count.';
 comment on column ton.staking_prices.staked is 'What those deposits brought, TON.';
 comment on column ton.staking_prices.unstaked is 'What those withdrawals paid back, TON.';
-comment on column ton.staking_prices.minted is 'Tokens that came into being for the deposits, whole units; null where the decimals are not known.';
-comment on column ton.staking_prices.burned is 'Tokens that were burned for the withdrawals, whole units; null where the decimals are not known.';
-comment on column ton.staking_prices.price_ton is 'TON that one whole token stood for: staked and unstaked by minted and burned; null where the decimals are not known.';
+comment on column ton.staking_prices.minted is 'Tokens that came into being for the deposits, whole units; null if the decimals are not known.';
+comment on column ton.staking_prices.burned is 'Tokens that were burned for the withdrawals, whole units; null if the decimals are not known.';
+comment on column ton.staking_prices.price_ton is 'TON that one whole token stood for: staked and unstaked by minted and burned; null if the decimals are not known.';
 
 -- Names that a person has loaded.
 
@@ -577,7 +577,7 @@ from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
     t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
     t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) or exists (
-      select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
         and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t

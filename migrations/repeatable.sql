@@ -354,7 +354,7 @@ where a.type = 'auction_bid'
   -- The first bid for a domain makes its item.
   or a.type = 'nft_mint' and etl.raw_address(a.details->>'nft_collection') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF';
 comment on view etl.seen_bidders is 'Accounts that bid in auctions, or began one for a domain below .ton, by indexed actions: whose auctions dns_auctions looks up.';
-comment on column etl.seen_bidders.address is 'Account that bid, raw form; null where the action names none.';
+comment on column etl.seen_bidders.address is 'Account that bid, raw form; null if the action names none.';
 comment on column etl.seen_bidders.lt is 'Logical time at which the action of the bid began.';
 comment on column etl.seen_bidders.utime is 'block time, UTC, of the action of the bid.';
 

@@ -272,12 +272,12 @@ from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
   from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true and not exists (
-    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
       and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
   from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true and not exists (
-    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
       and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash

@@ -683,12 +683,12 @@ from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
   from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true and not exists (
-    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
       and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
   from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true and not exists (
-    select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
       and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
@@ -967,7 +967,7 @@ from (
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
       case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
     from (
-      -- Whoever names a period reads its branch alone.
+      -- A query that names a period reads only its branch.
       select 'hour' as period, t.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
       from ton.hourly_trades t
       union all
@@ -1155,7 +1155,7 @@ from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
     t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
     t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) or exists (
-      select from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
         and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') as is_aborted,
     t.transaction_lt as lt, t.trace_id, t.transaction_hash
   from ton.jetton_transfers t

@@ -68,7 +68,7 @@ describe(jetton_transfers, {
     forward_payload:
       'Bag of cells, base64, that goes to the destination: a comment, or the order for an exchange. From jetton_transfers[].forward_payload; null if there is none.',
     decoded_forward_payload:
-      "What the server's decoder made of the forward payload, such as a comment's text; null where it knows no shape. From jetton_transfers[].decoded_forward_payload.",
+      "What the server's decoder made of the forward payload, such as a comment's text; null if it knows no shape. From jetton_transfers[].decoded_forward_payload.",
     comment:
       'Text comment that goes with the jettons. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From jetton_transfers[].decoded_forward_payload.comment.',
     extra:

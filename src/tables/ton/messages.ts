@@ -94,7 +94,7 @@ describe(messages, {
     content_body:
       'The body as a bag of cells, base64. Null if the server had no content yet; it is filled when it comes. From in_msg.message_content.body, out_msgs[].message_content.body.',
     content_decoded:
-      "What the server's decoder made of the body, in its own shape; null where it knows no shape. From in_msg.message_content.decoded, out_msgs[].message_content.decoded.",
+      "What the server's decoder made of the body, in its own shape; null if it knows no shape. From in_msg.message_content.decoded, out_msgs[].message_content.decoded.",
     comment:
       'Text comment that the message carries as its body. Null if it carries none, or an encrypted or binary one; null, too, if the server did not decode the body. From in_msg.message_content.decoded.comment, out_msgs[].message_content.decoded.comment.',
     init_state_hash:

@@ -64,7 +64,7 @@ describe(nft_transfers, {
     forward_payload:
       'Bag of cells, base64, that goes to the new owner: a comment, or the order for a marketplace. From nft_transfers[].forward_payload; null if there is none.',
     decoded_forward_payload:
-      "What the server's decoder made of the payload for the new owner; null where it knows no shape. From nft_transfers[].decoded_forward_payload.",
+      "What the server's decoder made of the payload for the new owner; null if it knows no shape. From nft_transfers[].decoded_forward_payload.",
     comment:
       'Text comment that goes with the item. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From nft_transfers[].decoded_forward_payload.comment.',
     extra:

@@ -51,7 +51,7 @@ describe(nominator_pool_events, {
     balance_after:
       "The validator's money in the pool after the event, nanotons. From events[].balance_after; null only if not sent.",
     query_id:
-      'Number that the sender chose to tell its requests apart, up to 64 bits; null where the event has none. From events[].query_id of nominatorPools/validatorEvents.',
+      'Number that the sender chose to tell its requests apart, up to 64 bits; null if the event has none. From events[].query_id of nominatorPools/validatorEvents.',
     cycle_start:
       'Start of the validation cycle that the reward or penalty is for, UTC; null for deposits and withdrawals. From events[].cycle_start.',
     validator_reward_share:
