@@ -29,7 +29,7 @@ export default defineCollection({
   walks: [
     lookup({
       path: '/api/v3/dns/activeAuctions',
-      index: 'none: all domains are looked through',
+      index: 'none: all domains are scanned',
       params: { limit: 1000 },
       shape: { member: 'auctions' },
       record: dnsAuction,
