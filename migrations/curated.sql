@@ -26,13 +26,15 @@ comment on function etl.decimals_of(int, jsonb, int, boolean) is
 
 -- Trades.
 
+create or replace function etl.positions_in(list jsonb) returns int[]
+language sql immutable parallel safe
+return case when jsonb_typeof(list) = 'array' then array(select generate_series(0, jsonb_array_length(list) - 1)) else '{}' end;
+comment on function etl.positions_in(jsonb) is
+  'Positions of the elements of a JSON array, from 0; empty if it is no array.';
+
 create or replace function etl.hops_of(details jsonb) returns int[]
 language sql immutable parallel safe
-return case
-  when jsonb_typeof(details->'peer_swaps') = 'array' and jsonb_array_length(details->'peer_swaps') > 0
-    then array(select generate_series(0, jsonb_array_length(details->'peer_swaps') - 1))
-  else array[0]
-end;
+return coalesce(nullif(etl.positions_in(details->'peer_swaps'), '{}'), array[0]);
 comment on function etl.hops_of(jsonb) is
   'Numbers of the legs of a swap, from 0: one for each pool that it goes through.';
 
@@ -773,9 +775,8 @@ create or replace view ton.nominators as
 select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,
   etl.to_numeric(p.active_nominators->n.place->>'balance') as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance') as pending_balance,
   p.loaded_at
-from ton.nominator_pools p,
-lateral (select g.place::int as place from generate_series(
-  0, case when jsonb_typeof(p.active_nominators) = 'array' then jsonb_array_length(p.active_nominators) end - 1) as g (place)) n;
+from ton.nominator_pools p
+cross join unnest(etl.positions_in(p.active_nominators)) as n (place);
 comment on view ton.nominators is 'Nominators of each pool with their money in it, one row each, as it was when the pool was looked up last. nominator_events says how it became so.';
 comment on column ton.nominators.pool_address is 'Nominator pool that holds the money, raw form, as in nominator_pools.';
 comment on column ton.nominators.nominator_address is 'Account whose money it is, raw form.';

@@ -63,10 +63,9 @@ create or replace macro etl.decimals_of(own, content, found, is_indexed) as coal
 create or replace macro etl.asset_of(dex, named, amount, wallet) as case
   when named is not null then etl.raw_address(named)
   when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON' end;
-create or replace macro etl.hops_of(details) as case
-  when json_type(details, '$.peer_swaps') = 'ARRAY' and json_array_length(details, '$.peer_swaps') > 0
-    then range(0, json_array_length(details, '$.peer_swaps')::bigint)
-  else [0] end;
+create or replace macro etl.positions_in(list) as case
+  when json_type(list) = 'ARRAY' then range(0, json_array_length(list)::bigint) else [] end;
+create or replace macro etl.hops_of(details) as coalesce(nullif(etl.positions_in(details->'peer_swaps'), []), [0]);
 create or replace macro etl.referral_in(decoded) as '0:' || nullif(regexp_extract(decoded,
   '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"', 1), '');
 create or replace macro cardinality(list) as len(list);
@@ -1263,9 +1262,8 @@ create or replace view ton.nominators as
 select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,
   etl.to_numeric(p.active_nominators->n.place->>'balance') as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance') as pending_balance,
   p.loaded_at
-from ton.nominator_pools p,
-lateral (select g.place::int as place from generate_series(
-  0, case when jsonb_typeof(p.active_nominators) = 'array' then jsonb_array_length(p.active_nominators) end - 1) as g (place)) n;
+from ton.nominator_pools p
+cross join unnest(etl.positions_in(p.active_nominators)) as n (place);
 
 -- Functions that read tables: applied after the views.
 

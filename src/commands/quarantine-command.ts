@@ -34,7 +34,7 @@ export function defineQuarantine(command: Command): void {
     examples(
       'toncenter-etl quarantine list',
       'toncenter-etl quarantine retry           # after an upgrade: without a request',
-      'toncenter-etl quarantine retry --again   # reads their seconds from the API again',
+      'toncenter-etl quarantine retry --again   # reads their seconds again',
       'toncenter-etl quarantine export > quarantine.jsonl',
     ),
   );

@@ -186,7 +186,7 @@ test('swaps name accounts in the form of the tables, whatever the form in detail
   const [functions = ''] = readFileSync(
     join(import.meta.dirname, '../../migrations/duckdb.sql'),
     'utf8',
-  ).split('-- The parts of each table');
+  ).split('-- The valid parts of each table');
   await lake.rows(functions);
   for (const form of [...forms, inOther])
     expect(await lake.rows(`select etl.raw_address('${form}')`)).toEqual([

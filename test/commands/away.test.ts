@@ -44,7 +44,7 @@ describe('what is away is tried again, then exit 75', () => {
       ETL_ATTEMPTS: '2',
     });
     await store.close();
-    expect(stderr).toContain('trying again');
+    expect(stderr).toContain('request failed, retrying');
     expect(stderr).toContain('error: GET /api/v3/masterchainInfo');
     expect(code).toBe(75);
   });

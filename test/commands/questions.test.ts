@@ -353,7 +353,7 @@ describe('simulate', () => {
 
   test('says that its port is taken', async () => {
     const { code, stderr } = await cli.run(['simulate', '--port', String(simulator.port), '--hours', '0.1']);
-    expect(stderr).toContain(`port ${simulator.port} is taken`);
+    expect(stderr).toContain(`port ${simulator.port} is in use`);
     expect(code).toBe(2);
   });
 });

@@ -53,7 +53,7 @@ describe('the daemon', () => {
       let [waits, failed] = [0, 0];
       const write = (line: string) => {
         if (line.includes('"code":"wrong_network"')) waits += 1;
-        if (line.includes('request failed, trying again')) failed += 1;
+        if (line.includes('request failed, retrying')) failed += 1;
       };
       const end = async () => await endOf('transactions');
       const swap = async (options: SimulatorOptions) => {
