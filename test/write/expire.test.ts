@@ -181,7 +181,11 @@ describe('retention', () => {
     expect(await coverageOf('transactions')).toEqual([{ from: floor, to: END }]);
     expect(await coverageOf('traces')).toEqual([whole]);
     // Checks that began before have proved nothing of what is gone.
-    await setVerified(store.database, { stream, tables }, { good: [whole], bad: [], lastWrite, readRows: [] });
+    await setVerified(
+      store.database,
+      { stream, tables },
+      { good: [whole], bad: [], lastWrite, readRows: [] },
+    );
     expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
