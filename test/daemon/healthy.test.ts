@@ -155,10 +155,10 @@ test('sync waits for a database and for an API that are away at its start', asyn
   await elsewhere.close();
   const away = { ETL_ATTEMPTS: '1', LOG_LEVEL: 'info' };
   const one = cli.start(['sync'], { ...settings, ...away, DATABASE_URL: 'postgres://127.0.0.1:1/nothing' });
-  await one.sees(/"what":"the database","code":"database_unavailable".*waiting/);
+  await one.sees(/"what":"the database","code":"database_unavailable".*not available, retrying/);
   one.child.kill('SIGTERM');
   const another = cli.start(['sync'], { ...settings, ...away, TONCENTER_NETWORK: elsewhere.url });
-  await another.sees(/"what":"the API","code":"api_unavailable".*waiting/);
+  await another.sees(/"what":"the API","code":"api_unavailable".*not available, retrying/);
   const now = Math.floor(Date.now() / 1000);
   const back = await startSimulator({ start: now - 600, live: { head: now }, port: Number(port) });
   await another.sees(/daemon started/);
