@@ -339,7 +339,7 @@ describe('the demo network', () => {
       where name = 'demo'`);
     const old = await cli.ask(['sync'], demo());
     expect(old.stderr).toContain('is over: it lasts 12 hours');
-    expect(old.stderr).toContain('To begin anew set DATABASE_URL to an empty database');
+    expect(old.stderr).toContain('To start over set DATABASE_URL to an empty database');
     expect(old.code).toBe(2);
   });
 });

@@ -71,7 +71,8 @@ const SLOW = 'How long do messages take?';
 
 test.each(questions.filter(({ title }) => title !== SLOW))('$title', async ({ statement }) => {
   const [expected, given] = await Promise.all([whole?.ask(statement), ask(statement)]);
-  expect(given.length).toBeGreaterThan(0);
+  // No labels are loaded here.
+  if (!statement.includes('from labels')) expect(given.length).toBeGreaterThan(0);
   expect(sorted(given)).toEqual(sorted(expected ?? []));
 });
 

@@ -89,7 +89,7 @@ test('a daemon that keeps a lake up may be killed at any moment: the lake is as 
   expect(await killedAt({ call: 'link', path: log, isAfter: true })).toEqual(after.slice(0, 1));
 
   const status = async () => (await cli.ask(['status'], settings())).stdout;
-  expect(await status()).toContain(`lake      ${lake} has not all yet`);
+  expect(await status()).toContain(`lake      ${lake} is not complete yet`);
   const daemon = cli.start(['sync'], { ...settings(), ETL_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' });
   await expect.poll(status).toContain(`lake      ${lake} has what was covered`);
   expect(await partsIn(lake)).toEqual(after);

@@ -130,10 +130,10 @@ test('on a standby all that only reads works, and what writes waits', async () =
   // Nobody can be asked from here: the budget of requests is the primary's.
   const unknown = await ended('why', Buffer.alloc(32).toString('base64'));
   expect(unknown).toMatchObject({ code: EXIT.incomplete });
-  expect(unknown.stdout).toMatch(/only reads/);
+  expect(unknown.stdout).toMatch(/read-only/);
   const written = await Promise.all([ended('reader'), ended('backfill', ...range, '--only', 'transactions')]);
   expect(written.map(({ code }) => code)).toEqual([EXIT.usage, EXIT.tryAgain]);
-  for (const { stderr } of written) expect(stderr).toMatch(/only reads/);
+  for (const { stderr } of written) expect(stderr).toMatch(/read-only/);
 });
 
 test('the questions have the same answers on a standby, and it says what is complete', async () => {

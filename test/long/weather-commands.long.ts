@@ -130,7 +130,7 @@ test('a database that only reads, ends sessions, is full of them or restarts is 
   const once = ['backfill', '--from', String(START), '--to', String(START + 60), '--only', 'blocks'];
   const given = await cli.run(once, settings({ ETL_ATTEMPTS: '2' }));
   expect(given.code).toBe(EXIT.tryAgain);
-  expect(given.stderr).toContain('only reads');
+  expect(given.stderr).toContain('but the server is read-only');
   const daemon = cli.start(SYNC, settings());
   await daemon.sees(WAITS);
   await readOnly('off');

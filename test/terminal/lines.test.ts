@@ -54,7 +54,7 @@ describe.each(some(['json', 'pretty'], 1))('a log as %s', (format) => {
   test('whose reader stands still stops nobody, and says afterwards how much was dropped', async () => {
     const { child, code, says } = startWriter(format, TOO_MANY, 'wait');
     await says('logged');
-    const before = await readUntil(child.stderr, /were dropped.*\n/);
+    const before = await readUntil(child.stderr, /log lines dropped.*\n/);
     child.stdin.end('go on\n');
     const log = before + (await text(child.stderr));
     expect(await code).toBe(0);

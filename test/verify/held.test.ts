@@ -62,6 +62,16 @@ async function isAsserted(dataset: string, second: number): Promise<boolean> {
   );
 }
 
+/** The columns that a statement may write: others are derived from them. */
+async function columnsOf(table: string): Promise<string> {
+  const columns = await store.database.rows(
+    sql`select column_name as name from information_schema.columns
+      where table_schema = 'ton' and table_name = ${table} and is_generated = 'NEVER'`,
+    z.object({ name: z.string() }),
+  );
+  return columns.map(({ name }) => name).join(', ');
+}
+
 /** The second of a row in the middle of the range. */
 async function secondIn(table: string): Promise<number> {
   const [found] = await store.database.rows(
@@ -124,7 +134,9 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
       expect(without(await certified(resting), proved)).toEqual([]);
     await run(`truncate ton.${table}, ton.block_parents`);
     await run(`insert into ton.block_parents select * from public.kept_links`);
-    await run(`insert into ton.${table} select * from public.kept_rows`);
+    await run(
+      `insert into ton.${table} (${await columnsOf(table)}) select ${await columnsOf(table)} from public.kept_rows`,
+    );
     await run(`drop table public.kept_links, public.kept_rows`);
     for (const of of [actions, action_transactions, action_accounts, jetton_transfers, block_parents])
       await unseal(store.database, of, range);

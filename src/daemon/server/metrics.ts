@@ -190,7 +190,7 @@ const STATE = {
   ],
   ready: [
     [],
-    'Whether everything wanted is stored: 1 or 0. A high value is good. If it is 0, /ready says why.',
+    'Whether everything wanted is stored: 1 or 0. A high value is good. If it is 0, look at /ready.',
   ],
   head_age_seconds: [
     [],
@@ -206,7 +206,7 @@ const STATE = {
   ],
   lag_limit_seconds: [
     ['dataset'],
-    'Lag above which the dataset counts as behind: its own delay plus the tolerance. A high value is by design if an endpoint lags; compare it with toncenter_etl_lag_seconds.',
+    'Lag above which the dataset counts as behind: its own delay plus the tolerance. A high value is by design if an endpoint lags; look at toncenter_etl_lag_seconds beside it.',
   ],
   collection_age_seconds: [
     ['dataset', 'walk'],
@@ -214,7 +214,7 @@ const STATE = {
   ],
   collection_age_limit_seconds: [
     ['dataset', 'walk'],
-    'Age above which a chosen list, look-up, history or sample counts as not read: three of its rounds and a quarter of an hour. A high value is by design if it is read seldom; compare it with toncenter_etl_collection_age_seconds.',
+    'Age above which a chosen list, look-up, history or sample counts as not read: three of its rounds and a quarter of an hour. A high value is by design if it is read seldom; look at toncenter_etl_collection_age_seconds beside it.',
   ],
   disk_free_bytes: [
     [],
@@ -230,7 +230,7 @@ const STATE = {
   ],
   lake_failing: [
     [],
-    'Whether the last round of writing the lake failed: 1 or 0. 1 means that its storage is unreachable or full: the lake in /status shows the error.',
+    'Whether the last round of writing the lake failed: 1 or 0. High means that its storage is unreachable or full: look at the lake in /status.',
   ],
   covered_seconds: [
     ['dataset'],
@@ -250,7 +250,7 @@ const STATE = {
   ],
   refused_seconds: [
     ['dataset', 'reason'],
-    'Seconds that could not be read and are retried later. High means failures of the kind in the label reason: status shows the answers of the source.',
+    'Seconds that could not be read and are retried later. High means failures of the kind in the label reason: look at status for the answers of the source.',
   ],
   quarantined_records: [
     ['dataset'],
@@ -274,7 +274,7 @@ const STATE = {
   ],
   budget_spent: [
     ['host', 'worker', 'priority'],
-    'Requests in the last whole minute by process and purpose. High for one process means that it uses up the budget: etl.leases shows what it reads.',
+    'Requests in the last whole minute by process and purpose. High for one process means that it uses up the budget: look at etl.leases for what it reads.',
   ],
   waiting_requests: [
     ['worker', 'priority'],
