@@ -264,7 +264,10 @@ describe('status --check', () => {
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${hole.from}, ${hole.to}))`,
     );
     const [code, said] = await check(...lax);
-    expect([code, said]).toEqual([3, expect.stringMatching(/^check {5}blocks: 1m of history are not read yet.*T01:00:00Z/)]);
+    expect([code, said]).toEqual([
+      3,
+      expect.stringMatching(/^check {5}blocks: 1m of history are not read yet.*T01:00:00Z/),
+    ]);
     expect(await check(...lax, '--from', String(hole.to))).toEqual([0, '']);
   });
 });
