@@ -137,7 +137,7 @@ describe('the documentation names', () => {
 
   test('every dataset, in the README, and none that does not exist', async () => {
     const names = (await loadDatasets()).map(({ name }) => name).sort();
-    const section = /## Datasets\n([\s\S]*?)\n## /.exec(textOf('README.md'))?.[1] ?? '';
+    const section = /## Datasets\n([\s\S]*)/.exec(textOf('README.md'))?.[1] ?? '';
     const listed = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name).sort();
     expect(listed).toEqual(names);
   });
@@ -182,7 +182,7 @@ test('every SQL example runs', async () => {
 
 /** Pages that a program writes. */
 const GENERATED = /^docs\/(members|verification-matrix|analyst\/(dictionary|diagram))\.md$/;
-const MOST_WORDS = { page: 2000, all: 23_500 };
+const MOST_WORDS = { page: 2000, all: 20_000 };
 /** Words that people wrote and others read: without blocks of code; a piece of code between backticks is one word. */
 function wordsOf(text: string): number {
   return text
