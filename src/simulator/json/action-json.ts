@@ -97,7 +97,7 @@ export function actionJson(world: World, trace: number, action: NetworkAction, i
   };
 }
 
-/** Transfers and calls that carry another currency are printed under a type that nobody can ask for. */
+/** Transfers and calls that carry another currency are printed under a type that no request can name. */
 function printedType(type: string, details: object): string {
   const carries = Object.entries(details).some(
     ([name, value]: [string, unknown]) =>

@@ -66,7 +66,7 @@ describe(dns_auctions, {
     auction_end_time:
       'When the auction ends, UTC; a late bid moves it. From auctions[].auction_end_time; null only if the API does not send it.',
     last_fill_up_time:
-      'When somebody last paid for the domain, UTC: a year later anyone may put it up again. From auctions[].last_fill_up_time; null only if the API does not send it.',
+      'When the domain was last paid for, UTC: a year later any account may put it up again. From auctions[].last_fill_up_time; null only if the API does not send it.',
     finished:
       'True if the end had passed when the auction was looked up, and the winner has not claimed the domain. From auctions[].finished; null only if the API does not send it.',
     extra:

@@ -268,7 +268,7 @@ export interface DnsAuctionJson {
   readonly finished: boolean;
 }
 
-/** The auction of a domain named for a wallet, if it has one: bids come every ten minutes, and whoever is last leads. */
+/** The auction of a domain named for a wallet, if it has one: bids come every ten minutes, and the last one leads. */
 export function dnsAuction({ world }: WorldState, wallet: number, now: number): DnsAuctionJson | undefined {
   const { accounts, options } = world;
   if (accounts.role(wallet) !== 'wallet' || mix32(wallet + 7) % 10 !== 0) return undefined;
