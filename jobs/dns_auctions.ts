@@ -47,7 +47,7 @@ export default defineCollection({
   ],
 });
 
-/** No table takes the item that may come along: it is not asked for. */
+/** Ignores the item that the server may add, because no table stores it. */
 function auctionRows(auction: z.output<typeof dnsAuction>, extra: Extra): RowsOf<typeof tables> {
   const row = {
     ...auction,

@@ -2,8 +2,8 @@ import { CROSS_CHECKED } from '../dataset/grade.ts';
 import { window } from '../dataset/paginators/window.ts';
 
 /*
- * What the streams about validators and nominator pools have in common. They are served from a copy of the database that
- * lags by minutes, and the chain has no checksum for them: a reading of another replica has to agree.
+ * Settings that the streams about validators and nominator pools share. The server answers them from a copy of the
+ * database that lags by minutes. The chain has no checksum for them, so a reading from another replica has to agree.
  */
 const copied = { params: { x_no_address_book: true }, delaySeconds: 900, grade: CROSS_CHECKED } as const;
 
@@ -16,7 +16,7 @@ export const stakingEvents = {
   checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
 } as const;
 
-/** Events in nominator pools, which are read pool by pool. The pools themselves stake: so they are met. */
+/** Events in nominator pools, which are read pool by pool. A pool is found by its own stakes with the elector. */
 export const poolEvents = {
   ...stakingEvents,
   paginator: window(),
@@ -29,8 +29,8 @@ export const poolEvents = {
 } as const;
 
 /**
- * What the elector knows of elections. It forgets an election after its round of 65536 s and 32768 s more, in which
- * validators still vote on complaints and stakes are given back. Nothing changes after that.
+ * Records of the elector about elections. It deletes an election after its round of 65536 s and 32768 s more. Until then
+ * validators vote on complaints, and the elector returns stakes. Nothing changes after that.
  */
 export const electorRecords = {
   ...copied,
