@@ -36,10 +36,12 @@ export interface NetworkGuard {
  * the right network answers later.
  */
 export interface NetworkWatch {
-  /** Like the guard's `confirm`; also throws what `require` throws. */
+  /**
+   * Like the guard's `confirm`. A response is certain only if this is called after it came: a request may fail
+   * when a server is replaced, and be answered by the next one.
+   * @throws WrongNetworkError if another network has answered since the reading began
+   */
   confirm(): Promise<void>;
-  /** @throws WrongNetworkError if another network has answered since the reading began */
-  require(): void;
 }
 
 interface GuardOptions {
@@ -108,10 +110,10 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
       if (before !== sightings && latest !== undefined) throw latest;
     };
     return {
-      require,
       confirm: async () => {
         require();
         await confirm();
+        require();
       },
     };
   };

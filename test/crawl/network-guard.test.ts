@@ -110,7 +110,7 @@ describe('of a chain whose first block is known', () => {
     await read();
     time.ms = 122_000;
     await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
-    expect(() => watch.require()).toThrow(WrongNetworkError);
+    await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
     // Nothing is read before the own one is back.
     await expect(guard.network.begin().confirm()).rejects.toThrow(WrongNetworkError);
     await guard.network.begin().confirm();
@@ -124,6 +124,7 @@ describe('of a chain whose first block is known', () => {
       const failed: HttpResponse =
         failure === 'reset' ? (_request, response) => response.destroy() : json({}, failure);
       fake.answer(failed, json({ traces: [] }), restarted);
+      await watch.confirm();
       await guard.api.get({ path: '/api/v3/traces', priority: 'tail', parse: (body) => body });
       await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
     },
@@ -162,16 +163,14 @@ test('nobody waits for the answer while the last one is less than a minute old',
 
 test('nothing is written of a reading that began before another network answered, though the own one is back', async () => {
   const before = network.begin();
-  before.require();
+  await before.confirm();
   fake.answer(blocks(TESTNET), info(TESTNET), info(MAINNET));
   await expect(get('/api/v3/blocks')).rejects.toThrow(WrongNetworkError);
-  expect(() => before.require()).toThrow(WrongNetworkError);
+  await expect(before.confirm()).rejects.toThrow(WrongNetworkError);
   // Whoever begins now asks first.
   await expect(network.begin().confirm()).rejects.toThrow(WrongNetworkError);
   const after = network.begin();
   await after.confirm();
-  after.require();
-  expect(() => before.require()).toThrow(WrongNetworkError);
   await expect(before.confirm()).rejects.toThrow(WrongNetworkError);
   await network.confirm();
   expect(fake.seen).toHaveLength(3);

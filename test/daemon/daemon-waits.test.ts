@@ -42,8 +42,8 @@ describe('the daemon', () => {
   });
 
   const OTHERS: readonly [string, SimulatorOptions][] = [
-    ['another network', { globalId: -3, seed: 77 }],
     ['a chain begun anew under the same name', { seed: 77 }],
+    ['another network', { globalId: -3, seed: 77 }],
   ];
   test.each(some(OTHERS, 1))(
     'waits while %s answers, commits nothing of it, and goes on when its own is back',

@@ -98,7 +98,7 @@ describe('whoever stands still while it copies', () => {
     const next = await claim();
     const partitions = createPartitions(database, 'month');
     const context = { database, partitions, attempts: 5, clock: systemClock, random: Math.random };
-    const network = { require: () => undefined };
+    const network = { confirm: () => Promise.resolve() };
     const commit = () => commitPage(database, partitions, page(next, samplePage(SPAN, 4000)));
     expect(await commitWithRetry(context, network, commit)).toBe(true);
     expect(await readCoverage(database, next.stream)).toEqual([SPAN]);

@@ -89,8 +89,8 @@ async function claimAndWalk(
     renew,
   });
   const network = run.context.network.begin();
-  const keep: WalkContext['keep'] = (cursor, learned) => {
-    network.require();
+  const keep: WalkContext['keep'] = async (cursor, learned) => {
+    await network.confirm();
     return commitCursor(database, claim, cursor, learned);
   };
   try {

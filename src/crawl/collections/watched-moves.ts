@@ -25,12 +25,11 @@ export async function noteWatchedMoves(walkContext: ProbingWalk): Promise<void> 
   const { context, dataset, walk, network } = walkContext;
   const watched = (await readWatched(context.database)).map(({ address }) => address);
   for (let at = 0; at < watched.length; at += MOST) {
-    await network.confirm();
     const states = await askStates(walkContext, watched.slice(at, at + MOST));
     const moves = states.flatMap(({ address, last_transaction_lt: lt }) =>
       lt == null ? [] : [{ key: address, lt }],
     );
-    network.require();
+    await network.confirm();
     await noteMoves(context.database, { dataset: dataset.name, walk: walk.name }, moves);
   }
 }
