@@ -22,15 +22,22 @@ export function isKnownStream(vouched: Vouched, { dataset, scope }: Place): bool
   return vouched.has(`${dataset}/${scope}`);
 }
 
-/** True where an analyst who asks for one of the seconds is refused, whatever grade is asked for. */
-export async function isRefused(client: pg.Client, { dataset, seconds }: Place): Promise<boolean> {
+/**
+ * True if an analyst who asks for one of the seconds is refused: `covered`, whatever grade is asked for; `highest`, the
+ * grade of what verification proves.
+ */
+export async function isRefused(
+  client: pg.Client,
+  { dataset, seconds }: Place,
+  grade: 'covered' | 'highest',
+): Promise<boolean> {
   for (const second of seconds) {
     try {
-      await client.query('select etl.assert_complete($1, to_timestamp($2), to_timestamp($3))', [
-        dataset,
-        second,
-        second + 1,
-      ]);
+      await client.query(
+        `select etl.assert_complete($1, to_timestamp($2), to_timestamp($3),
+          case $4 when 'covered' then 'covered' else (select grade from etl.grades where dataset = $1) end)`,
+        [dataset, second, second + 1, grade],
+      );
     } catch (error) {
       if (error instanceof pg.DatabaseError) return true;
       throw error;
