@@ -110,8 +110,8 @@ export interface Scopes {
   readonly column: string;
   /** Which addresses: nominator pools from the watch list and from indexed rows. */
   readonly from: 'pools';
-  /** The source of addresses that are not known yet: a member of another dataset's records. */
-  readonly seenIn: { readonly dataset: string; readonly member: string };
+  /** The source of addresses that are not known yet: a column of another dataset's rows. */
+  readonly seenIn: { readonly dataset: string; readonly column: string };
 }
 
 /** A record that fits its schema. */

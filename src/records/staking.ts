@@ -24,7 +24,7 @@ export const poolEvents = {
     param: 'pool',
     column: 'pool_address',
     from: 'pools',
-    seenIn: { dataset: 'validator_events', member: 'stake_holder_address' },
+    seenIn: { dataset: 'validator_events', column: 'stake_holder_address' },
   },
 } as const;
 

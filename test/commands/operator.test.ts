@@ -92,6 +92,36 @@ describe('plan', () => {
   });
 });
 
+test('plan foresees rows of pools that the database does not know yet', async () => {
+  const network = { start: START, duration: 4500, load: 1, accounts: 100, electionSeconds: 1200 };
+  const [own, small] = await Promise.all([openTestStore(), startSimulator(network)]);
+  try {
+    const there = { ...settings, DATABASE_URL: own.url, TONCENTER_NETWORK: small.url };
+    const range = { from: START + 30, to: START + 3300 };
+    const times = ['--from', String(range.from), '--to', String(range.to)];
+    const pools = 'nominator_pool_events,nominator_events';
+    const { stdout } = await cli.ask(['plan', ...times, '--only', pools, '--json'], there);
+    const { datasets } = Plan.parse(JSON.parse(stdout));
+    const { truth } = small;
+    const real = {
+      nominator_pool_events: truth.pools.flatMap((pool) => [...truth.poolEvents(pool, range)]).length,
+      nominator_events: truth.pools.flatMap((pool) => [...truth.nominatorEvents(pool, range)]).length,
+    };
+    expect(Math.min(...Object.values(real))).toBeGreaterThan(0);
+    expect(datasets.map(({ dataset }) => dataset).sort()).toEqual(Object.keys(real).sort());
+    for (const [dataset, rows] of Object.entries(real)) {
+      const guess = datasets.find((planned) => planned.dataset === dataset)?.rows;
+      // One sample of each pool tells no more than the order of magnitude.
+      expect(guess?.likely, dataset).toBeGreaterThan(0);
+      expect(guess?.low, dataset).toBeLessThanOrEqual(rows);
+      expect(guess?.high, dataset).toBeGreaterThanOrEqual(rows);
+    }
+  } finally {
+    await small.close();
+    await own.close();
+  }
+});
+
 describe('plan of a network whose server has troubles of its own', () => {
   const error = (status: number, text: string) => ({
     status,

@@ -132,12 +132,12 @@ async function scopesOf(
   const known = await streamsOf(context.database, dataset);
   const { scopes } = dataset.job;
   if (scopes === undefined) return { streams: known, scopes: ONE };
-  const { dataset: name, member } = scopes.seenIn;
+  const { dataset: name, column } = scopes.seenIn;
   const source = jobs.find((job) => job.name === name);
   const found =
     source === undefined
       ? []
-      : await valuesIn(context, { dataset: source, stream: streamOf(source), range, member, signal });
+      : await valuesIn(context, { dataset: source, stream: streamOf(source), range, column, signal });
   const newScopes = found.filter((scope) => known.every((stream) => stream.scope !== scope));
   const streams = [...known, ...newScopes.map((scope) => ({ ...streamOf(dataset), scope }))];
   // Pools become known by the rows that name them.

@@ -69,10 +69,10 @@ export function placeIn({ from, to }: Range, index: number): number {
   return earliest + ((((hour - earliest) % DAY) + DAY) % DAY);
 }
 
-/** The values of a member on the first page of a range. */
+/** The values of a column in the rows of the first page of a range. */
 export async function valuesIn(
   { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
-  { dataset, stream, range, member, signal }: Omit<ProbeOptions, 'count'> & { readonly member: string },
+  { dataset, stream, range, column, signal }: Omit<ProbeOptions, 'count'> & { readonly column: string },
 ): Promise<string[]> {
   const { paginator } = dataset.job;
   const { limits } = tuning(dataset);
@@ -85,14 +85,9 @@ export async function valuesIn(
       trust: limits.openSpan(range),
     },
   );
-  const values = value.records.map((record) => memberOf(record, member));
+  const rows = value.reading.accepted.flatMap((accepted) => Object.values(accepted.rows).flat());
+  const values = rows.map((row): unknown => (row === undefined ? undefined : Reflect.get(row, column)));
   return [...new Set(values.filter((found) => typeof found === 'string'))];
-}
-
-function memberOf(record: unknown, name: string): unknown {
-  const members: [string, unknown][] =
-    typeof record === 'object' && record !== null ? Object.entries(record) : [];
-  return members.find(([each]) => each === name)?.[1];
 }
 
 /**
