@@ -162,11 +162,14 @@ create or replace function etl.is_certain(streams text[], "from" timestamptz, "t
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   seconds constant int8multirange := etl.seconds_between(is_certain."from", is_certain."to");
+  -- What is looked up by name has no seconds.
+  timed constant text[] := array(
+    select d.dataset from etl.datasets d where d.dataset = any (is_certain.streams) and d.kind = 'stream');
   stored constant text[] := array(
-    select c.dataset from etl.coverage c where c.dataset = any (is_certain.streams) and c.pass = 0
+    select c.dataset from etl.coverage c where c.dataset = any (timed) and c.pass = 0
       and not isempty(c.covered) and range_merge(c.covered) && range_merge(seconds)
     union
-    select w.dataset from etl.wanted w where w.dataset = any (is_certain.streams) and w.since < upper(seconds));
+    select w.dataset from etl.wanted w where w.dataset = any (timed) and w.since < upper(seconds));
   stream text;
 begin
   foreach stream in array stored loop

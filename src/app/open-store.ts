@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { migrate, requireSchema } from '../migrate/migrate.ts';
@@ -62,8 +63,11 @@ export async function openStore(
 async function openOwn(dataDir: string, logger: Logger, { migrates }: Opening): Promise<EmbeddedServer> {
   const { hasData, openEmbedded } = await import('../embedded/embedded.ts');
   if (!migrates && !(await hasData(dataDir))) {
+    const demo = join(dataDir, 'demo');
     throw new WrongDatabaseError(`nothing was crawled yet: there is no database in ${dataDir}`, {
-      hint: 'Run `toncenter-etl backfill` or `sync`, which make it, or `migrate` alone; or name another one with DATABASE_URL or ETL_DATA_DIR.',
+      hint: (await hasData(demo))
+        ? `demo keeps its rows elsewhere: set ETL_DATA_DIR=${demo}. \`toncenter-etl backfill\` or \`sync\` make a database here.`
+        : 'Run `toncenter-etl backfill` or `sync`, which make it, or `migrate` alone; or name another one with DATABASE_URL or ETL_DATA_DIR.',
     });
   }
   return openEmbedded({ dataDir, logger });

@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { SIMULATED } from '../ledger/stored-network.ts';
@@ -67,19 +65,12 @@ async function status(invocation: Invocation, flags: StatusFlags): Promise<ExitC
     const restingLags = restingLagsOf(followed, config);
     const pollLag = pollLagOf(config);
     if (flags.json === true) console.log(JSON.stringify({ ...report, pollLag, restingLags }, null, 2));
-    else printStatus(report, { pollLag, restingLags, demoDir: demoDirOf(config.dataDir) });
+    else printStatus(report, { pollLag, restingLags });
     if (flags.check !== true) return EXIT.done;
     const readiness = readinessOf(report, followed, { ...config, maxLagSeconds, from });
     for (const reason of sayReasons(readiness, report.at)) console.error(`check     ${reason}`);
     return readiness.ready ? EXIT.done : EXIT.incomplete;
   });
-}
-
-/** The directory of `demo`; undefined if it has not run here, or if there is no data directory. */
-function demoDirOf(dataDir: string | undefined): string | undefined {
-  if (dataDir === undefined) return undefined;
-  const demoDir = join(dataDir, 'demo');
-  return existsSync(demoDir) ? demoDir : undefined;
 }
 
 /** Ranges of one kind that are printed for a dataset before the rest is only counted. */
@@ -89,14 +80,12 @@ const SHOWN = 5;
 interface LagBounds {
   readonly pollLag: PollLag;
   readonly restingLags: readonly RestingLag[];
-  /** The directory of `demo`, if it has run here. */
-  readonly demoDir?: string | undefined;
 }
 
 /** Prints the state of every dataset. If no daemon runs, it says so first. */
 export function printStatus(report: Report, bounds: LagBounds): void {
   const { at: now } = report;
-  for (const line of [...silenceLines(report), ...placeLines(report, bounds), ...lagLines(report, bounds)])
+  for (const line of [...silenceLines(report), ...placeLines(report), ...lagLines(report, bounds)])
     console.log(line);
   if (report.datasets.length > 0) {
     console.log();
@@ -135,15 +124,12 @@ function stoppedAt({ head, silence, hasEnded, globalId, datasets }: Report): num
   return globalId === SIMULATED && silence === null && ends.length > 0 ? Math.max(...ends) : undefined;
 }
 
-function placeLines(report: Report, { demoDir }: LagBounds): string[] {
+function placeLines(report: Report): string[] {
   const { at, database, network, head, awaited, gaps, lake } = report;
   const stopped = stoppedAt(report);
   return [
     `database  ${database}`,
     `network   ${network ?? 'none yet: nothing was crawled'}`,
-    ...(network === null && demoDir !== undefined
-      ? [`          demo keeps its rows elsewhere: ETL_DATA_DIR=${demoDir} ${programName} status`]
-      : []),
     ...(head === null ? [] : [headLine(head)]),
     ...(awaited === null ? [] : [`head      not known yet: waiting for ${awaited}`]),
     ...gaps.map((gap) => gapLine(gap, at)),

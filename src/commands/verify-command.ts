@@ -242,9 +242,11 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
   const name = nameOf(report);
   const { grade, findings, missing } = report;
   const moved = without([range], union(report.verified, missing, spansOf(findings)));
-  const state = isProved(report, range) ? grade.grade : `not ${grade.grade}`;
+  const isWhole = isProved(report, range);
+  const state = isWhole ? grade.grade : `not ${grade.grade}`;
+  const proved = report.verified.length === 0 ? 'nothing' : `only ${some(report.verified, '')}`;
   return [
-    `${state.padEnd(9)} ${name}: ${isProved(report, range) ? `${grade.proves}; not seen: ${grade.limitations}` : some(report.verified, 'nothing of it is')}`,
+    `${state.padEnd(9)} ${name}: ${isWhole ? `${grade.proves}; not seen: ${grade.limitations}` : `${proved} is ${grade.grade}`}`,
     ...missing.slice(0, SHOWN).map((hole) => `missing   ${name}: ${formatRange(hole)} is not covered`),
     ...more('missing', name, missing.length),
     ...causes.map((cause) => `refused   ${name}: ${cause}`),

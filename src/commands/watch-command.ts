@@ -4,7 +4,7 @@ import { MAINNET, readNetwork } from '../ledger/stored-network.ts';
 import { addWatch, readWatched, removeWatch, type Watched } from '../ledger/stored-watch-list.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatTime } from '../range.ts';
-import { formatAddress, isFriendly, parseAddress } from '../ton/address.ts';
+import { formatAddress, parseAddress } from '../ton/address.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';
 import { formatTable } from './table.ts';
@@ -44,8 +44,7 @@ function watchAdd(invocation: Invocation, text: string, { note = '' }: { note?: 
   return withWatchList(invocation, async (store, testnet) => {
     const address = parseAddress(text, { testnet });
     await addWatch(store.database, address, note);
-    const friendly = isFriendly(text) ? text.trim() : formatAddress(address, { testnet });
-    console.log(`watching  ${address} (${friendly})`);
+    console.log(`watching  ${address} (${formatAddress(address, { testnet })})`);
   });
 }
 

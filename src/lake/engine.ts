@@ -223,11 +223,18 @@ async function runReading(
       // Creates tables, views and macros of the session. A secret could send the rows to another server.
       (type === StatementType.CREATE && !/secret/i.test(statement)) ||
       (type === StatementType.EXPLAIN && found.count === 1 && (await explainsReading(duck, statement)));
-    // It writes files, and DuckDB ends the process if it may not write one.
-    if (!isReading || /enable_logging/i.test(statement)) refuse(StatementType[type]);
+    if (!isReading || switchesLogging(statement)) refuse(StatementType[type]);
     rows = await prepared.runAndReadAll();
   }
   return rows;
+}
+
+/**
+ * True if a statement may switch DuckDB's log on: it writes files, and DuckDB ends the process if it may not write one.
+ * `query` and `query_table` take text that may be put together from parts.
+ */
+function switchesLogging(statement: string): boolean {
+  return /enable_logging|\bquery(?:_table)?"?\s*(?:\/\*[^]*?\*\/\s*|--.*\n\s*)*\(/i.test(statement);
 }
 
 /** `explain analyze` runs the statement that follows. */

@@ -36,7 +36,9 @@ test('lists and look-ups need no range; status and datasets tell of them; others
   const [account] = simulator.truth.entities().balances();
   const friendly = formatAddress(account!.account);
   const added = await run('watch', 'add', friendly, '--note', 'the richest');
-  expect(added.stdout).toBe(`watching  ${account!.account} (${friendly})\n`);
+  expect(added.stdout).toBe(
+    `watching  ${account!.account} (${formatAddress(account!.account, { testnet: true })})\n`,
+  );
   const names = 'jetton_masters,account_states,account_transactions';
   const first = await run('backfill', '--only', names);
   expect(first.stderr).toBe('');

@@ -1,9 +1,10 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Recording } from '../../src/simulator/recorded/recording/recording.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -113,3 +114,36 @@ test.skipIf(process.platform !== 'linux')(
     expect(read).toBe(0);
   },
 );
+
+test('of a network that moved on, the head is served up to which blocks were read', async () => {
+  const moved = await mkdtemp(join(tmpdir(), 'toncenter-etl-moved-'));
+  const block = (seqno: number, utime: number) => ({
+    workchain: -1,
+    shard: '8',
+    seqno,
+    gen_utime: String(utime),
+  });
+  const info = (seqno: number, utime: number) => ({ first: block(1, 100), last: block(seqno, utime) });
+  const blocks = (...utimes: number[]) => ({ blocks: utimes.map((utime) => block(utime, utime)) });
+  const lines = [
+    ['/api/v3/masterchainInfo', '', info(140, 140)],
+    ['/api/v3/blocks', 'start_utime=120&sort=asc&limit=1000', blocks(120, 130, 140)],
+    ['/api/v3/masterchainInfo', '', info(180, 180)],
+  ].map(([path, query, body]) => {
+    const facts = JSON.stringify({ path, query, status: 200 });
+    return `${facts.slice(0, -1)},"body":${JSON.stringify(body)}}`;
+  });
+  try {
+    await writeFile(join(moved, 'responses-1.jsonl'), `${lines.join('\n')}\n`);
+    const recording = new Recording(moved);
+    const ask = (path: string, query = '') => {
+      const { status, body } = recording.answer({ path, search: new URLSearchParams(query) });
+      return { status, body: JSON.parse(body.toString()) as unknown };
+    };
+    expect(ask('/api/v3/masterchainInfo').body).toEqual(info(140, 140));
+    expect(ask('/api/v3/blocks', 'start_utime=125&sort=asc&limit=1000').body).toEqual(blocks(130, 140));
+    expect(ask('/api/v3/blocks', 'start_utime=150&sort=asc&limit=1000').status).toBe(404);
+  } finally {
+    await rm(moved, { recursive: true });
+  }
+});

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -62,6 +62,13 @@ describe('commands that only read', () => {
       expect(stderr).toContain(`error: nothing was crawled yet: there is no database in ${ETL_DATA_DIR}`);
     }
     expect(await readdir(scratch)).toEqual([]);
+    // If only the demo has run, its rows are named.
+    await mkdir(join(ETL_DATA_DIR, 'demo', 'postgres'), { recursive: true });
+    const { code, stderr } = await cli.ask(['status'], { ETL_DATA_DIR });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      `hint: demo keeps its rows elsewhere: set ETL_DATA_DIR=${join(ETL_DATA_DIR, 'demo')}.`,
+    );
   });
 
   test('leave a database of another version as it is; migrate brings it up to date', async () => {

@@ -50,8 +50,8 @@ const report = (facts: Partial<Report>): Report => ({
   ...facts,
 });
 
-function shown(facts: Partial<Report>, demoDir?: string): string[] {
-  printStatus(report(facts), { pollLag: { seconds: 1, isBoundByRate: false }, restingLags: [], demoDir });
+function shown(facts: Partial<Report>): string[] {
+  printStatus(report(facts), { pollLag: { seconds: 1, isBoundByRate: false }, restingLags: [] });
   return lines;
 }
 
@@ -75,14 +75,6 @@ test('of ranges that are being read the first five of a dataset are printed, and
   expect(reading).toHaveLength(6 + 5 + 6);
   expect(reading[5]).toBe('reading   blocks: and 212 more ranges, 3h 32m');
   expect(reading.at(-1)).toBe('reading   actions: and 1 more ranges, 1m');
-});
-
-test('a home in which only demo has run is told where its rows are', () => {
-  expect(shown({ network: null, globalId: null }, '/home/a/demo').join('\n')).toMatch(
-    /demo keeps its rows elsewhere: ETL_DATA_DIR=\/home\/a\/demo .*status/,
-  );
-  lines = [];
-  expect(shown({ network: 'mainnet' }, '/home/a/demo').join('\n')).not.toContain('demo');
 });
 
 test('a head that is not known yet is no head, and what it waits for is said', () => {

@@ -76,6 +76,8 @@ const HOSTILE = [
   `select * from glob('L/blocks/up/*')`,
   `select * from query('select content from read_text(''D/private.csv'')')`,
   `select * from query_table('D/private.csv')`,
+  `select * from query('select * from enable' || '_logging(storage=''stdout'')')`,
+  `select * from "query" /* of text */ ('select * from enable' || '_logging(storage=''file'')')`,
   `copy (select 1) to 'D/out.csv'`,
   `copy (select 1) to 'L/out.csv'`,
   `copy (select 1) to 'P' (format parquet)`,

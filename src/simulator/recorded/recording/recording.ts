@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { UsageError } from '../../../errors.ts';
 import { errorResponse, jsonResponse, type HttpResponse } from '../../http/response.ts';
 import type { ApiRequest } from '../../http/api.ts';
@@ -8,6 +9,10 @@ import { RecordedList, type RecordedWindow } from './recorded-list.ts';
 import { programName } from '../../../terminal/program-name.ts';
 
 const INFO = '/api/v3/masterchainInfo';
+const BLOCKS = '/api/v3/blocks';
+
+/** What an INFO response says of the newest block. */
+const Head = z.object({ last: z.object({ gen_utime: z.coerce.number() }) });
 
 /**
  * Serves what `--record` wrote. A recorded request gets its last recorded response. Lists that are read by time also
@@ -22,7 +27,13 @@ export class Recording {
 
   /** @throws UsageError if nothing can be served. */
   constructor(directory: string) {
-    for (const response of readRecording(directory)) this.take(response);
+    const heads: ReplayedResponse[] = [];
+    for (const response of readRecording(directory)) {
+      this.take(response);
+      if (response.path === INFO) heads.push(response);
+    }
+    const head = this.newestRead(heads);
+    if (head !== undefined) this.exact.set(INFO, head);
     this.latest = Math.max(0, ...[...this.lists.values()].map((list) => list.latest));
     if (!this.exact.has(INFO)) {
       throw new UsageError(`${directory} holds no recorded response of ${INFO}`, {
@@ -50,6 +61,17 @@ export class Recording {
       return errorResponse(404, `not in the recording: ${path}${what}`);
     }
     return jsonResponse(200, recorded.text, versionOf(recorded));
+  }
+
+  /** The newest head up to which blocks were read. A later one would name blocks that are not in the recording. */
+  private newestRead(heads: readonly ReplayedResponse[]): ReplayedResponse | undefined {
+    const blocks = [...this.lists]
+      .filter(([key]) => key.split('?')[0] === BLOCKS)
+      .map(([, list]) => list.latest);
+    const newest = Math.max(0, ...blocks);
+    const time = ({ text }: ReplayedResponse) =>
+      Head.safeParse(JSON.parse(text)).data?.last.gen_utime ?? Infinity;
+    return heads.filter((head) => time(head) <= newest).at(-1) ?? heads[0];
   }
 
   private listResponse(member: string, list: RecordedList, asked: RecordedWindow): HttpResponse {
