@@ -82,13 +82,13 @@ export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataVie
 export const NULL = -1;
 
 /**
- * A record, or an object in one, whose members are read in place when they are accessed. It has the members
- * of its schema, but none as own properties. `rawOf` returns all of its JSON.
+ * A record, or an object in one, with the members of its schema: they are read in place, and are no own properties.
+ * `rawOf` returns all of its JSON. The fields are only declared, because V8 is slow to define them in many subclasses.
  */
 export abstract class View {
   abstract readonly $schema: object;
-  readonly $page: Page;
-  readonly $slot: number;
+  declare readonly $page: Page;
+  declare readonly $slot: number;
 
   constructor(page: Page, slot: number) {
     this.$page = page;
