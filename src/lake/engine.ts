@@ -223,7 +223,8 @@ async function runReading(
       // Creates tables, views and macros of the session. A secret could send the rows to another server.
       (type === StatementType.CREATE && !/secret/i.test(statement)) ||
       (type === StatementType.EXPLAIN && found.count === 1 && (await explainsReading(duck, statement)));
-    if (!isReading || switchesLogging(statement)) refuse(StatementType[type]);
+    if (!isReading) refuse(`${StatementType[type].toLowerCase()} statement`);
+    if (switchesLogging(statement)) refuse('call of enable_logging, query or query_table');
     rows = await prepared.runAndReadAll();
   }
   return rows;
@@ -245,11 +246,8 @@ async function explainsReading(duck: DuckDBConnection, statement: string): Promi
   return found.count === 1 && (await found.prepare(0)).statementType === StatementType.SELECT;
 }
 
-function refuse(type: string | undefined): never {
-  throw new DatabaseError(
-    `\`sql --lake\` only reads: it runs no ${type?.toLowerCase() ?? 'such'} statement`,
-    {
-      hint: 'It runs select, explain, describe and show, and creates tables, views and macros for the session.',
-    },
-  );
+function refuse(what: string): never {
+  throw new DatabaseError(`\`sql --lake\` only reads: it runs no ${what}`, {
+    hint: 'It runs select, explain, describe and show, and creates tables, views and macros for the session.',
+  });
 }

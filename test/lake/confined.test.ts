@@ -78,6 +78,7 @@ const HOSTILE = [
   `select * from query_table('D/private.csv')`,
   `select * from query('select * from enable' || '_logging(storage=''stdout'')')`,
   `select * from "query" /* of text */ ('select * from enable' || '_logging(storage=''file'')')`,
+  `select * from query('from duckdb_' || 'settings()')`,
   `copy (select 1) to 'D/out.csv'`,
   `copy (select 1) to 'L/out.csv'`,
   `copy (select 1) to 'P' (format parquet)`,
@@ -136,13 +137,12 @@ test.each(HOSTILE)('sql --lake refuses: %s', async (statement) => {
   expect(rows).toEqual([['t']]);
 });
 
-test.each([
-  `select current_setting('http_proxy')`,
-  `select value from duckdb_settings()`,
-  `select * from query('from duckdb_' || 'settings()')`,
-])('sql --lake shows no password of the environment: %s', async (statement) => {
-  expect(JSON.stringify(await ask(statement))).not.toContain('secretive');
-});
+test.each([`select current_setting('http_proxy')`, `select value from duckdb_settings()`])(
+  'sql --lake shows no password of the environment: %s',
+  async (statement) => {
+    expect(JSON.stringify(await ask(statement))).not.toContain('secretive');
+  },
+);
 
 test.each([
   `select count(*) from transactions t join blocks b on b.utime = t.utime`,
