@@ -21,7 +21,7 @@ import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { guardKey } from './response/key-guard.ts';
 import { summary } from './response/reason.ts';
-import { createRedactor } from '../settings/redact.ts';
+import { createRedactor, keysInPath } from '../settings/redact.ts';
 import { retry, type RetryOptions, type RetryPolicy } from '../retry.ts';
 import { createServerFacts, type ApiFacts } from './server-facts.ts';
 import { createStats, type Stats } from './stats.ts';
@@ -130,7 +130,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     logger,
     count,
     host: base.host,
-    withoutKey: createRedactor([options.apiKey], '[key]'),
+    withoutKey: createRedactor([options.apiKey, ...keysInPath(options.baseUrl)], '[key]'),
     key,
     onExchange: options.onExchange,
     recorder: options.recorder,

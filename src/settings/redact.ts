@@ -61,6 +61,11 @@ export function pathIn(url: string | undefined): string[] {
   return new URL(url).pathname.split('/');
 }
 
+/** Those parts of a URL's path that look like keys: with letters and digits, and not short. */
+export function keysInPath(url: string): string[] {
+  return pathIn(url).filter((part) => part.length >= SHORTEST_CODE && /\d/.test(part) && /[a-z]/i.test(part));
+}
+
 /** Removes the logins from URLs in a text. */
 export function withoutLogin(text: string): string {
   return text.replaceAll(/:\/\/[^/\s]*@/g, '://…@');

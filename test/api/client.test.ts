@@ -191,6 +191,17 @@ test('the key travels in its header and is found nowhere else', async () => {
   for (const spelling of [KEY, code]) expect(found.join('\n')).not.toContain(spelling);
 });
 
+test('a key in the path of the base URL is in no error and no line of the log', async () => {
+  const client = api.client({ baseUrl: `${api.baseUrl}/s3cr3tPath9`, attempts: 2 });
+  api.answer(
+    text('<title>Cannot GET /s3cr3tPath9/api/v3/blocks</title>', 500),
+    text('Cannot GET /s3cr3tPath9/api/v3/blocks', 404),
+  );
+  const error = await client.get(blocks).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Error);
+  expect([error, ...api.log].map(everything).join()).not.toContain('s3cr3tPath9');
+});
+
 test('of a version no more is kept than one has, and no part of a key that is cut with it', async () => {
   const client = api.client({ apiKey: KEY });
   const versionOf = async (version: string) => {
