@@ -19,6 +19,18 @@ const wire = (action: ActionJson): unknown =>
     JSON.stringify(action, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)),
   );
 
+interface Swap {
+  readonly dex: string;
+  readonly dex_incoming_transfer: { readonly asset: string | null; readonly amount: string };
+  readonly dex_outgoing_transfer: { readonly asset: string | null; readonly amount: string };
+  readonly peer_swaps: readonly {
+    readonly asset_in: string | null;
+    readonly amount_in: string;
+    readonly asset_out: string | null;
+    readonly amount_out: string;
+  }[];
+}
+
 /** All actions of a window, read by offset in the total order. */
 async function readAll(simulator: Simulator, query: string): Promise<ActionJson[]> {
   const found: ActionJson[] = [];
@@ -194,6 +206,30 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
     }
     expect(filled.size).toBe(100);
     expect(named).toBeGreaterThan(300);
+  });
+
+  test('chain the legs of a swap: what one pool gives the next one takes, and no leg sells an asset for itself', () => {
+    const swaps = all.filter(({ type }) => type === 'jetton_swap').map(({ details }) => details as Swap);
+    const routed = swaps.filter(({ peer_swaps }) => peer_swaps.length > 0);
+    expect(new Set(routed.map(({ dex }) => dex))).toEqual(new Set(['dedust', 'stonfi_v2', 'tonco']));
+    for (const { peer_swaps, dex_incoming_transfer: came, dex_outgoing_transfer: went } of routed) {
+      const [given, got] = [peer_swaps[0]!, peer_swaps.at(-1)!];
+      expect(peer_swaps.length).toBeGreaterThan(1);
+      expect([given.asset_in, given.amount_in]).toEqual([came.asset, came.amount]);
+      expect([got.asset_out, got.amount_out]).toEqual([went.asset, went.amount]);
+      for (const [at, leg] of peer_swaps.entries()) {
+        expect(leg.asset_in).not.toBe(leg.asset_out);
+        expect(Number(leg.amount_in) > 0 && Number(leg.amount_out) > 0).toBe(true);
+        const next = peer_swaps[at + 1];
+        if (next !== undefined)
+          expect([next.asset_in, next.amount_in]).toEqual([leg.asset_out, leg.amount_out]);
+      }
+    }
+    // TON at the beginning, at the end, and between two jettons.
+    const places = routed.map(({ peer_swaps: [first, last] }) =>
+      [first!.asset_in, first!.asset_out, last!.asset_out].indexOf(null),
+    );
+    expect(new Set(places)).toEqual(new Set([0, 1, 2]));
   });
 
   test('stand in traces in the order in which they began', async () => {

@@ -4,12 +4,12 @@ import {
   customPayload,
   FORWARDED,
   forwardPayload,
-  hasManyDecimals,
   jettonAmount,
+  jettonUnits,
   responseDestination,
 } from '../../json/payload.ts';
 import { hasCollection, jettonParties, nftParties } from '../../json/token-json.ts';
-import { wasTaken } from '../chain/jetton-parties.ts';
+import { otherParty, sentAmount, wasTaken } from '../chain/jetton-parties.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
@@ -79,38 +79,59 @@ function addressOrNull(world: World, account: number | undefined): string | null
 }
 
 function swapDetails({ world, trace }: Leg, there: number, back: number): object {
-  const ton = tonSide(world, trace);
+  const ton = tonSide(trace);
   const dex = DEXES[mix32(trace + 1) % DEXES.length] ?? 'dedust';
   const incoming = swapTransfer(world, there, ton === 'in' ? { dex, side: 'in' } : undefined);
   const outgoing = swapTransfer(world, back, ton === 'out' ? { dex, side: 'out' } : undefined);
+  // The server knows no legs of a swap on STON.fi v1.
+  const isRouted = dex !== 'stonfi' && mix32(trace + 2) % 3 === 0;
   // The server looks the asset up by the jetton wallet, and does not know each of them.
-  const isUnknown = ton !== 'out' && dex !== 'stonfi_v2' && dex !== 'tonco' && mix32(trace + 6) % 9 === 0;
-  const hop = {
-    asset_in: incoming.asset,
-    amount_in: incoming.amount,
-    asset_out: isUnknown ? null : outgoing.asset,
-    amount_out: outgoing.amount,
-  };
+  const isLookedUp = ton !== 'out' && (dex === 'stonfi' || (dex === 'dedust' && !isRouted));
+  const isUnknown = isLookedUp && mix32(trace + 6) % 9 === 0;
+  const assetOut = isUnknown ? null : outgoing.asset;
+  const between = valueBetween(world, trace, ton);
   return {
     dex,
     sender: incoming.source,
-    asset_in: hop.asset_in,
-    asset_out: hop.asset_out,
+    asset_in: incoming.asset,
+    asset_out: assetOut,
     dex_incoming_transfer: incoming,
-    dex_outgoing_transfer: isUnknown ? { ...outgoing, asset: null } : outgoing,
-    peer_swaps: isRouted(world, trace) ? [hop, { ...hop, asset_in: null }] : [],
-    ...(dex === 'tonco' ? { min_out_amount: mix32(trace) % 2 === 0 ? hop.amount_out : null } : {}),
+    dex_outgoing_transfer: { ...outgoing, asset: assetOut },
+    peer_swaps: isRouted ? [peerSwap(incoming, between), peerSwap(between, outgoing)] : [],
+    ...(dex === 'tonco' ? { min_out_amount: mix32(trace) % 2 === 0 ? outgoing.amount : null } : {}),
   };
 }
 
-/** True if a swap goes through a second pool, which sells TON. Amounts of many decimals are none of TON. */
-function isRouted(world: World, trace: number): boolean {
-  return !hasManyDecimals(world, trace) && mix32(trace + 2) % 3 === 0;
+/** An amount of a jetton, or of TON if the asset is null. */
+interface Value {
+  readonly asset: string | null;
+  readonly amount: string;
 }
 
+function peerSwap(taken: Value, given: Value): object {
+  return {
+    asset_in: taken.asset,
+    amount_in: taken.amount,
+    asset_out: given.asset,
+    amount_out: given.amount,
+  };
+}
+
+/** What a swap through two pools passes from one to the other: TON, or a jetton at the price that it has for TON. */
+function valueBetween(world: World, trace: number, ton: TonSide): Value {
+  const actor = world.traces.actor.get(trace);
+  const given = sentAmount(world, trace, actor);
+  const got = sentAmount(world, trace, otherParty(world, trace, actor));
+  if (ton === undefined) return { asset: null, amount: String(Math.ceil(Math.sqrt(given * got))) };
+  const amount = Math.ceil(ton === 'in' ? (given / got) * given : (got / given) * got);
+  const master = world.accounts.jettonMaster(actor, ton === 'in' ? 0 : 1);
+  return { asset: world.accounts.address(master), amount: jettonUnits(world, actor, amount) };
+}
+
+type TonSide = 'in' | 'out' | undefined;
+
 /** Which side of a swap is TON. */
-function tonSide(world: World, trace: number): 'in' | 'out' | undefined {
-  if (hasManyDecimals(world, trace)) return undefined;
+function tonSide(trace: number): TonSide {
   return (['in', 'in', 'out', 'out', undefined] as const)[mix32(trace + 5) % 5];
 }
 
@@ -119,9 +140,10 @@ function swapTransfer(
   world: World,
   row: number,
   ton?: { readonly dex: (typeof DEXES)[number]; readonly side: 'in' | 'out' },
-): Readonly<Record<SwapMember, string | null>> {
+): Readonly<Record<SwapMember, string | null>> & { readonly amount: string } {
   const { accounts, transactions } = world;
   const { from, to, item, group } = jettonParties(world, row);
+  const trace = transactions.trace.get(row);
   const sending = accounts.address(item);
   const receiving = accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item)));
   const hasProxy = ton !== undefined && ton.dex !== 'dedust';
@@ -131,12 +153,11 @@ function swapTransfer(
     destination: accounts.address(to),
     source_jetton_wallet: ton === undefined || (hasProxy && ton.side === 'out') ? sending : null,
     destination_jetton_wallet: ton === undefined || (hasProxy && ton.side === 'in') ? receiving : null,
-    amount: jettonAmount(world, transactions.trace.get(row), from),
+    amount: ton === undefined ? jettonAmount(world, trace, from) : String(sentAmount(world, trace, from)),
   };
 }
 
-type SwapMember =
-  'asset' | 'source' | 'destination' | 'source_jetton_wallet' | 'destination_jetton_wallet' | 'amount';
+type SwapMember = 'asset' | 'source' | 'destination' | 'source_jetton_wallet' | 'destination_jetton_wallet';
 
 export function jettonBurn(leg: Leg): NetworkAction[] {
   return [simple(leg, 'jetton_burn', jettonBurnDetails)];
