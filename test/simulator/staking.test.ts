@@ -37,6 +37,11 @@ interface Body {
   readonly transactions?: TransactionJson[];
 }
 
+interface Member {
+  readonly validator_pubkey: string;
+  readonly stake: string;
+}
+
 describe('validators and pools of build 1.3', () => {
   let simulator: Simulator;
 
@@ -246,6 +251,54 @@ describe('validators and pools of build 1.3', () => {
     expect(whole.status).toBe(422);
     const { body: finished } = await get('/api/v3/validators/elections?finished=true&limit=1');
     expect(finished.elections?.[0]?.finished).toBe(true);
+  });
+
+  test('elections, cycles and events tell the same stakes, while an election is open, too', async () => {
+    const elections = async (at: number) => {
+      simulator.headTime = at;
+      const query = 'limit=100&sort=asc&return_participants=true&return_validators=true';
+      const [took, serve] = [
+        (await get(`/api/v3/validators/elections?${query}`)).body.elections ?? [],
+        (await get(`/api/v3/validators/cycles?${query}`)).body.cycles ?? [],
+      ];
+      simulator.headTime = START + SIZE.duration;
+      return { took, serve };
+    };
+    const accepted = (id: number, at = Infinity): Map<string, bigint> => {
+      const stakes = new Map<string, bigint>();
+      for (const { type, election_id, validator_pubkey: key = '', amount, utime } of events)
+        if (type === 'stake_accepted' && election_id === id && utime <= at)
+          stakes.set(key, (stakes.get(key) ?? 0n) + BigInt(amount));
+      return stakes;
+    };
+    const staked = (members: readonly object[] = []): Map<string, bigint> =>
+      new Map((members as Member[]).map(({ validator_pubkey, stake }) => [validator_pubkey, BigInt(stake)]));
+    const total = (stakes: Map<string, bigint>): string =>
+      String([...stakes.values()].reduce((sum, stake) => sum + stake, 0n));
+
+    const events = [...simulator.truth.validatorEvents()];
+    const { took, serve } = await elections(START + SIZE.duration);
+    const known = took.filter(({ election_id }) => accepted(election_id).size > 0);
+    expect(known.length).toBeGreaterThan(2);
+    for (const { election_id, participants, total_stake, total_participants } of known) {
+      const stakes = accepted(election_id);
+      expect(staked(participants)).toEqual(stakes);
+      expect([total_stake, total_participants]).toEqual([total(stakes), stakes.size]);
+    }
+    const ids = new Set(known.map(({ election_id }) => election_id));
+    for (const { cycle_start, validators, total_stake } of serve.filter((one) => ids.has(one.cycle_start))) {
+      expect(staked(validators)).toEqual(accepted(cycle_start));
+      expect(total_stake).toBe(total(accepted(cycle_start)));
+    }
+    // Halfway through an election: of those who will take part, some have not staked, or not all.
+    const next = START + 2 * LENGTH;
+    const open = (await elections(START + LENGTH * 1.45)).took.find((one) => one.election_id === next);
+    const first = staked(open?.participants);
+    expect(first.size).toBeGreaterThan(0);
+    for (const [key, stake] of first) expect(stake <= (accepted(next).get(key) ?? 0n)).toBe(true);
+    expect(BigInt(total(first)) < BigInt(total(accepted(next)))).toBe(true);
+    const unopened = (await elections(START + LENGTH * 1.1)).took.find((one) => one.election_id === next);
+    expect(unopened).toMatchObject({ total_stake: '0', total_participants: 0, participants: [] });
   });
 
   test('come from a copy that lags where that is asked for', async () => {

@@ -76,10 +76,11 @@ function complaint(
   const { world } = elections;
   const key = (cycle + 1) * 65_536 + place;
   const dice = mix32(key);
-  const accused = elections.validator(cycle - 1, dice % VALIDATORS);
+  const accused = pick(elections.validators(cycle - 1), dice);
   const createdAt = createdIn(elections, cycle, place);
-  const total = elections.validators(cycle).reduce((sum, { weight }) => sum + weight, 0n);
-  const { votes, weight } = votesAt(elections, cycle, key, at - createdAt);
+  const validators = elections.validators(cycle);
+  const total = validators.reduce((sum, { weight }) => sum + weight, 0n);
+  const { votes, weight } = votesAt(validators, key, at - createdAt, world.options.electionSeconds);
   const needed = (total * 2n) / 3n;
   return {
     cycle_start: elections.idOf(cycle - 1),
@@ -91,7 +92,7 @@ function complaint(
     description_boc: bocs.make(key, 80),
     created_at: createdAt,
     severity: 1 + (dice % 3),
-    reward_address: elections.validator(cycle, (dice >>> 8) % VALIDATORS).stakeHolder,
+    reward_address: pick(validators, dice >>> 8).stakeHolder,
     paid: '1500000000',
     suggested_fine: '101000000000',
     suggested_fine_part: dice % 4 === 0 ? 536_870_912 : 0,
@@ -103,19 +104,22 @@ function complaint(
   };
 }
 
+function pick(validators: readonly Validator[], dice: number): Validator {
+  const one = validators[dice % validators.length];
+  if (one === undefined) throw new TypeError('a cycle has no validators');
+  return one;
+}
+
 /** Votes come one after another until the complaint is passed; with some complaints they cease before. */
-function votesAt(elections: Elections, cycle: number, key: number, age: number): Votes {
-  const { electionSeconds } = elections.world.options;
-  const step = electionSeconds / 2 / VALIDATORS;
+function votesAt(validators: readonly Validator[], key: number, age: number, cycleSeconds: number): Votes {
+  const step = cycleSeconds / 2 / VALIDATORS;
   const enough = mix32(key + 1) % 4 === 0 ? 8 : 18;
   const count = Math.min(enough, Math.floor(Math.max(0, age) / step));
   const first = mix32(key + 2) % VALIDATORS;
-  const voters = Array.from({ length: count }, (_, turn) =>
-    elections.validator(cycle, (first + turn * 7) % VALIDATORS),
-  );
+  const voters = new Set(Array.from({ length: count }, (_, turn) => pick(validators, first + turn * 7)));
   return {
-    votes: voters.map((voter) => vote(voter)),
-    weight: voters.reduce((sum, { weight }) => sum + weight, 0n),
+    votes: [...voters].map((voter) => vote(voter)),
+    weight: [...voters].reduce((sum, { weight }) => sum + weight, 0n),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ComplaintJson } from './complaint.ts';
-import { VALIDATORS, type Elections, type Validator } from './elections.ts';
+import type { Elections, Validator } from './elections.ts';
 
 /** An election as v3 prints it. */
 export interface ElectionJson {
@@ -40,13 +40,13 @@ const sum = (amounts: readonly bigint[]): string =>
   String(amounts.reduce((total, amount) => total + amount, 0n));
 
 export function electionJson(elections: Elections, cycle: number, at: number, whole: boolean): ElectionJson {
-  const participants = elections.validators(cycle);
+  const participants = elections.validators(cycle, at);
   return {
     election_id: elections.idOf(cycle),
     elect_close: elections.closesAt(cycle),
     min_stake: '300000000000000',
     total_stake: sum(participants.map(({ stake }) => stake)),
-    total_participants: VALIDATORS,
+    total_participants: participants.length,
     failed: false,
     finished: at >= elections.closesAt(cycle),
     ...(whole ? { participants: participants.map(participant) } : {}),
@@ -77,8 +77,8 @@ export function cycleJson(
     ...(at >= elections.namedAt(cycle) ? { election_id: elections.idOf(cycle) } : {}),
     cycle_start: elections.idOf(cycle),
     cycle_end: elections.idOf(cycle + 1),
-    total: VALIDATORS,
-    main: VALIDATORS,
+    total: validators.length,
+    main: validators.length,
     total_weight: sum(validators.map(({ weight }) => weight)),
     total_stake: sum(validators.map(({ stake }) => stake)),
     validators_elected_for: length,

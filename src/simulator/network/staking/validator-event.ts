@@ -1,5 +1,5 @@
 import { mix32 } from '../../random.ts';
-import { VALIDATORS, type Elections, type Validator } from './elections.ts';
+import type { Elections, Validator } from './elections.ts';
 
 /** Something that the elector did with a stake, as v3 prints it: what does not apply is left out. */
 export interface ValidatorEventJson {
@@ -35,10 +35,13 @@ export class ValidatorEvents {
   private readonly held = new Map<string, readonly HeldStake[]>();
   /** By row. */
   private readonly returned = new Map<number, Returned>();
+  /** Those who staked before the network began. */
+  private readonly older: readonly Validator[];
   private seen = 0;
 
   constructor(elections: Elections) {
     this.elections = elections;
+    this.older = elections.validators(-1);
   }
 
   /** The event of one of the elector's transactions. */
@@ -46,38 +49,37 @@ export class ValidatorEvents {
     this.extend();
     const { elections } = this;
     const { world } = elections;
-    const utime = world.utimeOf(row);
-    const cycle = elections.cycleAt(utime);
-    const type = this.typeOf(row, utime);
-    const validator = this.validatorOf(row, cycle);
-    const returned = this.returned.get(row);
+    const stake = elections.stakeIn(row);
+    const query = { query_id: String(mix32(row + 2)) };
     const common = {
       tx_hash: world.hashes('transaction').text(row),
       tx_lt: String(world.transactions.lt.get(row)),
-      utime,
-      type,
-      stake_holder_address: returned?.holder ?? validator.stakeHolder,
-      amount: String(returned?.amount ?? stakeOf(row, validator)),
     };
-    const query = { query_id: String(mix32(row + 2)) };
-    if (type === 'stake_recovered') return { ...common, ...(mix32(row) % 3 === 0 ? {} : query) };
+    const utime = world.utimeOf(row);
+    if (stake === undefined) {
+      const { holder, amount } = this.returned.get(row) ?? this.olderStake(row);
+      return {
+        ...common,
+        utime,
+        type: 'stake_recovered',
+        stake_holder_address: holder,
+        amount: String(amount),
+        ...(mix32(row) % 3 === 0 ? {} : query),
+      };
+    }
+    const { validator, isAccepted, cycle } = stake;
     return {
       ...common,
+      utime,
+      type: isAccepted ? 'stake_accepted' : 'stake_rejected',
+      stake_holder_address: validator.stakeHolder,
+      amount: String(validator.stake),
       validator_pubkey: validator.pubkey,
       adnl_addr: validator.adnl,
-      election_id: elections.idOf(cycle + 1),
+      election_id: elections.idOf(cycle),
       ...query,
-      ...(type === 'stake_rejected' ? { reason: 1 + (mix32(row + 4) % 6) } : {}),
+      ...(isAccepted ? {} : { reason: 1 + (mix32(row + 4) % 6) }),
     };
-  }
-
-  private typeOf(row: number, utime: number): ValidatorEventJson['type'] {
-    if (!this.elections.isOpen(utime)) return 'stake_recovered';
-    return mix32(row + 3) % 8 === 0 ? 'stake_rejected' : 'stake_accepted';
-  }
-
-  private validatorOf(row: number, cycle: number): Validator {
-    return this.elections.validator(cycle + 1, mix32(row) % VALIDATORS);
   }
 
   /** Continues the books if the network has grown. */
@@ -88,35 +90,38 @@ export class ValidatorEvents {
   }
 
   private enter(row: number): void {
-    const utime = this.elections.world.utimeOf(row);
-    const cycle = this.elections.cycleAt(utime);
-    const validator = this.validatorOf(row, cycle);
-    const type = this.typeOf(row, utime);
-    if (type === 'stake_recovered') this.returned.set(row, this.giveBack(row, cycle));
-    if (type !== 'stake_accepted') return;
-    const { stakeHolder } = validator;
-    const stake = { cycle: cycle + 1, amount: stakeOf(row, validator) };
-    this.held.set(stakeHolder, [...(this.held.get(stakeHolder) ?? []), stake]);
+    const stake = this.elections.stakeIn(row);
+    if (stake === undefined) {
+      this.returned.set(row, this.giveBack(row));
+      return;
+    }
+    const { cycle, isAccepted, validator } = stake;
+    if (!isAccepted) return;
+    const entry = { cycle, amount: validator.stake };
+    this.held.set(validator.stakeHolder, [...(this.held.get(validator.stakeHolder) ?? []), entry]);
   }
 
   /** Goes to a holder whose validators have served; if there is none, to one whose stake is older than the network. */
-  private giveBack(row: number, cycle: number): Returned {
+  private giveBack(row: number): Returned {
+    const cycle = this.elections.cycleAt(this.elections.world.utimeOf(row));
     const isDue = (stake: HeldStake): boolean => stake.cycle < cycle;
     const [holder, stakes = []] = [...this.held].find(([, held]) => held.some(isDue)) ?? [];
-    if (holder === undefined) {
-      const validator = this.validatorOf(row, cycle);
-      return { holder: validator.stakeHolder, amount: withReward(stakeOf(row, validator), row) };
-    }
+    if (holder === undefined) return this.olderStake(row);
     const left = stakes.filter((stake) => !isDue(stake));
     this.held.delete(holder);
     if (left.length > 0) this.held.set(holder, left);
     const stake = stakes.filter(isDue).reduce((sum, { amount }) => sum + amount, 0n);
     return { holder, amount: withReward(stake, row) };
   }
-}
 
-function stakeOf(row: number, { stake }: Validator): bigint {
-  return stake + BigInt(mix32(row + 1));
+  private olderStake(row: number): Returned {
+    const validator = this.older[mix32(row) % this.older.length];
+    if (validator === undefined) throw new TypeError('nobody staked before the network began');
+    return {
+      holder: validator.stakeHolder,
+      amount: withReward(validator.stake + BigInt(mix32(row + 1)), row),
+    };
+  }
 }
 
 /** Some hundredths of a percent on top; a stake in some twenty was fined. */
