@@ -85,10 +85,7 @@ function swapDetails({ world, trace }: Leg, there: number, back: number): object
   const outgoing = swapTransfer(world, back, ton === 'out' ? { dex, side: 'out' } : undefined);
   // The server knows no legs of a swap on STON.fi v1.
   const isRouted = dex !== 'stonfi' && mix32(trace + 2) % 3 === 0;
-  // The server looks the asset up by the jetton wallet, and does not know each of them.
-  const isLookedUp = ton !== 'out' && (dex === 'stonfi' || (dex === 'dedust' && !isRouted));
-  const isUnknown = isLookedUp && mix32(trace + 6) % 9 === 0;
-  const assetOut = isUnknown ? null : outgoing.asset;
+  const assetOut = isUnknown(trace, { dex, ton, isRouted }) ? null : outgoing.asset;
   const between = valueBetween(world, trace, ton);
   return {
     dex,
@@ -100,6 +97,18 @@ function swapDetails({ world, trace }: Leg, there: number, back: number): object
     peer_swaps: isRouted ? [peerSwap(incoming, between), peerSwap(between, outgoing)] : [],
     ...(dex === 'tonco' ? { min_out_amount: mix32(trace) % 2 === 0 ? outgoing.amount : null } : {}),
   };
+}
+
+interface Route {
+  readonly dex: (typeof DEXES)[number];
+  readonly ton: TonSide;
+  readonly isRouted: boolean;
+}
+
+/** The server looks the asset that a pool gave up by the jetton wallet, and does not know each of them. */
+function isUnknown(trace: number, { dex, ton, isRouted }: Route): boolean {
+  const isLookedUp = ton !== 'out' && (dex === 'stonfi' || (dex === 'dedust' && !isRouted));
+  return isLookedUp && mix32(trace + 6) % 9 === 0;
 }
 
 /** An amount of a jetton, or of TON if the asset is null. */
