@@ -191,6 +191,27 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
     expect(idsOf(((await header.json()) as Reply['body']).actions ?? [])).toEqual(idsOf(v1.slice(0, 1000)));
   });
 
+  test('call a transfer of coins failed if they came back, or met a frozen account, and no other', () => {
+    const outcomes = new Map<string, Set<boolean | null>>();
+    for (const { type, success, transactions: rows } of all) {
+      if (type !== 'ton_transfer') continue;
+      const { description, in_msg, end_status } = transactions.get(rows[1]!)!;
+      const { skipped, reason = '' } = (description.compute_ph ?? {}) as {
+        skipped?: boolean;
+        reason?: string;
+      };
+      const how =
+        skipped !== true ? 'ran' : `${reason} ${end_status} ${in_msg!.bounce ? 'bounces' : 'stays'}`;
+      outcomes.set(how, (outcomes.get(how) ?? new Set()).add(success));
+    }
+    expect(outcomes.get('no_state uninit stays')).toEqual(new Set([true]));
+    for (const [how, successes] of outcomes) {
+      const fails = how.endsWith('bounces') || how.startsWith('bad_state');
+      expect([how, successes]).toEqual([how, new Set([!fails])]);
+    }
+    expect([...outcomes.keys()].some((how) => how.endsWith('bounces'))).toBe(true);
+  });
+
   test('carry accounts on request, and only some of the transactions', async () => {
     const query = `/api/v3/actions?${WINDOW}&limit=300&${NOTHING_ELSE}`;
     const plain = actionsOf(await ask(simulator, query));

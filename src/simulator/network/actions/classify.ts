@@ -1,6 +1,6 @@
 import type { BocMaker } from '../chain/boc.ts';
 import { NONE } from '../chain/tables/block-table.ts';
-import { SYSTEM, type Op } from '../chain/tables/message-table.ts';
+import { MESSAGE, SYSTEM, type Op } from '../chain/tables/message-table.ts';
 import { TRANSACTION } from '../chain/tables/transaction-table.ts';
 import type { World } from '../chain/world.ts';
 import { extraCurrencies } from '../../json/account-state-json.ts';
@@ -107,8 +107,15 @@ function ofLeg(leg: Leg, type: string, details: (world: World, message: number) 
   };
 }
 
+/** Coins that stay where they arrived are transferred, even if no code ran there: only a frozen account fails. */
 function tonTransfer(leg: Leg): NetworkAction[] {
-  return [ofLeg(leg, 'ton_transfer', tonTransferDetails)];
+  const { world, message, receiver } = leg;
+  const stays =
+    !world.messages.has(message, MESSAGE.bounce) &&
+    world.transactions.kindOf(receiver) === 'no_state' &&
+    world.transactions.statusAfterOf(receiver) !== 'frozen';
+  const transfer = ofLeg(leg, 'ton_transfer', tonTransferDetails);
+  return [{ ...transfer, success: transfer.success === true || stays }];
 }
 
 function tonTransferDetails(world: World, message: number): object {
