@@ -96,6 +96,26 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
     }
   });
 
+  test('metadata of a jetton say the decimals that its content says, or the file to which that points', async () => {
+    const { body } = await get(simulator, '/api/v3/jetton/masters?limit=1000');
+    const { jetton_masters: masters, metadata } = body as {
+      jetton_masters: { address: string; jetton_content: { decimals?: string; uri?: string } | null }[];
+      metadata: Record<string, { token_info: { extra?: { decimals?: string } }[] }>;
+    };
+    const said = masters.flatMap(({ address, jetton_content: content }) => {
+      const { decimals } = metadata[address]!.token_info[0]!.extra ?? {};
+      return content?.uri === undefined ? [[content?.decimals, decimals]] : [];
+    });
+    for (const [content, found] of said) expect(found).toBe(content);
+    const kinds = new Set(said.map(([content]) => content));
+    for (const kind of ['18', '9', 'nine', undefined]) expect(kinds.has(kind), kind).toBe(true);
+    const files = masters.flatMap(({ address, jetton_content: content }) =>
+      content?.uri === undefined ? [] : [metadata[address]!.token_info[0]!.extra?.decimals],
+    );
+    expect(files).toContain('0');
+    expect(files).toContain('18');
+  });
+
   test('refuse what the real servers refuse', async () => {
     const { account } = addressesOf(simulator);
     const refused: [string, number][] = [

@@ -1,7 +1,8 @@
 import { friendlyAddress } from './address-json.ts';
-import type { Role } from '../network/chain/tables/accounts.ts';
+import { SLOTS, type Role } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
+import { isOfManyDecimals } from './payload.ts';
 
 const INTERFACES: Readonly<Record<Role, readonly string[]>> = {
   elector: ['elector'],
@@ -19,6 +20,15 @@ const INTERFACES: Readonly<Record<Role, readonly string[]>> = {
 export function jettonSymbol(index: number): string {
   return `SIM${index}`;
 }
+
+/** What the content of a jetton says of its decimals: of all kinds, sometimes no number, sometimes nothing. */
+export function jettonDecimals(index: number): string | undefined {
+  if (isOfManyDecimals(Math.floor(index / SLOTS))) return '18';
+  return index % 8 === 5 ? undefined : ['9', '6', 'nine', '0'][(index >> 1) % 4];
+}
+
+/** True if no program can read the content of a jetton. */
+export const isUnreadable = (index: number): boolean => index % 7 === 6;
 
 /** What the address book says of each address: enrichment, never a key. */
 export function addressBook(world: World, addresses: readonly string[]): Record<string, object> {
@@ -51,6 +61,12 @@ export function metadata(world: World, addresses: readonly string[]): Record<str
   return found;
 }
 
+/** What the indexer has found in the content, or in the file to which it points. */
+function decimalsFound(index: number): object {
+  const decimals = isUnreadable(index) ? undefined : jettonDecimals(index);
+  return decimals === undefined ? {} : { extra: { decimals } };
+}
+
 function tokenInfo(world: World, account: number): object | undefined {
   const { accounts } = world;
   const index = accounts.indexInRole(account);
@@ -63,7 +79,7 @@ function tokenInfo(world: World, account: number): object | undefined {
         symbol: jettonSymbol(index),
         description: 'A coin of the simulated network',
         image: `https://example.org/coin/${index}.png`,
-        extra: { decimals: '9' },
+        ...decimalsFound(index),
       };
     case 'nft_collection':
       return {

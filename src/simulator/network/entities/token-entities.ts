@@ -1,6 +1,6 @@
 import { accountStateJson } from '../../json/account-state-json.ts';
-import { jettonSymbol } from '../../json/address-book-json.ts';
-import { isOfManyDecimals, jettonUnits } from '../../json/payload.ts';
+import { isUnreadable, jettonDecimals, jettonSymbol } from '../../json/address-book-json.ts';
+import { jettonUnits } from '../../json/payload.ts';
 import { hasCollection } from '../../json/token-json.ts';
 import { mix32 } from '../../random.ts';
 import { SLOTS } from '../chain/tables/accounts.ts';
@@ -94,20 +94,15 @@ export function jettonMaster(state: WorldState, account: number): JettonMasterJs
 
 /** On chain whole, on chain with odd decimals, only where it lies, or unreadable. */
 function jettonContent(index: number): object | null {
-  if (index % 7 === 6) return null;
+  if (isUnreadable(index)) return null;
   if (index % 4 === 3) return { uri: `https://example.org/coin/${index}.json` };
+  const decimals = jettonDecimals(index);
   return {
     name: `Simulated coin ${index}`,
     symbol: jettonSymbol(index),
-    decimals: decimalsOf(index),
+    ...(decimals === undefined ? {} : { decimals }),
     description: 'A coin of the simulated network',
   };
-}
-
-/** Of all kinds, and sometimes no number. */
-function decimalsOf(index: number): string {
-  if (isOfManyDecimals(Math.floor(index / SLOTS))) return '18';
-  return ['9', '6', 'nine', '0'][(index >> 1) % 4] ?? '9';
 }
 
 export function jettonWallet(state: WorldState, account: number): JettonWalletJson {
