@@ -20,6 +20,11 @@ export function jettonUnits({ accounts }: World, wallet: number, amount: number)
   return String(amount) + (amount !== 0 && isOfManyDecimals(accounts.groupOf(wallet)) ? MANY_DECIMALS : '');
 }
 
+/** True if the jettons of a trace have 18 decimals. */
+export function hasManyDecimals({ traces, accounts }: World, trace: number): boolean {
+  return isOfManyDecimals(accounts.groupOf(traces.actor.get(trace)));
+}
+
 /** True if the jettons of a group of wallets have 18 decimals. */
 export const isOfManyDecimals = (group: number): boolean => group % 5 === 1;
 

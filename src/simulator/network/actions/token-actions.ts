@@ -4,6 +4,7 @@ import {
   customPayload,
   FORWARDED,
   forwardPayload,
+  hasManyDecimals,
   jettonAmount,
   jettonUnits,
   responseDestination,
@@ -79,12 +80,12 @@ function addressOrNull(world: World, account: number | undefined): string | null
 }
 
 function swapDetails({ world, trace }: Leg, there: number, back: number): object {
-  const ton = tonSide(trace);
+  const ton = tonSide(world, trace);
   const dex = DEXES[mix32(trace + 1) % DEXES.length] ?? 'dedust';
   const incoming = swapTransfer(world, there, ton === 'in' ? { dex, side: 'in' } : undefined);
   const outgoing = swapTransfer(world, back, ton === 'out' ? { dex, side: 'out' } : undefined);
   // The server knows no legs of a swap on STON.fi v1.
-  const isRouted = dex !== 'stonfi' && mix32(trace + 2) % 3 === 0;
+  const isRouted = dex !== 'stonfi' && !hasManyDecimals(world, trace) && mix32(trace + 2) % 3 === 0;
   const assetOut = isUnknown(trace, { dex, ton, isRouted }) ? null : outgoing.asset;
   const between = valueBetween(world, trace, ton);
   return {
@@ -140,7 +141,8 @@ function valueBetween(world: World, trace: number, ton: TonSide): Value {
 type TonSide = 'in' | 'out' | undefined;
 
 /** Which side of a swap is TON. */
-function tonSide(trace: number): TonSide {
+function tonSide(world: World, trace: number): TonSide {
+  if (hasManyDecimals(world, trace)) return undefined;
   return (['in', 'in', 'out', 'out', undefined] as const)[mix32(trace + 5) % 5];
 }
 

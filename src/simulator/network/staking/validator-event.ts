@@ -116,7 +116,7 @@ export class ValidatorEvents {
 
   private olderStake(row: number): Returned {
     const validator = this.older[mix32(row) % this.older.length];
-    if (validator === undefined) throw new TypeError('nobody staked before the network began');
+    if (validator === undefined) throw new TypeError('no validator staked before the network began');
     return {
       holder: validator.stakeHolder,
       amount: withReward(validator.stake + BigInt(mix32(row + 1)), row),
