@@ -120,7 +120,7 @@ describe('jobs of streams without a checksum', () => {
       column: 'pool_address',
       from: 'pools',
       // The pools themselves stake: `plan` meets them there before any is known.
-      seenIn: { dataset: 'validator_events', member: 'stake_holder_address' },
+      seenIn: { dataset: 'validator_events', column: 'stake_holder_address' },
     });
   });
 });
