@@ -6,8 +6,8 @@ import { lengthOf, type Range } from '../range.ts';
 import { countProgress, percentOf, type Progress } from '../status/progress.ts';
 
 /**
- * What a run waits for: a slot of the budget, the server's response, the database, the end of a pause that the server
- * requested, free disk space, or another process that reads the rest.
+ * What a run waits for: a slot of the budget, the server's response, the database, the end of a pause, free disk space,
+ * or another process that reads the rest. A pause is one that the server requested.
  */
 export type WaitsFor = 'budget' | 'server' | 'database' | 'pause' | 'disk' | 'process';
 
@@ -167,8 +167,8 @@ interface State {
 const HALF_LIFE_MS = 60_000;
 
 /**
- * Work is counted in requests, because the budget is: a second of chain time costs as many as its rows need, by the
- * profile that `plan` has found, else as dense as what was read so far. `leftOf` says what is left of a dataset now.
+ * Work is counted in requests, because the budget is. A second of chain time costs as many requests as its rows need:
+ * they are estimated by the profile that `plan` has found, else by what was read so far. `leftOf` says what is left of a dataset now.
  */
 export function createForecast(
   tasks: readonly Task[],

@@ -73,7 +73,7 @@ async function examineLocks(database: Database): Promise<DoctorFinding[]> {
   return [
     {
       check: 'locks',
-      what: `the partitions and their indexes are ${relations} relations, but the lock table of the server has room for ${room}: a query over all of them may fail with "out of shared memory", and make others fail`,
+      what: `the partitions and their indexes are ${relations} relations, but the lock table of the server has room for ${room}. A query over all of them may fail with "out of shared memory", and make others fail`,
       remedy: `alter system set max_locks_per_transaction = ${Math.max(enough, 2 * setting)}; then restart Postgres. Longer partitions (ETL_PARTITION) need fewer locks.`,
     },
   ];

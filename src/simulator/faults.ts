@@ -88,8 +88,8 @@ export interface Faults {
    */
   lateActions?: { readonly least?: number; readonly most: number };
   /**
-   * The share of traces (0 to 1) that are classified twice: until `seconds` of chain time after their first actions
-   * appeared they show other ones (other ids, other types, fewer, or none), then the final ones. Some have no final
+   * The share of traces (0 to 1) that are classified twice. For `seconds` of chain time after their first actions
+   * appeared they show other actions (other ids, other types, fewer, or none), then the final ones. Some have no final
    * ones: their actions vanish.
    */
   reclassify?: { readonly probability: number; readonly seconds: number };

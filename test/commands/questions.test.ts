@@ -319,7 +319,7 @@ describe('datasets', () => {
       expect(stdout).toContain('endpoint  GET /api/v3/transactions');
       expect(stdout).toMatch(/params +x_no_address_book=true.* sort=asc limit=1000/);
       expect(stdout).toContain('one request for each 1000 records');
-      expect(stdout).toMatch(/\nutime +timestamp with time zone not null +block time, UTC/);
+      expect(stdout).toMatch(/\nutime +timestamp with time zone not null +Block time, UTC/);
       expect(stdout).toContain('messages: Messages between accounts');
     },
   );

@@ -131,7 +131,7 @@ test('a server whose lock table has no room for all partitions is reported, with
       );
     const [found, ...more] = await locks();
     expect(more).toEqual([]);
-    const [, relations, room] = /are (\d+) relations.* has room for (\d+):/.exec(found?.what ?? '') ?? [];
+    const [, relations, room] = /are (\d+) relations.* has room for (\d+)\./.exec(found?.what ?? '') ?? [];
     expect(Number(relations)).toBeGreaterThanOrEqual(80);
     expect(Number(room)).toBe(120);
     const [, enough] = /max_locks_per_transaction = (\d+); then restart/.exec(found?.remedy ?? '') ?? [];

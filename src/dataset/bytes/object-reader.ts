@@ -76,7 +76,7 @@ function isReader(made: unknown): made is ReadObject {
 
 /**
  * Generates the code of a reader `r` for the object that begins at `start`. In it, `at` is the next byte, `v` the first
- * byte of a value, `e` the end of a text, and `place` the first of a value's two numbers in `slots`. The source
+ * byte of a value, and `e` the end of a text. `place` is the first of a value's two numbers in `slots`. The source
  * contains only the names of members, as numbers. Everything else from the schema is in the scope.
  */
 class ObjectSource {

@@ -1,6 +1,6 @@
 /** The comments of the columns of `transactions`. They are in a file of their own because of their length. */
 export const transactionComments = {
-  utime: "block time, UTC, of the transaction's block, to the second. From transactions[].now.",
+  utime: "Block time, UTC, of the transaction's block, to the second. From transactions[].now.",
   lt: "Logical time of the transaction: orders one account's transactions, and is unique within the account only. From transactions[].lt.",
   account: 'Account on which the transaction ran, raw form (workchain:HEX). From transactions[].account.',
   hash: 'Hash of the transaction, base64: its identity. From transactions[].hash.',
