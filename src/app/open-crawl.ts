@@ -213,7 +213,7 @@ function rememberTuning(logger: Logger): (dataset: Dataset) => Tuning {
       size: createPageSize(job.paginator.maxSize),
       density: createDensity(job.paginator.maxSize),
       limits: createLimitTrust((limit) => {
-        logger.warn({ dataset: name, limit }, 'the API caps the records of a page below the requested limit');
+        logger.warn({ dataset: name, limit }, 'server limits rows per page; requesting fewer');
       }),
     };
     known.set(name, tuning);

@@ -14,7 +14,7 @@ export function defineImport(command: Command): void {
     .requiredOption('--lake <place>', 'lake that `export` wrote')
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
     .addHelpText(
       'after',
       examples(

@@ -19,7 +19,7 @@ export function definePlan(command: Command): void {
   command
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
     .option('--json', 'for programs')
     .addHelpText(
       'after',

@@ -23,7 +23,7 @@ export function defineVerify(command: Command): void {
     .option('--from <time>', 'first second of the range, UTC')
     .option('--to <time>', 'end of the range, exclusive')
     .option('--lake <place>', 'recount a lake that `export` wrote instead, from its parts alone')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
     .option('--deep <share>', 'also read this share of the pages again and compare every value, e.g. 1%')
     .option('--repair', 'read again what is missing or wrong, and verify again')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')

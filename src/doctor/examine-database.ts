@@ -118,7 +118,7 @@ async function examineDaemon(database: Database): Promise<DoctorFinding[]> {
     {
       check: 'daemon',
       what: `no heartbeat of a daemon for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
-      remedy: `Read the end of its log, and start \`${programName} sync\` again. If cron keeps the database up to date, no daemon is needed.`,
+      remedy: `Read its log, then start \`${programName} sync\`. If cron keeps the database up to date, no daemon is needed.`,
     },
   ];
 }
