@@ -194,12 +194,12 @@ function warnOfUnfit(logger: Logger): (event: PageEvent) => void {
   const warned = new Set<string>();
   return ({ dataset, records, unfit = [] }) => {
     for (const { path, reason } of unfit) {
-      const place = path.replaceAll(/\d+/g, '*').slice(0, 100);
-      const key = `${dataset} ${place} ${reason}`;
+      const pattern = path.replaceAll(/\d+/g, '*').slice(0, 100);
+      const key = `${dataset} ${pattern} ${reason}`;
       if (warned.has(key) || warned.size >= MOST_REASONS) continue;
       warned.add(key);
       logger.warn(
-        { dataset, path: place, reason, found: unfit.length, records },
+        { dataset, path: pattern, reason, found: unfit.length, records },
         'records do not fit the schema and go to quarantine',
       );
     }

@@ -70,9 +70,9 @@ export function trackRun(options: RunProgressOptions): RunProgress {
   const recent: RecentPage[] = [];
   const isWhole = ({ done, total }: Progress) => done >= total;
   const comesWith = (dataset: string) => {
-    const bringer = tasks.find((task) => task.dataset === dataset)?.bringer;
-    const isOpen = bringer !== undefined && !isWhole(count.of(bringer)) && !isWhole(count.of(dataset));
-    return isOpen ? bringer : undefined;
+    const holder = tasks.find((task) => task.dataset === dataset)?.holder;
+    const isOpen = holder !== undefined && !isWhole(count.of(holder)) && !isWhole(count.of(dataset));
+    return isOpen ? holder : undefined;
   };
   return {
     comesWith,
@@ -140,7 +140,7 @@ export interface Task {
   /** The share of its requests that is needed, if other datasets bring the same rows; otherwise 1. */
   readonly share: number;
   /** The dataset whose pages contain nearly all rows of this one, if any. */
-  readonly bringer?: string | undefined;
+  readonly holder?: string | undefined;
 }
 
 /** Estimates the remaining time. */
@@ -219,7 +219,7 @@ export function createForecast(
 }
 
 function isUnknown({ task, seconds }: State): boolean {
-  return task.bringer === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
+  return task.holder === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
 }
 
 /** Rows that are still expected. The plan's estimate is scaled by the rows that really came. */

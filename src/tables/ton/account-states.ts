@@ -36,11 +36,7 @@ const comments = (of: string) => ({
     'Amounts of extra currencies by currency id; {} if there are none.',
     'extra_currencies',
   ),
-  status: member(
-    of,
-    'Status of the account: active, uninit, frozen or nonexist; null only if not sent.',
-    'status',
-  ),
+  status: member(of, 'Status: active, uninit, frozen or nonexist; null only if not sent.', 'status'),
   frozen_hash: member(of, 'Hash of the state that a frozen account had, base64; else null.', 'frozen_hash'),
   last_transaction_hash: member(
     of,

@@ -29,7 +29,7 @@ describe(masterchain_heads, {
   columns: {
     taken_at: 'When the sample was taken, wall time, UTC, written by the program.',
     source:
-      'What was asked: node for getMasterchainInfo of v2, index for masterchainInfo of v3, written by the program.',
+      'One of node (getMasterchainInfo of v2) and index (masterchainInfo of v3), written by the program.',
     seqno: 'Number of the newest masterchain block. From last.seqno of masterchainInfo.',
     root_hash: 'Root hash of the newest masterchain block, base64. From last.root_hash of masterchainInfo.',
     file_hash: 'File hash of the newest masterchain block, base64. From last.file_hash of masterchainInfo.',
