@@ -132,7 +132,7 @@ export class NotServedError extends EtlError {
   override readonly exitCode = EXIT.incomplete;
 }
 
-/** A source has refused every request of a run for so long that it will not pass: a person must look at it. */
+/** A source has refused every request of a run for ten minutes: a person must look at it. */
 export class SourceRefusesError extends EtlError {
   readonly code = 'source_refuses';
   override readonly exitCode = EXIT.usage;

@@ -281,7 +281,7 @@ describe('why', () => {
     const range = ['--from', String(minute.from), '--to', String(minute.to)];
     const verified = await ask('verify', ...range, '--only', 'transactions');
     const found = [...verified.stdout.matchAll(/^transactions \S+: \d+ (\w+)/gm)].map(([, kind]) => kind);
-    // Nobody has read their blocks; the seal is broken, and the rows are right again.
+    // Their blocks were not read; the seal is broken, and the rows are right again.
     expect(found, verified.stdout).toEqual(['no_proved_blocks']);
   });
 

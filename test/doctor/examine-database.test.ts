@@ -80,7 +80,7 @@ test('a schema is the same whatever a role makes of names by its settings', asyn
   expect(found.filter(({ check }) => check === 'schema')).toEqual([]);
 });
 
-test('what somebody added to the tables is named, and what is missing of them', async () => {
+test('additions to the tables are named, and so is what they lack', async () => {
   await store.database.script(`
     create function public.drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
     create trigger dropper before insert on ton.blocks for each row execute function public.drop_row();

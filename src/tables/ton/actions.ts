@@ -72,9 +72,9 @@ describe(actions, {
     trace_external_hash_norm:
       'Normalized hash of the same message, base64, the one that wallets know. From actions[].trace_external_hash_norm; null if it equals the other or the server leaves it out.',
     account_count:
-      'How many accounts take part: so many rows of action_accounts. The length of actions[].accounts; null if the server was not asked for them.',
+      'How many accounts take part, each a row of action_accounts. The length of actions[].accounts; null if the server was not asked for them.',
     transaction_count:
-      'How many transactions the action is made of: so many rows of action_transactions. The length of actions[].transactions; null only if not sent.',
+      'How many transactions the action is made of, each a row of action_transactions. The length of actions[].transactions; null only if not sent.',
     finality:
       'How final the action is: finalized, for all that are stored. From actions[].finality; null if an older server leaves it out.',
     extra:

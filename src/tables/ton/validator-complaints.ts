@@ -67,7 +67,7 @@ describe(validator_complaints, {
     is_passed:
       'True if enough validators voted for the complaint. From complaints[].is_passed; null only if not sent.',
     vote_count:
-      'How many validators have voted for the complaint: so many rows of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
+      'How many validators have voted for the complaint, each a row of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
     extra:
       'Members of complaints[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_complaints was last written by the program, wall time, UTC.',

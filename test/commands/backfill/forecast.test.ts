@@ -82,7 +82,7 @@ describe('the time left', () => {
     }
   });
 
-  test('rests on what was read so far where nobody has looked, whole days of it', () => {
+  test('rests on what was read so far, if whole days were not counted', () => {
     const before = { rows: 5 * 2 * DAY, seconds: 2 * DAY };
     for (const error of errorsOf({ from: 0, to: DAY }, { before })) {
       expect(error).toBeGreaterThan(0.5);

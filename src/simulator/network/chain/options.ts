@@ -52,7 +52,7 @@ export interface LoadProfile {
   readonly dayCycle?: number;
   /** Periods in which nothing happens: messages on their way wait until the end. */
   readonly dead?: readonly Range[];
-  /** Seconds with so many transactions more. */
+  /** Seconds with this many additional transactions. */
   readonly bursts?: readonly { readonly second: number; readonly count: number }[];
 }
 
