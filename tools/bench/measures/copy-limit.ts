@@ -45,7 +45,7 @@ export function middle(values: readonly number[]): number {
 /** What the server takes for all rows. */
 export interface CopyCost {
   readonly seconds: number;
-  /** 0 if it is not told. */
+  /** 0 if the server does not say. */
   readonly cpuSeconds: number;
 }
 
