@@ -13,7 +13,7 @@ export default defineCollection({
       // Other nodes keep two days.
       params: { archival: true },
       shape: 'array',
-      place: { lt: 'transaction_id.lt', hash: 'transaction_id.hash' },
+      position: { lt: 'transaction_id.lt', hash: 'transaction_id.hash' },
       record: nodeTransaction,
       id: ['account', 'transaction_id.lt'],
       rows: nodeTransactionRows,

@@ -72,7 +72,7 @@ begin
   return case when workchain > 127 then workchain - 256 else workchain end || ':' || upper(substr(digits, 5, 64));
 end $$;
 comment on function ton.ton_address(text) is
-  'An address as the tables hold it, workchain:HEX in upper case, from any form: raw, 64 hex digits (basechain), or friendly (EQ…, UQ…, kQ…, 0Q…) in base64 or base64url, whose checksum is verified. Raises an error for anything else.';
+  'An address as the tables hold it, workchain:HEX in upper case, from any form: raw, 64 hex digits (basechain), or friendly (EQ…, UQ…, kQ…, 0Q…) in base64 or base64url. The checksum of a friendly address is verified. Raises an error for anything else.';
 
 create or replace function ton.ton_address_friendly(address text, bounceable boolean default true, testnet boolean default false)
 returns text language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -90,7 +90,7 @@ begin
   return translate(encode(decode(digits || etl.crc16(digits), 'hex'), 'base64'), '+/', '-_');
 end $$;
 comment on function ton.ton_address_friendly(text, boolean, boolean) is
-  'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…), marked for test networks only (kQ…, 0Q…) if testnet is true.';
+  'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…). If testnet is true, it is marked for test networks only (kQ…, 0Q…).';
 
 create or replace function ton.ton_hash(form text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -133,7 +133,7 @@ language sql stable strict parallel safe begin atomic
   select amount * etl.to_numeric('1e-' || coalesce(max(decimals), 9)) from stored having count(*) > 0;
 end;
 comment on function ton.jetton_units(text, numeric) is
-  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 if the master is stored and says none, as wallets do; null if no dataset has stored the master, or no number can have so many decimals.';
+  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form). If the master is stored and says none, they are 9, as in wallets. Null if no dataset has stored the master, or no number can have so many decimals.';
 
 create or replace function etl.trace_of(hash text) returns text
 language sql stable strict parallel safe begin atomic
@@ -158,7 +158,7 @@ language sql stable strict parallel safe begin atomic
   where trace_id is not null order by place limit 1;
 end;
 comment on function etl.trace_of(text) is
-  'Id of the trace that a hash (base64) belongs to: of the trace itself, of one of its transactions or messages, or the normalized hash of the external message that began it; null if nothing that is stored has it.';
+  'Id of the trace that a hash (base64) belongs to. It may be the hash of the trace, of one of its transactions or messages, or the normalized hash of the external message that began it. Null if nothing that is stored has it.';
 
 create or replace function ton.trace_tree(trace text)
 returns table (
@@ -209,7 +209,7 @@ begin
   order by w.path;
 end $$;
 comment on function ton.trace_tree(text) is
-  'One finished trace as a tree, a row for each transaction in the order of execution along each branch: column tree is indented by depth and names account, operation and value of the message that started the transaction. Takes any hash that an explorer shows, in any form: of the trace, of one of its transactions or messages, or of the external message that began it, normalized or not. Raises an error if no stored finished trace has it.';
+  'One finished trace as a tree, a row for each transaction in the order of execution along each branch. Column tree is indented by depth and names account, operation and value of the message that started the transaction. Takes any hash that an explorer shows, in any form. It may be that of the trace, of one of its transactions or messages, or of the external message that began it, normalized or not. Raises an error if no stored finished trace has it.';
 
 -- Views by day. Days are in UTC, whatever the session's time zone. Each day is read by a range of utime, so that
 -- `where day = '2026-01-01'` reads only that day: the bounds come from ton.days, which knows the days of all
@@ -452,8 +452,8 @@ where m.opcode = '0x178d4519' and w.jetton is null
     and (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash
         and x.utime >= m.utime and x.utime < m.utime + interval '1 day') is not true end;
-comment on view ton.jetton_mints is 'Jettons that came into being, one row for each message with which a master gave some to a jetton wallet: by itself, as a part of a deposit, or of whatever else an action is. Messages that the wallet refused are left out.';
-comment on column ton.jetton_mints.utime is 'block time, UTC, at which the master sent the jettons: give a range of it.';
+comment on view ton.jetton_mints is 'Jettons that came into being, one row for each message with which a master gave some to a jetton wallet. Mints that are part of a deposit, or of another action, are here, too. Messages that the wallet refused are left out.';
+comment on column ton.jetton_mints.utime is 'Block time, UTC, at which the master sent the jettons: give a range of it.';
 comment on column ton.jetton_mints.lt is 'Logical time of the message that brought the jettons.';
 comment on column ton.jetton_mints.message_hash is 'Hash of the message that brought the jettons, base64. With utime it names the mint.';
 comment on column ton.jetton_mints.jetton_master is 'Contract of the jetton that was minted, raw form.';
@@ -470,10 +470,10 @@ join ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
 join ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
 where b.bounced and i.opcode = '0x178d4519';
 comment on view etl.refused_transfers is 'Transfers of jettons that the receiving jetton wallet refused: the message bounced, and the jettons went back.';
-comment on column etl.refused_transfers.utime is 'block time, UTC, of the transfer that was refused.';
+comment on column etl.refused_transfers.utime is 'Block time, UTC, of the transfer that was refused.';
 comment on column etl.refused_transfers.transaction_hash is 'Hash of the transaction of the transfer that was refused, base64, as in jetton_transfers; that of the master if it was a mint.';
 comment on column etl.refused_transfers.source_wallet is 'Jetton wallet that the jettons went back to, raw form.';
-comment on column etl.refused_transfers.refused_at is 'block time, UTC, at which the receiving jetton wallet refused them.';
+comment on column etl.refused_transfers.refused_at is 'Block time, UTC, at which the receiving jetton wallet refused them.';
 
 create or replace view ton.jetton_movements as
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
@@ -497,7 +497,7 @@ from (
 where not exists (select 1 from ton.ton_proxies p where p.address = j.jetton_master);
 comment on view ton.jetton_movements is 'Every change of an owner''s jettons that is stored: transfers from both sides, burns, and mints. A transfer counts when it was sent, unless the receiving jetton wallet refused it within a day. Jettons that stand for TON (ton_proxies) are left out.';
 comment on column ton.jetton_movements.account is 'Owner whose jettons changed, raw form; null for what was minted to a wallet that jetton_wallets does not have.';
-comment on column ton.jetton_movements.utime is 'block time, UTC, of the transfer or burn; of a mint, when the master sent it.';
+comment on column ton.jetton_movements.utime is 'Block time, UTC, of the transfer or burn; of a mint, when the master sent it.';
 comment on column ton.jetton_movements.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
 comment on column ton.jetton_movements.step is 'Order of movements that share a logical time: 0 what goes, 1 what comes, 2 what is minted.';
 comment on column ton.jetton_movements.jetton_master is 'Contract of the jetton that moved, raw form.';
@@ -530,7 +530,7 @@ select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.co
 from ton.jetton_movements j;
 comment on view ton.account_ledger is 'Every movement of coins and jettons of an account with the balance after it: ask for one account, order by utime, lt, step. Coins: what came, fees, what was sent and what its delivery cost, of each transaction; the balance is the chain''s own. Jettons: as in jetton_movements; the balance is the sum of what is stored, so it is the owner''s only if the jetton is stored from its beginning.';
 comment on column ton.account_ledger.account is 'Account whose money moved, raw form: of jettons their owner, not the jetton wallet.';
-comment on column ton.account_ledger.utime is 'block time, UTC, of the movement.';
+comment on column ton.account_ledger.utime is 'Block time, UTC, of the movement.';
 comment on column ton.account_ledger.lt is 'Logical time of the transaction that moved the money.';
 comment on column ton.account_ledger.step is 'Order of the movements that share a logical time, from 0.';
 comment on column ton.account_ledger.jetton_master is 'Contract of the jetton that moved in the ledger, raw form; null for coins (TON).';
@@ -636,7 +636,7 @@ from (
 left join ton.ton_proxies i on i.address = s.asset_in
 left join ton.ton_proxies o on o.address = s.asset_out;
 comment on view ton.swaps is 'Exchanges of one asset for another on decentralized exchanges, one row a swap: the actions of type jetton_swap.';
-comment on column ton.swaps.utime is 'block time, UTC, at which the swap''s trace ended, as in actions: give a range of it.';
+comment on column ton.swaps.utime is 'Block time, UTC, at which the swap''s trace ended, as in actions: give a range of it.';
 comment on column ton.swaps.trace_id is 'Trace that the swap is, base64. From actions.trace_id.';
 comment on column ton.swaps.action_id is 'Identity of the swap within its trace, base64. From actions.action_id.';
 comment on column ton.swaps.start_utime is 'Block time, UTC, of the swap''s first transaction. From actions.start_utime.';
@@ -757,7 +757,7 @@ lateral (
   from ton.complaint_votes x
   where x.utime = c.utime and x.election_id = c.election_id and x.complaint_hash = c.complaint_hash) v;
 comment on view ton.complaints is 'Complaints about validators with the votes on them, one row a complaint.';
-comment on column ton.complaints.utime is 'block time, UTC, at which the complaint was filed, as in validator_complaints.';
+comment on column ton.complaints.utime is 'Block time, UTC, at which the complaint was filed, as in validator_complaints.';
 comment on column ton.complaints.election_id is 'Election of the validator that is complained about.';
 comment on column ton.complaints.complaint_hash is 'Hash of the complaint with its votes, base64.';
 comment on column ton.complaints.validator_pubkey is 'Public key of the validator that is complained about, 64 upper-case hex digits.';
@@ -892,4 +892,4 @@ begin
 end $$;
 revoke execute on function etl.allow_reading(name, text, interval, boolean) from public;
 comment on function etl.allow_reading(name, text, interval, boolean) is
-  'Makes a role that reads the data and does no more, or renews its password: schema ton whole, with what is made afterwards, and six relations of etl that say how far to trust the data: coverage, coverage_report, datasets, feeds, findings, grades. Its sessions are read-only, in UTC, find the tables of ton without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none if all is done.';
+  'Makes a role that reads the data and does no more, or renews its password. It reads all of schema ton, with what is made there later. In schema etl it reads six relations, which say how far to trust the data: coverage, coverage_report, datasets, feeds, findings, grades. Its sessions are read-only, in UTC, find the tables of ton without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Only with strict does it take from PUBLIC what etl.withheld_statements names. Gives back the statements that only an administrator may run: none if all is done.';

@@ -130,15 +130,15 @@ begin
 end $$;
 
 comment on function etl.take_slots is
-  'Takes slots of the budget of a host, or says when to ask again: how many, seconds until the first, seconds between two, seconds until the next call makes sense, their generation, and the seconds that a long pause still lasts (a slot during that time is a probe); nulls if the host has no budget yet.';
+  'Takes slots of the budget of a host, or says when to ask again. Returns how many, seconds until the first, seconds between two, seconds until the next call makes sense, and their generation. The last value is how many seconds a long pause still lasts: a slot during that time is a probe. All are null if the host has no budget yet.';
 
 -- Pauses all processes for as long as the server says, otherwise for half a second, doubled at each relapse. Begins a
 -- new generation of slots: refusals of earlier ones are known already.
 --
 -- A refusal has two possible causes. Arrivals may be bunched (network, busy server): then more slack helps, and that
 -- is all that the first refusal at the full rate changes. Or the plan is smaller than configured, or shared: then the
--- next refusal comes soon, and the rate is reduced by a quarter each time; later, when the right rate is known, by
--- less.
+-- next refusal comes soon, and the rate is reduced by a quarter each time. Later, when the right rate is known, it is
+-- reduced by less.
 create or replace function etl.refuse_slots(p_host text, p_generation bigint, p_retry_after float8) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -22,7 +22,7 @@ create or replace function etl.decimals_of(own int, content jsonb, found int, is
 language sql immutable parallel safe
 return coalesce(own, found, case when is_indexed or jsonb_typeof(content) = 'object' and (content->>'uri') is null then 9 end);
 comment on function etl.decimals_of(int, jsonb, int, boolean) is
-  'Decimals of a jetton by its master, else by the indexer''s metadata, else 9 if one of them is whole and says none, as wallets do; null if what lies off chain is not known.';
+  'Decimals of a jetton by its master, else by the indexer''s metadata. If one of these is whole and says none, they are 9, as in wallets. Null if what lies off chain is not known.';
 
 -- Trades.
 
@@ -76,7 +76,7 @@ left join ton.ton_proxies t on t.address = x.taken
 left join ton.ton_proxies s on s.address = x.sold
 left join ton.ton_proxies b on b.address = x.bought;
 comment on view etl.dex_legs is 'Trades on exchanges without prices: one row for each pool that a successful swap goes through.';
-comment on column etl.dex_legs.utime is 'block time, UTC, at which the trace of the swap ended.';
+comment on column etl.dex_legs.utime is 'Block time, UTC, at which the trace of the swap ended.';
 comment on column etl.dex_legs.start_utime is 'Block time, UTC, of the first transaction of the swap.';
 comment on column etl.dex_legs.trace_id is 'Trace that the leg is part of, base64.';
 comment on column etl.dex_legs.action_id is 'The swap that the leg is part of within its trace, base64.';
@@ -100,10 +100,10 @@ join ton.transactions t on t.hash = a.tx_hash
 join ton.messages m on m.utime = t.in_msg_utime and m.hash = t.in_msg_hash
 left join ton.jetton_transfers f on f.utime = t.utime and f.transaction_lt = t.lt and f.transaction_hash = t.hash;
 comment on view etl.action_messages is 'The messages that started the transactions of each action.';
-comment on column etl.action_messages.utime is 'block time, UTC, at which the trace of the action ended.';
+comment on column etl.action_messages.utime is 'Block time, UTC, at which the trace of the action ended.';
 comment on column etl.action_messages.trace_id is 'Trace that the action is part of, base64.';
 comment on column etl.action_messages.action_id is 'The action within its trace, base64.';
-comment on column etl.action_messages.transaction_utime is 'block time, UTC, of the transaction that the message started: give a range of it.';
+comment on column etl.action_messages.transaction_utime is 'Block time, UTC, of the transaction that the message started: give a range of it.';
 comment on column etl.action_messages.lt is 'Logical time of the transaction that the message started.';
 comment on column etl.action_messages.source is 'Account that sent the message of the action, raw form; null from outside the chain.';
 comment on column etl.action_messages.destination is 'Account that received the message of the action, raw form.';
@@ -127,7 +127,7 @@ lateral (
   where l.bought is not null and (l.sold = 'TON' and l.bought <> 'TON' or s.address is not null)) x
 where l.sold_raw > 0 and l.bought_raw > 0;
 comment on view etl.asset_trades is 'What was paid for an asset in TON or in a stable jetton: one row for each leg of a swap and asset.';
-comment on column etl.asset_trades.utime is 'block time, UTC, at which the trace of the trade ended.';
+comment on column etl.asset_trades.utime is 'Block time, UTC, at which the trace of the trade ended.';
 comment on column etl.asset_trades.trader is 'Who traded, raw form.';
 comment on column etl.asset_trades.asset is 'The asset that was paid for: TON or a jetton master.';
 comment on column etl.asset_trades.amount is 'How much of the asset changed hands, in its smallest units.';
@@ -299,7 +299,7 @@ comment on column etl.trade_prices.certified is 'True if the price of the period
 create or replace view ton.hourly_prices as
 select p.day, p.hour, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
 from etl.trade_prices p where p.period = 'hour';
-comment on view ton.hourly_prices is 'What a whole unit of each asset cost in each hour, in TON and in USD: the mean of all trades against TON and against stable jettons (etl.stable_jettons), weighted by their volume. An asset that was not traded against them has no row.';
+comment on view ton.hourly_prices is 'What a whole unit of each asset cost in each hour, in TON and in USD. It is the mean of all trades against TON and against stable jettons (etl.stable_jettons), weighted by their volume. An asset that was not traded against them has no row.';
 comment on column ton.hourly_prices.day is 'The day of the price, UTC: name it, and only that day is read.';
 comment on column ton.hourly_prices.hour is 'First moment of the hour whose trades make the price.';
 comment on column ton.hourly_prices.asset is 'The asset that has the price: TON or the raw address of a jetton master.';
@@ -316,7 +316,7 @@ comment on column ton.hourly_prices.certified is 'True if the price is made of a
 create or replace view ton.daily_prices as
 select p.day, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
 from etl.trade_prices p where p.period = 'day';
-comment on view ton.daily_prices is 'What a whole unit of each asset cost on each day, UTC, in TON and in USD: the mean of all trades against TON and against stable jettons (etl.stable_jettons), weighted by their volume. An asset that was not traded against them has no row.';
+comment on view ton.daily_prices is 'What a whole unit of each asset cost on each day, UTC, in TON and in USD. It is the mean of all trades against TON and against stable jettons (etl.stable_jettons), weighted by their volume. An asset that was not traded against them has no row.';
 comment on column ton.daily_prices.day is 'The day of the price, UTC.';
 comment on column ton.daily_prices.asset is 'The asset that has the price: TON or the raw address of a jetton master.';
 comment on column ton.daily_prices.symbol is 'Ticker of the asset; null if no dataset has stored it.';
@@ -371,7 +371,7 @@ left join ton.token_metadata sk on sk.address = x.sold
 left join ton.jetton_masters bm on bm.address = x.bought
 left join ton.token_metadata bk on bk.address = x.bought;
 comment on view ton.dex_trades is 'Trades on decentralized exchanges, one row for each leg: a swap that goes through several pools has a row for each of them. Amounts are in whole units, TON is one asset whatever proxy an exchange uses for it, and the volume is in TON and USD. Failed swaps are left out.';
-comment on column ton.dex_trades.utime is 'block time, UTC, at which the trace of the trade ended: give a range of it, or of day.';
+comment on column ton.dex_trades.utime is 'Block time, UTC, at which the trace of the trade ended: give a range of it, or of day.';
 comment on column ton.dex_trades.block_time is 'The same as utime, under the name that other data sets have for it.';
 comment on column ton.dex_trades.day is 'The day of the trade, UTC: name it, and only that day is read.';
 comment on column ton.dex_trades.dex is 'The exchange of the trade, without its version: dedust, stonfi, tonco and so on.';
@@ -387,7 +387,7 @@ comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in t
 comment on column ton.dex_trades.bought_symbol is 'Ticker of the asset that was bought; null if no dataset has stored it.';
 comment on column ton.dex_trades.bought_amount is 'How much was bought, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.bought_amount_raw is 'How much was bought, in the smallest units of the asset.';
-comment on column ton.dex_trades.volume_ton is 'Value of the leg, TON: its TON side; else its stable side at the price of TON in that hour; else what was sold, or bought, at its own price in that hour. Null if there is no such price.';
+comment on column ton.dex_trades.volume_ton is 'Value of the leg, TON: its TON side, else its stable side at the price of TON in that hour. If it has neither, it is what was sold, or bought, at its own price in that hour. Null if there is no such price.';
 comment on column ton.dex_trades.volume_usd is 'Value of the leg, USD: its stable side, else volume_ton at the price of TON in that hour, or on that day. Null if no TON was traded for a stable jetton on the day.';
 comment on column ton.dex_trades.leg is 'Number of the leg within its swap, from 0.';
 comment on column ton.dex_trades.legs is 'How many legs the swap of the trade has.';
@@ -405,7 +405,7 @@ union all
 select b.jetton_master, b.utime, b.transaction_lt, -b.amount from ton.jetton_burns b where b.transaction_aborted is not true;
 comment on view etl.supply_changes is 'What made more or less of a jetton: mints and burns.';
 comment on column etl.supply_changes.jetton_master is 'Contract of the jetton whose supply changed, raw form.';
-comment on column etl.supply_changes.utime is 'block time, UTC, of the change of the supply.';
+comment on column etl.supply_changes.utime is 'Block time, UTC, of the change of the supply.';
 comment on column etl.supply_changes.lt is 'Logical time of the burn; of a mint, that of its message.';
 comment on column etl.supply_changes.amount is 'How much more there is of the jetton, below zero for a burn, in the smallest units.';
 
@@ -546,7 +546,7 @@ lateral (
   group by s.provider, s.asset) x
 left join ton.jetton_masters m on m.address = x.asset
 left join ton.token_metadata k on k.address = x.asset;
-comment on view ton.staking_prices is 'What a token of liquid staking was worth on each day, UTC: TON that was staked and paid back by the tokens that were minted and burned for it, one row for each token. Only deposits and withdrawals of which the source tells both amounts count; failed ones are left out.';
+comment on view ton.staking_prices is 'What a token of liquid staking was worth on each day, UTC, one row for each token. It is the TON that was staked and paid back, divided by the tokens that were minted and burned for it. Only deposits and withdrawals of which the source tells both amounts count; failed ones are left out.';
 comment on column ton.staking_prices.day is 'The day of the deposits and withdrawals, UTC: name it, and only that day is read.';
 comment on column ton.staking_prices.provider is 'Who stakes for the holders of the token, as the source names it: liquid_staking, bemo and so on.';
 comment on column ton.staking_prices.asset is 'The token of the stake: raw address of its jetton master.';
@@ -594,7 +594,7 @@ from (
 left join ton.jetton_masters m on m.address = e.jetton_master
 left join ton.token_metadata k on k.address = e.jetton_master;
 comment on view ton.jetton_events is 'What happened to jettons: transfers, mints and burns in one, one row each, with amounts in whole units and comments. Jettons that stand for TON (ton_proxies) are here, too.';
-comment on column ton.jetton_events.utime is 'block time, UTC, of the transfer or burn; of a mint, when the master sent it: give a range of it.';
+comment on column ton.jetton_events.utime is 'Block time, UTC, of the transfer or burn; of a mint, when the master sent it: give a range of it.';
 comment on column ton.jetton_events.block_time is 'The same as utime of the jettons'' event, under the name that other data sets have for it.';
 comment on column ton.jetton_events.type is 'What happened to the jettons: transfer, mint or burn.';
 comment on column ton.jetton_events.jetton_master is 'Contract of the jetton of the event, raw form.';
@@ -648,7 +648,7 @@ from (
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type) e;
 comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. A sale moves its item by a transfer, which has a row of its own.';
-comment on column ton.nft_events.utime is 'block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
+comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
 comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; null if that does not apply or the source does not say.';
@@ -693,7 +693,7 @@ from (
 left join etl.labels l on l.address = t.account
 left join ton.address_book b on b.address = t.account
 left join ton.account_states s on s.address = t.account;
-comment on view ton.account_activity is 'What each account did, as far as its transactions are stored: when it was seen, when and by whom it was deployed and first given coins, how many transactions it had and what they cost. Give one account, or expect all transactions to be read.';
+comment on view ton.account_activity is 'What each account did, as far as its transactions are stored: when it was seen, and how many transactions it had and what they cost. It also says when and by whom it was deployed and first given coins. Give one account, or expect all transactions to be read.';
 comment on column ton.account_activity.account is 'The account that was active, raw form.';
 comment on column ton.account_activity.label is 'What to call the active account: its label in labels, else a domain that leads to it; null if neither is known.';
 comment on column ton.account_activity.category is 'What kind of account it is by its label; null if it has none.';
@@ -724,8 +724,8 @@ from (
     from ton.jetton_movements x where x.account is not null) j) b
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
-comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset: of TON as the chain says it, of jettons as the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on.';
-comment on column ton.balances.utime is 'block time, UTC, of the change of the balance.';
+comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset. Balances of TON are those of the chain, balances of jettons are the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on.';
+comment on column ton.balances.utime is 'Block time, UTC, of the change of the balance.';
 comment on column ton.balances.block_time is 'The same as utime of the change, under the name that other data sets have for it.';
 comment on column ton.balances.account is 'Account whose balance changed, raw form: of jettons their owner, not the jetton wallet.';
 comment on column ton.balances.asset is 'What the balance is of: TON or the raw address of a jetton master.';

@@ -58,7 +58,7 @@ begin
   using looked_up.dataset, coalesce(looked_up."from", '-infinity'), coalesce(looked_up."to", 'infinity');
 end $$;
 comment on function etl.looked_up(text, timestamptz, timestamptz) is
-  'How many of the subjects that the watch list and stored rows name between two times (default: always) a look-up has answered: those that were looked up, or have a row. Only the newest million rows of each relation count. No row for datasets that look up nothing.';
+  'How many subjects the watch list and stored rows name between two times (default: always), and how many of them are known: they were looked up, or have a row. Only the newest million rows of each relation count. No row for datasets that look up nothing.';
 
 create or replace function etl.begun(dataset text) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -121,7 +121,7 @@ begin
   order by 2, 1;
 end $$;
 comment on function etl.fed(text, timestamptz, timestamptz, name) is
-  'Whether a table, view or function has what it needs between two times (the second exclusive), and the role that asks (or the one that is named) sees it: one row for each dataset that feeds it, those that lack something first, with the first and the last missing time and what to do. A list is fed once its reading has begun. What is looked up by name is fed if everything is known that the watch list and stored rows of that time name: known of seen. If fed is false, missing rows mean nothing.';
+  'Whether a table, view or function has what it needs between two times (the second exclusive), and the role that asks (or the one that is named) sees it. One row for each dataset that feeds it, with the first and the last missing time and what to do: those that lack something come first. A list is fed once its reading has begun. What is looked up by name is fed if everything is known that the watch list and stored rows of that time name: known of seen. If fed is false, missing rows mean nothing.';
 
 -- The comment of a view or a function names the datasets that it needs. Comments of tables follow after this file.
 do $$
@@ -182,7 +182,7 @@ exception when object_not_in_prerequisite_state then
   return false;
 end $$;
 comment on function etl.is_certain(text[], timestamptz, timestamptz) is
-  'True if those of the streams that are wanted between two times (the second exclusive), or read before and after, are complete there at their highest grade, and there is one.';
+  'True if streams are complete between two times (the second exclusive) at their highest grade. Only those count that are wanted there, or were read before and after: there must be one.';
 
 -- Its row must be committed before the sums are computed: a later change of the day then deletes it.
 create or replace function etl.keep_day(report text, day date) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -69,7 +69,7 @@ cross join (
   offset 0) n
 -- What is no account never becomes a scope: its requests would be refused for ever.
 where n.address ~ '^(-1|0):[0-9A-F]{64}$';
-comment on view etl.scopes is 'Accounts for each of which a dataset is read, by dataset: addresses that may be nominator pools are the watch list, because no endpoint lists pools, and every account that staked with the elector. One that is none answers with an empty list.';
+comment on view etl.scopes is 'Accounts for each of which a dataset is read, by dataset. No endpoint lists nominator pools, so each account of the watch list and each that staked with the elector is asked for. For an account that is no pool, the answer is an empty list.';
 comment on column etl.scopes.dataset is 'Name of a dataset that is read for several accounts.';
 comment on column etl.scopes.scope is 'Account for which the dataset is read, raw form.';
 
@@ -165,7 +165,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   order by 1 desc, 2
 $$;
 comment on function etl.hidden_from(name, text[]) is
-  'Tables whose rows a role, or the owner of the views, cannot see: row-level security is on for the table or some of its partitions, without a policy that shows all rows; or the right to read is missing. Each with the statement that changes this. If tables of schema ton are named, only those.';
+  'Tables whose rows a role, or the owner of the views, cannot see. Either the right to read is missing, or row-level security is on for the table or some of its partitions, without a policy that shows all rows. Each with the statement that changes this. If tables of schema ton are named, only those.';
 
 drop function if exists etl.assert_complete(text, timestamptz, timestamptz, text);
 -- The default is evaluated in the calling statement: it is the role that asks.
@@ -251,7 +251,7 @@ begin
 end
 $$;
 comment on function etl.assert_complete(text, timestamptz, timestamptz, text, name) is
-  'True if a dataset is complete between two times (the second exclusive): every row of the source is stored, and the role that asks (or the one that is named) sees it. Otherwise it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read completely; cross-checked: two readings agree; proved: compared with the chain''s own checksums (etl.grades says what that means for each dataset).';
+  'True if a dataset is complete between two times (the second exclusive). Complete means that every row of the source is stored, and the role that asks (or the one that is named) sees it. Otherwise it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read completely; cross-checked: two readings agree; proved: compared with the chain''s own checksums (etl.grades says what that means for each dataset).';
 
 create or replace view etl.coverage_report as
 select c.dataset, c.scope,
@@ -305,7 +305,7 @@ from ton.actions a where a.type in ('multisig_create_order', 'multisig_execute')
 comment on view etl.seen_multisigs is 'Multisig wallets that indexed actions name: those that multisig_wallets looks up.';
 comment on column etl.seen_multisigs.address is 'Account of the multisig wallet, raw form, out of an action''s details.';
 comment on column etl.seen_multisigs.lt is 'Logical time at which the action that names the wallet began.';
-comment on column etl.seen_multisigs.utime is 'block time, UTC, of the action that names the wallet.';
+comment on column etl.seen_multisigs.utime is 'Block time, UTC, of the action that names the wallet.';
 
 create or replace view etl.seen_multisig_orders as
 select etl.raw_address(case a.type when 'multisig_create_order' then a.details->>'destination_order' else a.details->>'destination' end) as address,
@@ -314,14 +314,14 @@ from ton.actions a where a.type in ('multisig_create_order', 'multisig_approve')
 comment on view etl.seen_multisig_orders is 'Orders of multisig wallets that indexed actions name: those that multisig_orders looks up.';
 comment on column etl.seen_multisig_orders.address is 'Account of the order, raw form, out of an action''s details; null if they lack it.';
 comment on column etl.seen_multisig_orders.lt is 'Logical time at which the action that names the order began.';
-comment on column etl.seen_multisig_orders.utime is 'block time, UTC, of the action that names the order.';
+comment on column etl.seen_multisig_orders.utime is 'Block time, UTC, of the action that names the order.';
 
 create or replace view etl.seen_jetton_wallets as
 select m.destination as address, m.created_lt as lt, m.utime from ton.messages m where m.opcode = '0x178d4519';
 comment on view etl.seen_jetton_wallets is 'Jetton wallets that stored messages gave jettons to, by a mint or a transfer: whom jetton_wallets looks up beside those that sent some.';
 comment on column etl.seen_jetton_wallets.address is 'Jetton wallet that was given jettons, raw form.';
 comment on column etl.seen_jetton_wallets.lt is 'Logical time at which the message that gives jettons was sent.';
-comment on column etl.seen_jetton_wallets.utime is 'block time, UTC, at which the message that gives jettons was sent.';
+comment on column etl.seen_jetton_wallets.utime is 'Block time, UTC, at which the message that gives jettons was sent.';
 
 create or replace view etl.seen_telemints as
 with recursive codes as (
@@ -335,7 +335,7 @@ union all
 select i.address, i.last_transaction_lt, i.loaded_at
 from codes c cross join lateral (
   select * from ton.nft_items n where n.code_hash = c.code_hash order by n.address limit 3) i;
-comment on view etl.seen_telemints is 'Items that may be auctions of user names and numbers, which nft_sales looks up: three of each code, and all of a code that was found to be one of such auctions.';
+comment on view etl.seen_telemints is 'Items that may be auctions of user names and numbers, which nft_sales looks up. Of each code hash there are three items, or all if one of them was found to be such an auction.';
 comment on column etl.seen_telemints.address is 'Account of the item, raw form, which is its own auction.';
 comment on column etl.seen_telemints.lt is 'Logical time of the last transaction of the item that is known.';
 comment on column etl.seen_telemints.loaded_at is 'When the row of the item was written last, or the first auction of its code, whichever came later, wall time, UTC.';
@@ -356,7 +356,7 @@ where a.type = 'auction_bid'
 comment on view etl.seen_bidders is 'Accounts that bid in auctions, or began one for a domain below .ton, by indexed actions: whose auctions dns_auctions looks up.';
 comment on column etl.seen_bidders.address is 'Account that bid, raw form; null if the action names none.';
 comment on column etl.seen_bidders.lt is 'Logical time at which the action of the bid began.';
-comment on column etl.seen_bidders.utime is 'block time, UTC, of the action of the bid.';
+comment on column etl.seen_bidders.utime is 'Block time, UTC, of the action of the bid.';
 
 create or replace view etl.seen_vestings as
 select etl.raw_address(a.details->>'vesting') as address, a.start_lt as lt, a.utime
@@ -364,7 +364,7 @@ from ton.actions a where a.type in ('vesting_send_message', 'vesting_add_whiteli
 comment on view etl.seen_vestings is 'Vesting contracts that indexed actions name: those that vesting_contracts looks up.';
 comment on column etl.seen_vestings.address is 'Account of the vesting contract, raw form, out of an action''s details; null if they lack it.';
 comment on column etl.seen_vestings.lt is 'Logical time at which the action that names the contract began.';
-comment on column etl.seen_vestings.utime is 'block time, UTC, of the action that names the contract.';
+comment on column etl.seen_vestings.utime is 'Block time, UTC, of the action that names the contract.';
 
 create or replace view ton.accounts as
 select address, b.user_friendly, b.domain, coalesce(b.interfaces, s.interfaces) as interfaces,
@@ -376,7 +376,7 @@ full join ton.token_metadata t using (address)
 full join ton.account_states s using (address)
 full join etl.watch w using (address)
 full join etl.labels l using (address);
-comment on view ton.accounts is 'The one place to join labels: everything that is known about an account by name, from the address book, the metadata of tokens, the states that were looked up, the watch list and labels.';
+comment on view ton.accounts is 'What is known about an account by name: join this view for labels. It draws on the address book, the metadata of tokens, the states that were looked up, the watch list and labels.';
 comment on column ton.accounts.address is 'Account, raw form: join it to any address of another table.';
 comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null if the API has not named it.';
 comment on column ton.accounts.domain is 'A domain that leads to the account; null if none is known.';
@@ -386,7 +386,7 @@ comment on column ton.accounts.token_name is 'Name of the token that the account
 comment on column ton.accounts.token_symbol is 'Ticker of the jetton that the account is; null if it is none.';
 comment on column ton.accounts.token_decimals is 'Decimal places of amounts of the jetton that the account is; null if they are not known.';
 comment on column ton.accounts.is_scam is 'True if the token is marked as fraud; null if it is not known.';
-comment on column ton.accounts.status is 'active, uninit, frozen or nonexist when it was looked up last; null if it never was.';
+comment on column ton.accounts.status is 'Status of the account when it was looked up last: active, uninit, frozen or nonexist; null if it never was looked up.';
 comment on column ton.accounts.balance is 'Nanotons when it was looked up last; null if it never was.';
 comment on column ton.accounts.last_transaction_lt is 'Logical time up to which the looked-up state goes; null if it never was looked up.';
 comment on column ton.accounts.note is 'Why the account is watched; null if it is not.';
@@ -399,7 +399,7 @@ comment on view etl.watched_moves is 'Masterchain blocks in which watched accoun
 comment on column etl.watched_moves.key is 'Account and block as one text: what is asked for.';
 comment on column etl.watched_moves.address is 'Watched account that moved, raw form.';
 comment on column etl.watched_moves.seqno is 'Masterchain block that registered the move.';
-comment on column etl.watched_moves.utime is 'block time, UTC, of the transaction by which the account moved.';
+comment on column etl.watched_moves.utime is 'Block time, UTC, of the transaction by which the account moved.';
 
 create or replace view etl.unlocated_messages as
 select m.hash, m.source, m.destination, m.created_lt, m.utime
@@ -411,7 +411,7 @@ comment on column etl.unlocated_messages.hash is 'Hash of the message whose rece
 comment on column etl.unlocated_messages.source is 'Account that sent the message, raw form.';
 comment on column etl.unlocated_messages.destination is 'Account that is to receive the message, raw form.';
 comment on column etl.unlocated_messages.created_lt is 'Logical time at which the message was sent.';
-comment on column etl.unlocated_messages.utime is 'block time, UTC, at which the message was sent.';
+comment on column etl.unlocated_messages.utime is 'Block time, UTC, at which the message was sent.';
 
 create or replace view etl.stored_shard_blocks as
 select b.workchain || ':' || b.shard || ':' || b.seqno as key, b.workchain,
@@ -422,7 +422,7 @@ comment on column etl.stored_shard_blocks.key is 'Workchain, shard in hex and se
 comment on column etl.stored_shard_blocks.workchain is 'Workchain of the stored block.';
 comment on column etl.stored_shard_blocks.shard is 'Shard of the stored block as a signed number, as v2 takes it.';
 comment on column etl.stored_shard_blocks.seqno is 'Number of the stored block in its shard.';
-comment on column etl.stored_shard_blocks.utime is 'block time, UTC, of the stored block.';
+comment on column etl.stored_shard_blocks.utime is 'Block time, UTC, of the stored block.';
 
 create or replace view ton.masterchain_lag as
 select n.taken_at, n.seqno as node_seqno, i.seqno as index_seqno, n.seqno - i.seqno as blocks_behind, i.head_utime,
@@ -438,5 +438,5 @@ comment on column ton.masterchain_lag.taken_at is 'When the nodes were asked, wa
 comment on column ton.masterchain_lag.node_seqno is 'Newest masterchain block of the nodes.';
 comment on column ton.masterchain_lag.index_seqno is 'Newest masterchain block of the index, asked right after.';
 comment on column ton.masterchain_lag.blocks_behind is 'Masterchain blocks by which the index lags; below zero if it was asked later than the nodes.';
-comment on column ton.masterchain_lag.head_utime is 'block time, UTC, of the newest block of the index.';
+comment on column ton.masterchain_lag.head_utime is 'Block time, UTC, of the newest block of the index.';
 comment on column ton.masterchain_lag.index_age is 'How old the newest block of the index was when it was asked.';

@@ -132,7 +132,7 @@ export class NotServedError extends EtlError {
   override readonly exitCode = EXIT.incomplete;
 }
 
-/** A source has refused every request of a run for so long that it will not pass: a person must look at it. */
+/** A source has refused every request of a run for ten minutes: a person must look at it. */
 export class SourceRefusesError extends EtlError {
   readonly code = 'source_refuses';
   override readonly exitCode = EXIT.usage;
@@ -261,8 +261,8 @@ export function concernsRun({ retryable, exitCode }: EtlError): boolean {
 }
 
 /**
- * True if the error may be about one request only, while the API answers others of the same endpoint: it
- * cannot serve a row, or serve a page in time, or it answers nonsense.
+ * True if the error may be about one request only, while the API answers others of the same endpoint. For example, it
+ * cannot read one row, cannot serve a page in time, or answers nonsense.
  */
 export function mayConcernPage(error: unknown): error is EtlError {
   if (error instanceof RateLimitedError || error instanceof NotJoinedError) return false;

@@ -88,7 +88,7 @@ export interface OutageLog {
   /** Notes a failed attempt at `what`. */
   waits(what: string, failure: { readonly error: unknown; readonly pauseMs: number }): void;
   /** Notes that work at `what` succeeded. */
-  isBack(what: string): void;
+  onAnswer(what: string): void;
 }
 
 /** A long outage is logged again after this time, then each time that it has lasted twice as long. */
@@ -112,7 +112,7 @@ export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>)
       logger.warn(fields, 'not available, retrying');
       reminder = Math.max(REMINDER_MS, 2 * reminder);
     },
-    isBack(what) {
+    onAnswer(what) {
       if (!waiting.delete(what) || waiting.size > 0) return;
       logger.info({ what, seconds: Math.round((clock.monotonic() - beganAt) / 1000) }, 'available again');
     },
@@ -184,20 +184,20 @@ interface OutageOptions extends RetryContext {
 
 /**
  * Waits for an API or a database that is down or failing, and logs it; undefined if it was stopped meanwhile.
- * Long work calls `isBack` when it makes progress, because its end may be days away.
+ * Long work calls `onAnswer` when it makes progress, because its end may be days away.
  */
 export async function outlast<T>(
   options: OutageOptions,
   what: string,
-  work: (isBack: () => void) => Promise<T>,
+  work: (onAnswer: () => void) => Promise<T>,
 ): Promise<T | undefined> {
   const { signal, outage = createOutageLog(options.logger, options.clock) } = options;
-  const isBack = () => outage.isBack(what);
+  const onAnswer = () => outage.onAnswer(what);
   try {
     signal.throwIfAborted();
     const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits(what, failure);
-    const result = await retry({ ...options, ...createOutagePolicy(options), onRetry }, () => work(isBack));
-    isBack();
+    const result = await retry({ ...options, ...createOutagePolicy(options), onRetry }, () => work(onAnswer));
+    onAnswer();
     return result;
   } catch (error) {
     if (signal.aborted) return undefined;
@@ -214,6 +214,6 @@ export async function outlastDatabase<T>(options: OutageOptions, work: () => Pro
   const when = (error: unknown) => error instanceof DatabaseUnavailableError;
   const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
   const result = await retry({ ...options, ...OUTAGE, when, onRetry }, work);
-  outage.isBack('the database');
+  outage.onAnswer('the database');
   return result;
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
-/** The names that fields of log records have. One thing has one name: whoever adds a name adds it here. */
+/** The names that fields of log records have. One thing has one name: a new name is added here. */
 const FIELDS = new Set([
   ...[
     'dataset',

@@ -97,7 +97,7 @@ async function givenUpAfter(
     const answer = answers[asked % answers.length];
     asked += 1;
     if (answer instanceof Error) return Promise.reject(answer);
-    // So many minutes nobody asked.
+    // No process asked for this many minutes.
     clock.time += (answer ?? 0) * 60_000;
     return Promise.reject(new AuthError('forbidden'));
   };
@@ -167,10 +167,10 @@ test('an outage is logged once when it begins and once when it ends, also by wor
   let [failures, ended] = [0, false];
   let end = (): void => undefined;
   /** Fails a few times, then works without end. */
-  const endless = outlast(options, 'the backfill', async (isBack) => {
+  const endless = outlast(options, 'the backfill', async (onAnswer) => {
     failures += 1;
     if (failures < 4) throw new ApiUnavailableError('away');
-    isBack();
+    onAnswer();
     await new Promise<void>((resolve) => (end = resolve));
   }).then(() => (ended = true));
   let others = 0;

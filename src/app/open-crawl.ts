@@ -194,12 +194,12 @@ function warnOfUnfit(logger: Logger): (event: PageEvent) => void {
   const warned = new Set<string>();
   return ({ dataset, records, unfit = [] }) => {
     for (const { path, reason } of unfit) {
-      const place = path.replaceAll(/\d+/g, '*').slice(0, 100);
-      const key = `${dataset} ${place} ${reason}`;
+      const pattern = path.replaceAll(/\d+/g, '*').slice(0, 100);
+      const key = `${dataset} ${pattern} ${reason}`;
       if (warned.has(key) || warned.size >= MOST_REASONS) continue;
       warned.add(key);
       logger.warn(
-        { dataset, path: place, reason, found: unfit.length, records },
+        { dataset, path: pattern, reason, found: unfit.length, records },
         'records do not fit the schema and go to quarantine',
       );
     }
@@ -213,7 +213,7 @@ function rememberTuning(logger: Logger): (dataset: Dataset) => Tuning {
       size: createPageSize(job.paginator.maxSize),
       density: createDensity(job.paginator.maxSize),
       limits: createLimitTrust((limit) => {
-        logger.warn({ dataset: name, limit }, 'the API caps the records of a page below the requested limit');
+        logger.warn({ dataset: name, limit }, 'server limits rows per page; requesting fewer');
       }),
     };
     known.set(name, tuning);

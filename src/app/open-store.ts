@@ -66,8 +66,8 @@ async function openOwn(dataDir: string, logger: Logger, { migrates }: Opening): 
     const demo = join(dataDir, 'demo');
     throw new WrongDatabaseError(`nothing was crawled yet: there is no database in ${dataDir}`, {
       hint: (await hasData(demo))
-        ? `demo keeps its rows elsewhere: set ETL_DATA_DIR=${demo}. \`toncenter-etl backfill\` or \`sync\` make a database here.`
-        : 'Run `toncenter-etl backfill` or `sync`, which make it, or `migrate` alone; or name another one with DATABASE_URL or ETL_DATA_DIR.',
+        ? `demo keeps its rows elsewhere: set ETL_DATA_DIR=${demo}. \`toncenter-etl backfill\` or \`sync\` create a database here.`
+        : 'Run `toncenter-etl backfill` or `sync`, which create it, or `migrate` alone; or name another one with DATABASE_URL or ETL_DATA_DIR.',
     });
   }
   return openEmbedded({ dataDir, logger });

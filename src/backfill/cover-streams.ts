@@ -129,10 +129,7 @@ async function lookForGaps(
 }
 
 /** Reads what lies before the held-back end, then waits for it. Resolves to the watermark of that time. */
-async function coverBefore(
-  options: CoverOptions,
-  { before, waitUntilSafe: settle }: HeldBack,
-): Promise<number> {
+async function coverBefore(options: CoverOptions, { before, waitUntilSafe }: HeldBack): Promise<number> {
   const { watermark, stop } = options;
   if (before !== undefined)
     await backfill({
@@ -140,7 +137,7 @@ async function coverBefore(
       readable: { range: before, watermark },
       ...derivationOf(options, watermark),
     });
-  return stop.finishing.aborted ? watermark : settle();
+  return stop.finishing.aborted ? watermark : waitUntilSafe();
 }
 
 /** Covers ranges without requests, if the pages of another dataset contain their rows. */

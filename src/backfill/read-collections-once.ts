@@ -30,8 +30,8 @@ export async function readCollectionsOnce(
   try {
     const waiting = { ...context, signal: stop.finishing };
     const absent = new Map<string, string>();
-    const failed = await outlast(waiting, 'the collections', (isBack) =>
-      readCollections({ ...run, context: alsoOnPage(context, isBack) }, collections, absent),
+    const failed = await outlast(waiting, 'the collections', (onAnswer) =>
+      readCollections({ ...run, context: alsoOnPage(context, onAnswer) }, collections, absent),
     );
     for (const name of options.named ?? []) absent.delete(name);
     const refused = (failed ?? []).filter((name) => !absent.has(name));

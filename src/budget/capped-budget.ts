@@ -8,7 +8,7 @@ export function createCappedBudget(budget: Budget, most: number): Budget {
     async take(priority, signal) {
       if (left <= 0) {
         throw new IncompleteError(`all ${most} requests of --max-requests are spent`, {
-          hint: 'Stored data is kept; the same command continues from there.',
+          hint: 'What was read is kept. The same command continues from there.',
         });
       }
       left -= 1;

@@ -12,9 +12,9 @@ export function defineBackfill(command: Command): void {
   command
     .option('--from <time>', 'first second of the range, UTC')
     .option('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
-    .option('--max-requests <n>', 'stop after so many requests (exit 3, progress kept)', wholeNumber)
-    .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
+    .option('--max-requests <n>', 'stop after this many requests (exit 3, progress kept)', wholeNumber)
+    .option('--deadline <duration>', 'stop after this time, e.g. 2h (exit 3, progress kept)')
     .option('--again', 'read a second time what has matured since its first reading')
     .option('--dry-run', 'print what would be read, and stop')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')

@@ -14,7 +14,7 @@ import { formatRange, type Range } from '../range.ts';
 import { outlast } from '../retry.ts';
 import { programName } from '../terminal/program-name.ts';
 import { type Invocation, type OpenedHost, reportError } from './run-command.ts';
-import { absentLine, gapLine, missingLine, noteOnReach, printSummary, refusedLine } from './summary.ts';
+import { absentLine, gapLine, missingLine, noteOnCut, printSummary, refusedLine } from './summary.ts';
 import { formatNumber } from './table.ts';
 import { openProgress, progressStyle, type ProgressStyle } from './progress-display.ts';
 
@@ -106,10 +106,10 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
   const { crawl, baseUrl, datasets, collections, wanted, style, say = console.log } = options;
   const { context, chain } = crawl;
   return {
-    async onReadable(reach) {
-      const range = reach.range ?? wanted;
+    async onReadable(readable) {
+      const range = readable.range ?? wanted;
       if (range === undefined) return;
-      const note = noteOnReach(reach, wanted ?? range, chain);
+      const note = noteOnCut(readable, wanted ?? range, chain);
       if (style === 'quiet') {
         if (note !== undefined) say(note);
         return;
@@ -162,11 +162,11 @@ function printCovered(
 /** Compares the plan's estimate with the real numbers. */
 function outcomeLine(
   { dataset, rows, low, high, realRows, requests, realRequests }: EstimateOutcome,
-  bringer: string | undefined,
+  holder: string | undefined,
 ): string {
   const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;
   const asked = `${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`;
-  if (bringer !== undefined) return `estimate  ${dataset}: its rows come with ${bringer}; ${asked}`;
+  if (holder !== undefined) return `estimate  ${dataset}: its rows come with ${holder}; ${asked}`;
   return (
     `estimate  ${dataset}: ${formatNumber(rows)} rows (${formatNumber(low)} to ${formatNumber(high)}) expected` +
     `${times}: ${formatNumber(realRows)}; ${asked}`

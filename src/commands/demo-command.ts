@@ -78,11 +78,11 @@ async function printTables(
   await show(database, 'What landed', `select * from (${counts}) counted where rows > 0 order by "table"`);
   await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
   await show(database, 'The last blocks', LAST_BLOCKS);
-  const place = embedded === undefined ? '' : `ETL_DATA_DIR=${embedded.dataDir} `;
+  const setting = embedded === undefined ? '' : `ETL_DATA_DIR=${embedded.dataDir} `;
   console.log(`
 Now ask it yourself:
-  ${place}${programName} sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
-  ${place}${programName} status`);
+  ${setting}${programName} sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
+  ${setting}${programName} status`);
 }
 
 async function show(database: Store['database'], title: string, query: string): Promise<void> {

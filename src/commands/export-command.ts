@@ -17,7 +17,7 @@ export function defineExport(command: Command): void {
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
     .requiredOption(
-      '--out <place>',
+      '--out <location>',
       'directory of the lake or of the CSV files, or s3://bucket/prefix of a lake',
     )
     .option(
@@ -49,7 +49,7 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
   return withStop(invocation.logger, (stop) =>
     withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl export', async ({ database }) => {
       console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${flags.out}`);
-      const options = { ...wanted, database, stop, now: invocation.now, brought: new Set<string>() };
+      const options = { ...wanted, database, stop, now: invocation.now, exported: new Set<string>() };
       const code = await (format === 'parquet'
         ? toLake(options, flags.out)
         : toCsv({ ...options, forSpreadsheets: format === 'spreadsheet' }, resolve(flags.out)));
@@ -64,11 +64,11 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
  * no covered seconds. Returns true if one of them was asked for.
  */
 async function nameMissing(
-  { database, tables, brought, range }: Options,
+  { database, tables, exported, range }: Options,
   only: readonly string[],
 ): Promise<boolean> {
   const missing = new Map(tables.map(({ dataset, facts }) => [dataset, facts]));
-  for (const { dataset, facts } of tables) if (brought.has(facts.name)) missing.delete(dataset);
+  for (const { dataset, facts } of tables) if (exported.has(facts.name)) missing.delete(dataset);
   for (const [dataset, facts] of missing) {
     const hasUncovered =
       facts.partitioned &&
@@ -86,7 +86,7 @@ async function nameMissing(
 
 type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'> & {
   /** Names of the tables of which rows were exported. */
-  readonly brought: Set<string>;
+  readonly exported: Set<string>;
 };
 
 /** Holes that are named before the rest is only counted. */
@@ -99,7 +99,7 @@ async function toCsv(
   const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ table, rows, grade, lacking }) => {
     const holes = lacking.slice(0, NAMED_HOLES).map(formatRange);
     if (lacking.length > holes.length) holes.push(`${lacking.length - holes.length} more`);
-    options.brought.add(table);
+    options.exported.add(table);
     const isQuarantined = grade === 'incomplete' && lacking.length === 0;
     const lacks = isQuarantined ? ['records in quarantine'] : holes;
     console.log(
@@ -116,7 +116,7 @@ function toLake(options: Options, out: string): Promise<ExitCode> {
       ...options,
       lake,
       onPart: (table, { path, rows, grades }, isWritten) => {
-        options.brought.add(table);
+        options.exported.add(table);
         const became = isWritten ? 'written' : 'unchanged';
         counts[became] += 1;
         counts.rows += rows;

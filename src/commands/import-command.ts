@@ -11,10 +11,10 @@ import { type Invocation, runCommand, withStop, withStore } from './run-command.
 
 export function defineImport(command: Command): void {
   command
-    .requiredOption('--lake <place>', 'lake that `export` wrote')
+    .requiredOption('--lake <location>', 'lake that `export` wrote')
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
     .addHelpText(
       'after',
       examples(

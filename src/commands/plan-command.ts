@@ -12,14 +12,14 @@ import { type EtlError, EXIT, type ExitCode } from '../errors.ts';
 import { formatDuration, parseRange, type Range } from '../range.ts';
 import { datasetList, examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withSource } from './run-command.ts';
-import { absentLine, noteOnReach, printSummary } from './summary.ts';
+import { absentLine, noteOnCut, printSummary } from './summary.ts';
 import { fitsTerminal, formatNumber, formatTable } from './table.ts';
 
 export function definePlan(command: Command): void {
   command
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
     .option('--json', 'for programs')
     .addHelpText(
       'after',
@@ -54,7 +54,7 @@ async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode>
       const looking = { delaySeconds, isEstimate: true, signal: stop.finishing };
       const { range, watermark } = await findReadablePart({ ...crawl, wanted, ...looking });
       const about = { database: store.database, globalId: chain.globalId, baseUrl, datasets };
-      const note = noteOnReach({ range }, wanted, chain);
+      const note = noteOnCut({ range }, wanted, chain);
       if (flags.json !== true) await printSummary({ ...about, wanted: range ?? wanted, note });
       if (range === undefined) return EXIT.incomplete;
       const { rps } = config;

@@ -81,7 +81,7 @@ async function readTasks({ crawl, datasets, range }: Shown): Promise<Task[]> {
       before: await readDensity(database, name, range),
       pageSize: job.paginator.maxSize,
       share: neededShareOf(name, datasets).likely,
-      bringer: holderOf(name, datasets),
+      holder: holderOf(name, datasets),
     });
   return tasks;
 }
@@ -122,10 +122,10 @@ function barLines({ datasets, course, allowed }: BarsOptions, columns: number): 
   const all = course.all();
   const bars = datasets.map((name) => {
     const progress = course.of(name);
-    const bringer = course.comesWith(name);
-    const isBrought = bringer !== undefined && progress.rows === 0;
-    const words = isBrought ? `with ${bringer}` : `${formatNumber(progress.rows)} rows`;
-    return { name, percent: isBrought ? undefined : knownPercentOf(progress), words };
+    const holder = course.comesWith(name);
+    const comesWithHolder = holder !== undefined && progress.rows === 0;
+    const words = comesWithHolder ? `with ${holder}` : `${formatNumber(progress.rows)} rows`;
+    return { name, percent: comesWithHolder ? undefined : knownPercentOf(progress), words };
   });
   bars.push({ name: 'in all', percent: all.percent, words: `${formatNumber(all.rows)} rows` });
   const longestName = Math.max(...bars.map(({ name }) => name.length));

@@ -39,7 +39,7 @@ async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
         console.log(
           isWhole
             ? `promoted  ${store.database.label} to ${to.label}: set DATABASE_URL to use it`
-            : 'stopped   what was copied is kept: the same command continues',
+            : 'stopped   what was copied is kept; the same command continues from there',
         );
         return isWhole ? EXIT.done : EXIT.incomplete;
       }),

@@ -41,7 +41,7 @@ export function defineQuarantine(command: Command): void {
 
   refuseWords(command, command.command('list', { isDefault: true }))
     .description('why, and which')
-    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
+    .option('--only <datasets>', 'of these datasets, separated by commas', datasetList)
     .option('--json', 'for programs')
     .action((flags: QuarantineFlags) => runCommand((invocation) => quarantineList(invocation, flags)));
 
@@ -55,7 +55,7 @@ export function defineQuarantine(command: Command): void {
     .command('retry')
     .description('parse them again with this version (exit 3 if some still do not fit)')
     .argument('[ids...]', 'their numbers in the list; default all', wholeNumbers)
-    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
+    .option('--only <datasets>', 'of these datasets, separated by commas', datasetList)
     .option('--again', 'read the seconds of those that still do not fit from the API again')
     .action((ids: readonly number[], flags: QuarantineFlags) =>
       runCommand((invocation) => quarantineRetry(invocation, ids, flags)),
@@ -64,7 +64,7 @@ export function defineQuarantine(command: Command): void {
   command
     .command('export')
     .description('a JSON line a record, to stdout')
-    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
+    .option('--only <datasets>', 'of these datasets, separated by commas', datasetList)
     .action((flags: QuarantineFlags) => runCommand((invocation) => quarantineExport(invocation, flags)));
 }
 

@@ -6,8 +6,8 @@ import { lengthOf, type Range } from '../range.ts';
 import { countProgress, percentOf, type Progress } from '../status/progress.ts';
 
 /**
- * What a run waits for: a slot of the budget, the server's response, the database, the end of a pause that the server
- * requested, free disk space, or another process that reads the rest.
+ * What a run waits for: a slot of the budget, the server's response, the database, the end of a pause, free disk space,
+ * or another process that reads the rest. A pause is one that the server requested.
  */
 export type WaitsFor = 'budget' | 'server' | 'database' | 'pause' | 'disk' | 'process';
 
@@ -70,9 +70,9 @@ export function trackRun(options: RunProgressOptions): RunProgress {
   const recent: RecentPage[] = [];
   const isWhole = ({ done, total }: Progress) => done >= total;
   const comesWith = (dataset: string) => {
-    const bringer = tasks.find((task) => task.dataset === dataset)?.bringer;
-    const isOpen = bringer !== undefined && !isWhole(count.of(bringer)) && !isWhole(count.of(dataset));
-    return isOpen ? bringer : undefined;
+    const holder = tasks.find((task) => task.dataset === dataset)?.holder;
+    const isOpen = holder !== undefined && !isWhole(count.of(holder)) && !isWhole(count.of(dataset));
+    return isOpen ? holder : undefined;
   };
   return {
     comesWith,
@@ -140,7 +140,7 @@ export interface Task {
   /** The share of its requests that is needed, if other datasets bring the same rows; otherwise 1. */
   readonly share: number;
   /** The dataset whose pages contain nearly all rows of this one, if any. */
-  readonly bringer?: string | undefined;
+  readonly holder?: string | undefined;
 }
 
 /** Estimates the remaining time. */
@@ -167,8 +167,8 @@ interface State {
 const HALF_LIFE_MS = 60_000;
 
 /**
- * Work is counted in requests, because the budget is: a second of chain time costs as many as its rows need, by the
- * profile that `plan` has found, else as dense as what was read so far. `leftOf` says what is left of a dataset now.
+ * Work is counted in requests, because the budget is. A second of chain time costs as many requests as its rows need:
+ * they are estimated by the profile that `plan` has found, else by what was read so far. `leftOf` says what is left of a dataset now.
  */
 export function createForecast(
   tasks: readonly Task[],
@@ -219,7 +219,7 @@ export function createForecast(
 }
 
 function isUnknown({ task, seconds }: State): boolean {
-  return task.bringer === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
+  return task.holder === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
 }
 
 /** Rows that are still expected. The plan's estimate is scaled by the rows that really came. */

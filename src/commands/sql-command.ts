@@ -32,7 +32,7 @@ export function defineSql(command: Command): void {
     .option('--csv', 'comma-separated values with a header')
     .option('--spreadsheet', 'with --csv: as Excel and LibreOffice read it, without formulas and lost digits')
     .option('--json', 'an array of objects, values as strings')
-    .option('--lake <place>', 'query the lake that `export` wrote instead, in the SQL of DuckDB')
+    .option('--lake <location>', 'query the lake that `export` wrote instead, in the SQL of DuckDB')
     .addHelpText(
       'after',
       examples(
@@ -141,7 +141,7 @@ async function printUrl(invocation: Invocation): Promise<ExitCode> {
 }
 
 /** `sql --lake LAKE [STATEMENT]`: queries a lake with DuckDB, with the tables, views and functions of a database. */
-async function sqlOfLake(place: string, given: string | undefined, flags: SqlFlags): Promise<ExitCode> {
+async function sqlOfLake(location: string, given: string | undefined, flags: SqlFlags): Promise<ExitCode> {
   const wanted = await parseSql(given, flags);
   if (wanted.kind === 'url' || flags.write === true)
     throw new UsageError('--lake reads a lake: it excludes --url and --write');
@@ -149,8 +149,8 @@ async function sqlOfLake(place: string, given: string | undefined, flags: SqlFla
     import('../lake/open-lake.ts'),
     import('../lake/open-lake-reader.ts'),
   ]);
-  return withLake(place, async ({ engine, store }) => {
-    const ask = await openLakeReader(engine, isBucket(place) ? place : resolve(place));
+  return withLake(location, async ({ engine, store }) => {
+    const ask = await openLakeReader(engine, isBucket(location) ? location : resolve(location));
     const run = openRunner(async (statement, shape, signal) => {
       showResult(await ask(statement, signal), wanted.format, shape);
     });

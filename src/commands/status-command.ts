@@ -111,7 +111,7 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   if (silence === null || (silence <= SILENT_SECONDS && !hasEnded)) return [];
   const duration = formatDuration(silence);
   return [
-    `daemon    no heartbeat of a daemon for ${duration}: start \`${programName} sync\`, or read its log`,
+    `daemon    no heartbeat of a daemon for ${duration}: read its log, then start \`${programName} sync\``,
   ];
 }
 
@@ -131,7 +131,7 @@ function placeLines(report: Report): string[] {
     `database  ${database}`,
     `network   ${network ?? 'none yet: nothing was crawled'}`,
     ...(head === null ? [] : [headLine(head)]),
-    ...(awaited === null ? [] : [`head      not known yet: waiting for ${awaited}`]),
+    ...(awaited === null ? [] : [`head      the watermark is not known yet: waiting for ${awaited}`]),
     ...gaps.map((gap) => gapLine(gap, at)),
     ...(stopped === undefined
       ? []

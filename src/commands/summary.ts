@@ -42,7 +42,7 @@ export async function printSummary(facts: SummaryFacts): Promise<void> {
 }
 
 /** A note, if less of a range can be read than was asked for. */
-export function noteOnReach(
+export function noteOnCut(
   { range, heldByGap }: Pick<ReadableResult, 'range' | 'heldByGap'>,
   wanted: Range,
   chain: ChainInfo,

@@ -24,7 +24,7 @@ import {
 
 export function defineSync(command: Command): void {
   command
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
     .addHelpText(
       'after',

@@ -22,8 +22,8 @@ export function defineVerify(command: Command): void {
   command
     .option('--from <time>', 'first second of the range, UTC')
     .option('--to <time>', 'end of the range, exclusive')
-    .option('--lake <place>', 'recount a lake that `export` wrote instead, from its parts alone')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option('--lake <location>', 'recount a lake that `export` wrote instead, from its parts alone')
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, separated by commas', datasetList)
     .option('--deep <share>', 'also read this share of the pages again and compare every value, e.g. 1%')
     .option('--repair', 'read again what is missing or wrong, and verify again')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
@@ -80,11 +80,11 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
 }
 
 /** `verify --lake LAKE`: recounts a lake from its parts alone, without a database. */
-export async function verifyOfLake({ logger }: Invocation, place: string): Promise<ExitCode> {
+export async function verifyOfLake({ logger }: Invocation, location: string): Promise<ExitCode> {
   const available = await loadDatasets();
   const tables = new Map(tablesOf(available, available).map((table) => [table.facts.name, table]));
   return withStop(logger, (stop) =>
-    withExistingLake(place, async (lake) => {
+    withExistingLake(location, async (lake) => {
       const counts = { tables: 0, parts: 0, rows: 0, faults: 0 };
       const isWhole = await verifyLake({
         lake,

@@ -34,15 +34,15 @@ export interface ChainPosition {
 
 /**
  * Runs a task until the API and the database are available for it; undefined if the daemon is stopped meanwhile. A long
- * task reports that they are available again with each page that it commits through its context, or with `isBack`.
+ * task reports that they are available again with each page that it commits through its context, or with `onAnswer`.
  */
 export function waitFor<T>(
   { context, stop, outage }: Pick<DaemonContext, 'context' | 'stop' | 'outage'>,
   what: string,
-  task: (context: CrawlContext, isBack: () => void) => Promise<T>,
+  task: (context: CrawlContext, onAnswer: () => void) => Promise<T>,
 ): Promise<T | undefined> {
   const waiting = { ...context, attempts: Infinity, signal: stop.finishing, outage };
-  return outlast(waiting, what, (isBack) => task(alsoOnPage(context, isBack), isBack));
+  return outlast(waiting, what, (onAnswer) => task(alsoOnPage(context, onAnswer), onAnswer));
 }
 
 interface Rounds {
@@ -57,7 +57,7 @@ interface Rounds {
 export function runRounds(
   daemon: DaemonContext,
   { what, periodMs, isLater = false }: Rounds,
-  work: (context: CrawlContext, isBack: () => void) => Promise<unknown>,
+  work: (context: CrawlContext, onAnswer: () => void) => Promise<unknown>,
 ): Promise<void> {
   const rhythm = { pauseMs: periodMs, signal: daemon.stop.finishing, isLater };
   return every(daemon.context.clock, rhythm, () => waitFor(daemon, what, work));

@@ -14,8 +14,8 @@ import { DAY } from '../range.ts';
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
 /**
- * If the writing process is absent for longer than these seconds, another one takes over: more than the pause
- * between two rounds.
+ * If the writing process gives no sign for this long, another one takes over. It must be longer than the pause between
+ * two rounds.
  */
 const ABSENT_SECONDS = 240;
 /** Seconds between two searches for changed rows, each of which reads all rows. */
@@ -25,8 +25,8 @@ const RENEWAL_SECONDS = DAY;
 export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
   const { lake: place } = daemon.config;
   if (place === undefined) return untilAborted(daemon.stop.finishing);
-  await runRounds(daemon, { what: 'the lake', periodMs: PERIOD_MS }, (_, isBack) =>
-    keepUp(daemon, place, isBack),
+  await runRounds(daemon, { what: 'the lake', periodMs: PERIOD_MS }, (_, onAnswer) =>
+    keepUp(daemon, place, onAnswer),
   );
 }
 
@@ -39,7 +39,7 @@ function endsDaemon(error: unknown): boolean {
 export async function keepUp(
   daemon: DaemonContext,
   place: string,
-  isBack: () => void = () => undefined,
+  onAnswer: () => void = () => undefined,
 ): Promise<void> {
   const { context, owner } = daemon;
   const { database, clock, logger } = context;
@@ -57,7 +57,7 @@ export async function keepUp(
       faults.push(fault);
       logger.error({ lake: place, reason: fault.message }, 'a table of the lake cannot be written');
     };
-    if (!(await bring(daemon, { place, now, isQuick, withLists, onFault, isBack }))) return;
+    if (!(await updateLake(daemon, { place, now, isQuick, withLists, onFault, onAnswer }))) return;
     const done = { renewedAt: isQuick ? before.renewedAt : now, listedAt: withLists ? now : before.listedAt };
     await keepSetting(database, 'lake', { ...before, ...done, ...outcomeOf(faults, before, now) });
   } catch (error) {
@@ -87,7 +87,7 @@ interface LakeRound {
   readonly withLists: boolean;
   readonly onFault: (fault: LakeError) => void;
   /** Called with each part: the database answers, although the round may take long. */
-  readonly isBack: () => void;
+  readonly onAnswer: () => void;
 }
 
 /**
@@ -99,16 +99,16 @@ function areListsDue({ begunAt, listedAt }: Settings['lake'], now: number): bool
 }
 
 /** False if it was stopped before the end. */
-async function bring(
+async function updateLake(
   { context: { database, logger }, stop }: DaemonContext,
-  { place, isBack, ...round }: LakeRound,
+  { place, onAnswer, ...round }: LakeRound,
 ): Promise<boolean> {
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
   const range = { from: 0, to: round.now };
   let parts = 0;
   const onPart = (_: string, __: unknown, isWritten: boolean) => {
-    isBack();
+    onAnswer();
     parts += isWritten ? 1 : 0;
   };
   const isWhole = await withLake(place, (lake) =>

@@ -181,7 +181,7 @@ const IDLE_MS = 2000;
 /** Reads everything older than the tail, and holes anywhere. */
 export async function runHistoryLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
   const { planner } = options;
-  await waitFor(options, 'the backfill', (context, isBack) =>
+  await waitFor(options, 'the backfill', (context, onAnswer) =>
     readLeases({
       ...options,
       context,
@@ -191,7 +191,7 @@ export async function runHistoryLoop(options: DaemonContext, position: ChainPosi
       take: async (readers) => {
         const taken = await planner.takeSome(await wantsOf(options, position, 'backfill'), readers);
         // There is nothing to read, so no page will report that the API is back.
-        if (taken.length === 0) isBack();
+        if (taken.length === 0) onAnswer();
         return taken;
       },
     }),

@@ -94,9 +94,10 @@ function waitsFor(
   requests: number,
   { spending, head, disk, at }: Snapshot,
 ): string | undefined {
-  if (disk !== null && disk.free < disk.minFree) return 'room on the disk';
+  if (disk !== null && disk.free < disk.minFree) return 'free disk space (ETL_MIN_FREE)';
   const paused = Math.max(0, ...spending.budgets.map((budget) => budget.paused));
-  if (paused > 0) return `the server, which asked for a pause until ${formatTime(Math.ceil(at + paused))}`;
+  if (paused > 0)
+    return `the end of a pause that the API requested, until ${formatTime(Math.ceil(at + paused))}`;
   if (api.inFlight.isRateBound(requests, PERIOD_MS)) return 'the budget';
   return head?.waitingFor ?? undefined;
 }

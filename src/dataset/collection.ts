@@ -122,18 +122,18 @@ export function lookup<Rec>(spec: WalkSpec<Rec> & LookupOptions): LookupWalk {
   };
 }
 
-/** Reads the history of each watched account backwards. `place`: the members with a record's lt and hash. */
+/** Reads the history of each watched account backwards. `position`: the members with a record's lt and hash. */
 export function backward<Rec>(
-  spec: WalkSpec<Rec> & { readonly place: { readonly lt: string; readonly hash: string } },
+  spec: WalkSpec<Rec> & { readonly position: { readonly lt: string; readonly hash: string } },
 ): BackwardWalk {
-  const { place } = spec;
+  const { position } = spec;
   return {
     kind: 'backward',
     ...common('backward', spec),
     paginator: newestFirst(),
-    place: (raw) => {
+    positionOf: (raw) => {
       const record = canonicalOf(spec.record, raw);
-      const [lt, hash] = [memberText(record, place.lt), memberText(record, place.hash)];
+      const [lt, hash] = [memberText(record, position.lt), memberText(record, position.hash)];
       return lt === undefined || hash === undefined ? undefined : { lt, hash };
     },
   };

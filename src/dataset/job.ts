@@ -245,9 +245,9 @@ function putOnce(rows: (put: Put) => void): (put: Put) => void {
   return (put) => {
     if (again === undefined) {
       const kept: ((put: Put) => void)[] = [];
-      rows((sheet, record, given, extra) => {
+      rows((rowLayout, record, given, extra) => {
         kept.push((to) => {
-          to(sheet, record, given, extra);
+          to(rowLayout, record, given, extra);
         });
       });
       again = kept;

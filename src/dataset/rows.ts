@@ -14,10 +14,10 @@ export function collectRows(tables: Tables, visit: (put: Put) => void): Rows {
   const names = new Map<Table, string>(Object.entries(tables).map(([name, table]) => [table, name]));
   const rows: Record<string, object[]> = Object.fromEntries(Object.keys(tables).map((name) => [name, []]));
   visit(
-    <T extends Table, Rec>(sheet: RowLayout<T, Rec>, record: Rec, given: Given<T>, extra?: Extra | null) => {
-      const name = names.get(sheet.table);
+    <T extends Table, Rec>(layout: RowLayout<T, Rec>, record: Rec, given: Given<T>, extra?: Extra | null) => {
+      const name = names.get(layout.table);
       if (name === undefined) throw new TypeError('a row for a table that its job does not name');
-      rows[name]?.push(rowOf(sheet, record, given, extra));
+      rows[name]?.push(rowOf(layout, record, given, extra));
     },
   );
   return rows;

@@ -125,7 +125,7 @@ export interface BackwardWalk extends AnyWalk {
   readonly kind: 'backward';
   readonly paginator: BackwardPaginator;
   /** The position of a record in its account's history; undefined if it does not contain one. */
-  readonly place: (record: unknown) => HistoryPosition | undefined;
+  readonly positionOf: (record: unknown) => HistoryPosition | undefined;
 }
 
 /** One response for each masterchain block of a range of time. */

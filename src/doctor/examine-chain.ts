@@ -1,4 +1,4 @@
-import type { Watermark } from '../crawl/watermark/watermark.ts';
+import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Database } from '../postgres/database.ts';
 import { networkMismatch, readNetwork } from '../ledger/stored-network.ts';
@@ -69,14 +69,14 @@ async function examineNetwork(database: Database, { globalId }: ChainInfo): Prom
 }
 
 /** A source without a watermark can never be read. */
-function examineWatermark({ utime, waitingFor, unfit }: Watermark): DoctorFinding[] {
-  if (utime > 0) return [];
+function examineWatermark(watermark: Watermark): DoctorFinding[] {
+  if (watermark.utime > 0) return [];
   return [
     {
       check: 'watermark',
-      what: `the watermark is not known: ${unfit ?? `waiting for ${waitingFor ?? 'blocks'}`}`,
+      what: watermarkNotKnown(watermark).message,
       remedy:
-        unfit === undefined
+        watermark.unfit === undefined
           ? 'Run doctor again in a minute: a block may be late. If nothing changes, the source has a gap near its head.'
           : 'The program needs the tops of all shards: masterchainBlockShardState, or shards of v2, with the masterchain block itself in it or in blocks.',
     },
@@ -92,8 +92,8 @@ function examineHead({ last }: ChainInfo, now: number): DoctorFinding[] {
       check: 'head',
       what:
         age > 0
-          ? `the newest block that the API shows is ${formatDuration(age)} old`
-          : `the newest block that the API shows lies ${formatDuration(-age)} in the future`,
+          ? `the newest masterchain block is ${formatDuration(age)} old`
+          : `the newest masterchain block lies ${formatDuration(-age)} in the future`,
       remedy:
         age > 0
           ? 'The API lags or the network has stopped. Older data can still be read, and nothing is lost.'

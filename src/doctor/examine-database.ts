@@ -73,7 +73,7 @@ async function examineLocks(database: Database): Promise<DoctorFinding[]> {
   return [
     {
       check: 'locks',
-      what: `the partitions and their indexes are ${relations} relations, but the lock table of the server has room for ${room}: a query over all of them may fail with "out of shared memory", and make others fail`,
+      what: `the partitions and their indexes are ${relations} relations, but the lock table of the server has room for ${room}. A query over all of them may fail with "out of shared memory", and make others fail`,
       remedy: `alter system set max_locks_per_transaction = ${Math.max(enough, 2 * setting)}; then restart Postgres. Longer partitions (ETL_PARTITION) need fewer locks.`,
     },
   ];
@@ -118,7 +118,7 @@ async function examineDaemon(database: Database): Promise<DoctorFinding[]> {
     {
       check: 'daemon',
       what: `no heartbeat of a daemon for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
-      remedy: `Read the end of its log, and start \`${programName} sync\` again. If cron keeps the database up to date, no daemon is needed.`,
+      remedy: `Read its log, then start \`${programName} sync\`. If cron keeps the database up to date, no daemon is needed.`,
     },
   ];
 }

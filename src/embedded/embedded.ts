@@ -42,8 +42,8 @@ export interface EmbeddedServer {
 }
 
 /**
- * Opens the embedded Postgres in `dataDir`: creates it at the first call, starts it if it does not run, and joins it
- * if another process runs it or a killed process left it behind. It runs as long as any process has an open handle. A
+ * Opens the embedded Postgres in `dataDir`: creates it at the first call, and starts it if it does not run. It joins a
+ * server that another process runs, or that a killed process left behind. The server runs as long as any process has an open handle. A
  * process that dies loses its handles, and the next process takes the server over.
  *
  * @throws WrongDatabaseError for a directory of another program or another major version, DatabaseError if this

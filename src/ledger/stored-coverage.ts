@@ -128,13 +128,13 @@ export async function readDue(
   const rows = await session.rows(
     sql`
       with f as (
-        select ordinality as place, j->>'dataset' as dataset, j->>'scope' as scope
+        select ordinality as position, j->>'dataset' as dataset, j->>'scope' as scope
         from json_array_elements(${JSON.stringify(firsts)}::json) with ordinality as a (j, ordinality))
       select (${coveredOf(first)} * ${multirangeParam([range])} - ${coveredOf(again)} - ${refusedOf(again)}
         - coalesce((select range_agg(${pages.completed}) from ${pages}
             where ${ofStream(pages, first)} and ${pages.completed} is not null
               and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans
-      from f order by place`,
+      from f order by position`,
     Spans,
   );
   return firsts.map((stream, index) => [stream, rows[index]?.spans ?? []]);

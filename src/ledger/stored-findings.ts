@@ -130,7 +130,7 @@ async function deleteResolved(
   // Postgres has no statistics of a table that has just grown.
   await session.run(sql`
     with named as (
-      select ctid as place, seen, ${isEarlier} as is_earlier, count(*) over name as spans,
+      select ctid as row_id, seen, ${isEarlier} as is_earlier, count(*) over name as spans,
         bool_or(${isEarlier} and ${span} && seen) over name as is_touched,
         bool_and(isempty(${span} * ${coveredOf({ ...stream, pass: 0 })}
           + (${span} - int8multirange(${findings.row_span})) - seen)) over name as is_seen
@@ -138,17 +138,17 @@ async function deleteResolved(
       window name as (partition by "check", ${NAME})),
     gone as (
       delete from ${findings} using named n
-      where ${findings}.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen)
+      where ${findings}.ctid = n.row_id and is_earlier and is_touched and (spans = 1 or is_seen)
       returning ${span} - seen as rest, spans, ${columns})
     insert into ${findings} (${bare(findings.span)}, ${columns})
     select part, ${columns} from gone, unnest(rest) as part where spans = 1
     on conflict do nothing`);
   await session.run(sql`
     with named as (
-      select ctid as place, ${findings.dataset} <> ${dataset} and ${isEarlier} as is_held,
+      select ctid as row_id, ${findings.dataset} <> ${dataset} and ${isEarlier} as is_held,
         bool_or(${findings.dataset} = ${dataset}) over (partition by "check", ${NAME}) as is_open
       from ${findings}, ${seen} where ${same})
-    delete from ${findings} using named n where ${findings}.ctid = n.place and is_held and not is_open`);
+    delete from ${findings} using named n where ${findings}.ctid = n.row_id and is_held and not is_open`);
 }
 
 const nameOf = ({ check, table, key, differs }: Pick<Found, 'check' | 'table' | 'key' | 'differs'>) =>
@@ -212,11 +212,11 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
 export async function extendToFindings(session: Session, range: Range): Promise<Range> {
   const row = await oneRow(
     session,
-    sql`select range_merge(coalesce(range_agg(${EXTENT}), '{}') + ${multirangeParam([range])})::text as reach
+    sql`select range_merge(coalesce(range_agg(${EXTENT}), '{}') + ${multirangeParam([range])})::text as extended
         from ${findings} where ${findings.span} && ${rangeParam(range)}`,
-    z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
+    z.object({ extended: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
   );
-  return row.reach;
+  return row.extended;
 }
 
 const OpenFinding = z.object({
@@ -278,14 +278,14 @@ export function readFindings(
         from ${findings} where ${f.dataset} = ${dataset} and ${f.scope} = ${scope} and ${f.span} && ${multirangeParam(spans)}
           and not (${f.found_in} = ${dataset} and ${f.check_name} = any(${sql.param([...except.checks])}::text[])
             and ${f.found_at} >= ${except.since ?? '-infinity'}::timestamptz)),
-      placed as (
-        select *, row_number() over (partition by "check", kind order by key = '', lower(span), "table", key) as place
+      ranked as (
+        select *, row_number() over (partition by "check", kind order by key = '', lower(span), "table", key) as rank
         from open)
       select "check", kind, range_agg(span)::text as spans,
         count(distinct ("table", key)) filter (where key <> '') + count(*) filter (where key = '') as count,
         jsonb_agg(jsonb_build_object('table', "table", 'key', key, 'differs', differs, 'span', span::text)
-          order by place) filter (where place <= ${MOST_NAMED}) as rows
-      from placed group by 1, 2 order by 1, 2`,
+          order by rank) filter (where rank <= ${MOST_NAMED}) as rows
+      from ranked group by 1, 2 order by 1, 2`,
     FindingKind,
   );
 }

@@ -25,7 +25,7 @@ const isOfGap = sql`${refused.dataset} = ${BLOCKS.dataset} and ${refused.pass} =
 /** Seconds after a gap in which traces with transactions of the gap may end. */
 const AFTERMATH = HOUR;
 
-/** True of a refusal that holds for every dataset. */
+/** True if the refused range is a gap, which no dataset reads. */
 export function isGap({ dataset, reason }: Pick<RefusedSpan, 'dataset' | 'reason'>): boolean {
   return dataset === BLOCKS.dataset && reason === REASON;
 }

@@ -63,13 +63,13 @@ export function storeLabels(
   return writeTransaction(database, async (session) => {
     await session.run(sql`delete from ${labels} where ${imported_from} = ${file}`);
     await session.run(
-      sql`create temp table given_labels (place bigint generated always as identity, address text, label text, category text, organization text) on commit drop`,
+      sql`create temp table given_labels (line bigint generated always as identity, address text, label text, category text, organization text) on commit drop`,
     );
     for await (const batch of batches)
       await session.copyIn(sql`copy given_labels (${columns}) from stdin (format csv)`, linesOf(batch));
     return session.run(sql`
       insert into ${labels} (${columns}, ${bare(imported_from)})
-      select distinct on (address) ${columns}, ${file}::text from given_labels order by address, place desc
+      select distinct on (address) ${columns}, ${file}::text from given_labels order by address, line desc
       on conflict (${bare(address)}) do update set ${setExcluded(label, category, organization, imported_from)}, imported_at = now()`);
   });
 }

@@ -51,13 +51,13 @@ export async function blocksNotStored<T extends NamedBlock>(
   const times = named.map(({ namedAt }) => namedAt);
   const rows = await session.rows(
     sql`
-      select p.place from jsonb_to_recordset(${JSON.stringify(named.map((one, place) => ({ ...one, place })))}::jsonb)
-        as p (workchain int, shard text, seqno int, place int)
+      select p.index from jsonb_to_recordset(${JSON.stringify(named.map((one, index) => ({ ...one, index })))}::jsonb)
+        as p (workchain int, shard text, seqno int, index int)
       where not exists (select from ton.blocks b
         where b.workchain = p.workchain and b.shard = p.shard and b.seqno = p.seqno
           and b.utime >= to_timestamp(${Math.min(...times) - NEAR}::float8)
           and b.utime <= to_timestamp(${Math.max(...times)}::float8))`,
-    z.object({ place: z.coerce.number() }),
+    z.object({ index: z.coerce.number() }),
   );
-  return rows.flatMap(({ place }) => named[place] ?? []);
+  return rows.flatMap(({ index }) => named[index] ?? []);
 }

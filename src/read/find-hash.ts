@@ -74,15 +74,15 @@ export async function findRows(
   hash: string,
 ): Promise<FoundRow[]> {
   const found: FoundRow[] = [];
-  for (const place of columns) {
+  for (const column of columns) {
     const rows = await session.rows(
       sql`
         select extract(epoch from utime)::int8 as utime, loaded_at::text as "loadedAt", to_jsonb(t) as values
-        from ${sql.identifier(place.schema)}.${sql.identifier(place.table)} t
-        where ${sql.identifier(place.column)} = ${hash} order by utime limit ${MOST_ROWS}`,
+        from ${sql.identifier(column.schema)}.${sql.identifier(column.table)} t
+        where ${sql.identifier(column.column)} = ${hash} order by utime limit ${MOST_ROWS}`,
       Row,
     );
-    found.push(...rows.map((row) => ({ ...place, ...row })));
+    found.push(...rows.map((row) => ({ ...column, ...row })));
   }
   return found;
 }

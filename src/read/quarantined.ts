@@ -162,8 +162,8 @@ export function readQuarantineKinds(session: Session, most?: number): Promise<Qu
 }
 
 /**
- * Deletes records, by id, that were not received since `began` (as Postgres prints it) although their seconds
- * were read again: the source does not have them any more, or they fit now.
+ * Deletes records, by id, that were not received since `began` (as Postgres prints it) although their seconds were
+ * read again. Either the source does not have them any more, or they fit now.
  */
 export async function forgetUnseen(
   session: Session,

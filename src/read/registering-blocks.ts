@@ -9,7 +9,7 @@ import { readVerified } from '../write/verifications.ts';
 /** A shard block is registered in the masterchain within seconds; if the shard lags, it may take this many. */
 const LATEST = 60;
 
-const Registering = z.object({ place: z.coerce.number(), seqno: z.number().nullable() });
+const Registering = z.object({ index: z.coerce.number(), seqno: z.number().nullable() });
 
 /**
  * The masterchain blocks, ascending, that register the content of each range, as far as blocks are stored.
@@ -22,16 +22,16 @@ export async function registeringBlocks(session: Session, ranges: readonly Range
   const named = await seqnosOf(session, ranges, 'all');
   const behind = await seqnosOf(
     session,
-    ranges.map(({ to }, place) => {
-      const range = ranges.slice(place, place + 1);
+    ranges.map(({ to }, index) => {
+      const range = ranges.slice(index, index + 1);
       const isSure =
-        named[place]?.includes(null) === false && lengthOf(common(range, proved)) === lengthOf(range);
+        named[index]?.includes(null) === false && lengthOf(common(range, proved)) === lengthOf(range);
       return { from: to, to: isSure ? to : to + LATEST };
     }),
     'masterchain',
   );
-  return ranges.map((_, place) => {
-    const seqnos = [...(named[place] ?? []), ...(behind[place] ?? [])].filter((seqno) => seqno !== null);
+  return ranges.map((_, index) => {
+    const seqnos = [...(named[index] ?? []), ...(behind[index] ?? [])].filter((seqno) => seqno !== null);
     return [...new Set(seqnos)].sort((a, b) => a - b);
   });
 }
@@ -49,14 +49,14 @@ async function seqnosOf(
   const rows = await session.rows(
     sql`
       with r as (
-        select ordinality - 1 as place, (j->>'from')::int8 as "from", (j->>'to')::int8 as "to"
+        select ordinality - 1 as index, (j->>'from')::int8 as "from", (j->>'to')::int8 as "to"
         from json_array_elements(${JSON.stringify(ranges)}::json) with ordinality as a (j, ordinality))
-      select distinct place, case workchain when ${MASTERCHAIN} then seqno else masterchain_block_ref_seqno end as seqno
+      select distinct index, case workchain when ${MASTERCHAIN} then seqno else masterchain_block_ref_seqno end as seqno
       from r join ton.blocks b on b.utime >= to_timestamp(r."from") and b.utime < to_timestamp(r."to")
       where ${during('b', { from, to })} and (${which === 'all'} or workchain = ${MASTERCHAIN})`,
     Registering,
   );
   const seqnos: (number | null)[][] = ranges.map(() => []);
-  for (const { place, seqno } of rows) seqnos[place]?.push(seqno);
+  for (const { index, seqno } of rows) seqnos[index]?.push(seqno);
   return seqnos;
 }

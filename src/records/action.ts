@@ -1,7 +1,7 @@
 import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
 import * as z from 'zod';
 import { canonicalOf } from '../dataset/declaration/canonical.ts';
-import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
+import { column, elsewhere, inExtra } from '../dataset/declaration/column-mapping.ts';
 import { givenLayout, rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
@@ -41,7 +41,7 @@ export const action = members.refine(namesAddresses, {
   error: 'has no address for a column of addresses: workchain:HEX, ext$, var$ or addr_none',
 });
 
-const sheet = rowLayoutOf(actions, action);
+const rowLayout = rowLayoutOf(actions, action);
 const accountSheet = givenLayout(action_accounts);
 const transactionSheet = givenLayout(action_transactions);
 
@@ -66,7 +66,7 @@ export function actionRows(record: Action, extra: Extra, put: Put): void {
     account_count: accounts?.length,
     transaction_count: transactions?.length,
   };
-  put(sheet, record, given, extra);
+  put(rowLayout, record, given, extra);
   for (const [position, account] of (accounts ?? []).entries())
     put(accountSheet, null, { ...key, position, account });
   for (const [position, tx_hash] of (transactions ?? []).entries())

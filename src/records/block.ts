@@ -1,6 +1,6 @@
 import { hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import * as z from 'zod';
-import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
+import { column, elsewhere, spread } from '../dataset/declaration/column-mapping.ts';
 import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
@@ -51,12 +51,12 @@ const parentId = z.strictObject({
 
 export type Block = z.output<typeof block>;
 
-const sheet = rowLayoutOf(blocks, block);
+const rowLayout = rowLayoutOf(blocks, block);
 const parents = rowLayoutOf(block_parents, parentId);
 
 /** Puts the rows of one block: its own, and one for each of its parents. */
 export function blockRows(record: Block, extra: Extra, put: Put): void {
-  put(sheet, record, {}, extra);
+  put(rowLayout, record, {}, extra);
   const { gen_utime, workchain, shard, seqno } = record;
   for (const [position, parent] of (record.prev_blocks ?? []).entries()) {
     put(parents, parent, { utime: timeOf(gen_utime), workchain, shard, seqno, position });

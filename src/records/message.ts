@@ -1,6 +1,6 @@
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
-import { elsewhere, spread } from '../dataset/declaration/place.ts';
+import { elsewhere, spread } from '../dataset/declaration/column-mapping.ts';
 import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { messages } from '../tables/ton/messages.ts';
@@ -65,11 +65,11 @@ export function messageTime(message: Message, now: Seconds): Seconds {
   return message.created_at ?? now;
 }
 
-const sheet = rowLayoutOf(messages, message);
+const rowLayout = rowLayoutOf(messages, message);
 
 export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {
   const given = { utime: timeOf(messageTime(message, now)), out_msg_tx_hash: sender };
-  put(sheet, message, given, withLeftover(message, extra));
+  put(rowLayout, message, given, withLeftover(message, extra));
 }
 
 /** `created_at` equals the row's `utime`, or is null if `created_lt` is. A value that does not goes to `extra`. */

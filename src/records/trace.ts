@@ -1,7 +1,7 @@
 import { hash, optionalHash } from './members/form.ts';
 import * as z from 'zod';
 import { canonicalOf, withOtherForms } from '../dataset/declaration/canonical.ts';
-import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
+import { column, elsewhere, spread } from '../dataset/declaration/column-mapping.ts';
 import { givenLayout, rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import { extraOutside, extraWithin, NOTHING, type Extra } from '../dataset/declaration/record.ts';
 import { trace_nodes, traces } from '../tables/ton/traces.ts';
@@ -73,7 +73,7 @@ function byHash(map: unknown): unknown {
 
 export type Trace = z.output<typeof trace>;
 
-const sheet = rowLayoutOf(traces, trace);
+const rowLayout = rowLayoutOf(traces, trace);
 const nodeSheet = givenLayout(trace_nodes);
 
 /**
@@ -83,7 +83,7 @@ const nodeSheet = givenLayout(trace_nodes);
 export function traceRows(record: Trace, extra: Extra, put: Put): void {
   const nodes = nodesOf(record.trace);
   const outside = extraOutside(extra, ['transactions', 'actions']);
-  put(sheet, record, {}, withAnomalies(record, nodes, outside));
+  put(rowLayout, record, {}, withAnomalies(record, nodes, outside));
   for (const node of nodes) put(nodeSheet, null, nodeRow(record, node));
   containedRows(record, nodes, extra, put);
   embeddedActions(record, extra, put);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
-import { column, elsewhere, spread, inExtra, phase } from '../dataset/declaration/place.ts';
+import { column, elsewhere, spread, inExtra, phase } from '../dataset/declaration/column-mapping.ts';
 import { rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import { extraOutside, extraWithin, type Extra } from '../dataset/declaration/record.ts';
 import { transactions } from '../tables/ton/transactions.ts';
@@ -146,7 +146,7 @@ export const transaction = z.strictObject({
 
 export type Transaction = z.output<typeof transaction>;
 
-const sheet = rowLayoutOf(transactions, transaction);
+const rowLayout = rowLayoutOf(transactions, transaction);
 
 /**
  * Puts the rows of a transaction and its messages. `extra` has the members that the schema does not name, with paths
@@ -166,7 +166,7 @@ export function transactionRow(record: Transaction, extra: Extra, put: Put): voi
     in_msg_utime: in_msg == null ? null : timeOf(messageTime(in_msg, now)),
     out_msg_count: out_msgs?.length,
   };
-  put(sheet, record, given, extraOutside(extra, ['in_msg', 'out_msgs']));
+  put(rowLayout, record, given, extraOutside(extra, ['in_msg', 'out_msgs']));
 }
 
 export function sentMessages({ out_msgs, now, hash }: Transaction, extra: Extra, put: Put): void {

@@ -1,4 +1,4 @@
-import { column } from '../dataset/declaration/place.ts';
+import { column } from '../dataset/declaration/column-mapping.ts';
 import type { PositionMembers } from '../dataset/paginators/position.ts';
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from './members/scalar.ts';

@@ -66,8 +66,8 @@ const Environment = z.object({
     .default('127.0.0.1:9465'),
   ETL_LAKE: z
     .string()
-    .superRefine((place, context) => {
-      attempt(context, () => isBucket(place));
+    .superRefine((location, context) => {
+      attempt(context, () => isBucket(location));
     })
     .optional(),
   ETL_RETENTION: words
@@ -351,12 +351,12 @@ function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
  * True for a bucket, false for a directory.
  * @throws UsageError for any other kind of URL, which would become the name of a directory
  */
-export function isBucket(place: string): boolean {
-  if (place.trim() === '') throw new UsageError('the location of the lake is empty');
-  if (place.startsWith('s3://')) return true;
-  if (/^\w[\w+.-]+:\/\/|^s3:/i.test(place))
+export function isBucket(location: string): boolean {
+  if (location.trim() === '') throw new UsageError('the location of the lake is empty');
+  if (location.startsWith('s3://')) return true;
+  if (/^\w[\w+.-]+:\/\/|^s3:/i.test(location))
     throw new UsageError(
-      `"${withoutLogin(place)}" is not a location for a lake: name a directory, or s3://bucket/prefix`,
+      `"${withoutLogin(location)}" is not a location for a lake: name a directory, or s3://bucket/prefix`,
     );
   return false;
 }

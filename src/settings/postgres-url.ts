@@ -339,6 +339,6 @@ function noForm(): UsageError {
 
 function unescaped(): UsageError {
   return new UsageError(
-    'has a password (or a name) with characters that mean something else in a URL: percent-encode them, such as @ as %40, / as %2F, # as %23 and % as %25',
+    'has a password (or a name) with characters that mean something else in a URL: percent-encode them (@ as %40, / as %2F, # as %23, % as %25)',
   );
 }

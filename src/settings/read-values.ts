@@ -103,8 +103,8 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
 }
 
 /**
- * A line of another form is reported only if it contains a name that this program obeys, even with spaces
- * (`ETL LAKE=`), or if its name contains look-alike letters of another alphabet.
+ * A line of another form is reported only if it contains the name of a setting of this program, even with spaces
+ * (`ETL LAKE=`). It is also reported if its name contains look-alike letters of another alphabet.
  */
 function faultOfLine(line: string): string[] {
   const [name = ''] = line.split('=', 1);

@@ -64,13 +64,13 @@ export interface Faults {
   stale?: number;
   staleSeconds?: number;
   /**
-   * Some masterchain blocks, and everything that they registered, become visible late, by so many seconds of chain
-   * time.
+   * Some masterchain blocks, and everything that they registered, become visible late, by this many `seconds` of
+   * chain time.
    */
   lateBlocks?: { readonly probability: number; readonly seconds: number };
   /**
-   * So many shard blocks (0 to 1) are reorganised: until so many seconds of chain time after they were registered they
-   * and their transactions have other hashes, wherever these stand.
+   * This share of shard blocks (0 to 1) is reorganised: for `seconds` of chain time after they were registered, they
+   * and their transactions have other hashes, in every response.
    */
   reorganise?: { readonly probability: number; seconds: number };
   /** Masterchain blocks that are hidden while they are listed here; bounds are seqnos, inclusive. */
@@ -83,17 +83,17 @@ export interface Faults {
   /** After each split, the right child's blocks of the first seconds become visible only when those are over. */
   lateSplit?: { readonly seconds: number };
   /**
-   * The actions of a trace appear so many seconds of chain time after its last transaction, each trace after its own
-   * time between `least` (default 0) and `most`.
+   * The actions of a trace appear between `least` (default 0) and `most` seconds of chain time after its last
+   * transaction; each trace has its own delay.
    */
   lateActions?: { readonly least?: number; readonly most: number };
   /**
-   * The share of traces (0 to 1) that are classified twice: until `seconds` of chain time after their first actions
-   * appeared they show other ones (other ids, other types, fewer, or none), then the final ones. Some have no final
+   * The share of traces (0 to 1) that are classified twice. For `seconds` of chain time after their first actions
+   * appeared they show other actions (other ids, other types, fewer, or none), then the final ones. Some have no final
    * ones: their actions vanish.
    */
   reclassify?: { readonly probability: number; readonly seconds: number };
-  /** A copy whose head is so many seconds behind answers for validators and pools. */
+  /** A copy whose head is this many seconds behind answers for validators and pools. */
   staleEvents?: number;
   /** The limiter refuses at 60 % of the rate that it claims. */
   lieAboutLimit?: boolean;

@@ -49,7 +49,7 @@ const FAULTS: { readonly [Name in keyof Required<Faults>]: Fault<Required<Faults
   },
   scanSpeed: counted(
     'rows a second',
-    'Queries of actions look through so many rows, and time out after three seconds.',
+    'Queries of actions look through this many rows a second, and time out after three seconds.',
   ),
   timeout: chance('The database of the server times out (500).'),
   storm: {
@@ -79,9 +79,9 @@ const FAULTS: { readonly [Name in keyof Required<Faults>]: Fault<Required<Faults
   staleSeconds: counted('seconds', 'How far the head of a stale server lies back; default 20.'),
   lateBlocks: share(
     '0.1x60',
-    'So many masterchain blocks become visible so late, with all that they registered.',
+    'This share of masterchain blocks becomes visible this late, with all that they registered.',
   ),
-  reorganise: share('0.1x60', 'So many shard blocks have other hashes for so long.'),
+  reorganise: share('0.1x60', 'This share of shard blocks has other hashes for this long.'),
   holes: {
     read: list(span),
     form: 'ranges of masterchain seqnos, such as 100-120,300-301',
@@ -95,14 +95,14 @@ const FAULTS: { readonly [Name in keyof Required<Faults>]: Fault<Required<Faults
   lateSplit: {
     read: (text) => wrap(count(text), (seconds) => ({ seconds })),
     form: 'seconds',
-    does: 'After a split the right shard becomes visible so late.',
+    does: 'After a split the right shard becomes visible this late.',
   },
   lateActions: {
     read: (text) => wrap(span(text), ({ from, to }) => ({ least: from, most: to })),
     form: 'the least and the most seconds, such as 1-10',
-    does: 'The actions of a trace appear so long after its end.',
+    does: 'The actions of a trace appear this long after its end.',
   },
-  reclassify: share('0.2x300', 'So many traces show other actions for so long.'),
+  reclassify: share('0.2x300', 'This share of traces shows other actions for this long.'),
   staleEvents: counted(
     'seconds',
     'Events of validators and pools come from a copy whose head lies so far back.',

@@ -43,11 +43,11 @@ export function datasetsView(datasets: readonly Dataset<AnyJob>[]): string {
 
 const COMMENTS = {
   dataset: 'Name of a dataset, as commands and ETL_DATASETS take it.',
-  kind: 'stream: has a range of time that is covered. list: a list, or look-ups by name, read again from time to time.',
+  kind: 'How it is read: a stream has a range of time that is covered. A list, or a look-up by name (also called list here), is read again from time to time.',
   core: 'True if ETL_DATASETS=core, the default, reads the dataset.',
   title: 'What the dataset is, in one line.',
   tables: "Tables of schema ton that are the dataset's own; others may write there too.",
   subjects:
-    'Query for what the dataset looks up by name: each walk with the subjects that the watch list and stored rows name, from $2 to $3; null if it looks up nothing.',
+    'Query for what the dataset looks up by name; null if it looks up nothing. It returns each walk with the subjects that the watch list and stored rows name, from $2 to $3.',
   only_if_seen: 'True if accounts that are not watched are looked up with ETL_ACCOUNTS=seen alone.',
 };

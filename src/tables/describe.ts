@@ -14,8 +14,8 @@ type Conflict<Column extends string> =
   | { readonly kind: 'replace' };
 
 /**
- * A new row replaces older ones of the same thing even if their keys differ, because block time is part of the key:
- * for example, a trace that ended again, later.
+ * A new row replaces older ones of the same thing even if their keys differ, because block time is part of the key. An
+ * example is a trace that ended again, later.
  */
 interface Supersedes<Column extends string> {
   /** Columns that identify the thing. */

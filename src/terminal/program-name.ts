@@ -8,9 +8,9 @@ const NAME = 'toncenter-etl';
 export const programName = nameOf(process.argv[1] ?? '', process.cwd());
 
 /**
- * `npx toncenter-etl` within the checkout and in a package that depends on it; the name alone if the program was
- * called by its name; otherwise the path of the script, such as the copy that `npx` caches for a package that is not
- * installed.
+ * How to call this program again: `npx toncenter-etl` within the checkout and in a package that depends on it, or the
+ * name alone if the program was called by its name. Otherwise it is the path of the script, such as the copy that `npx`
+ * caches for a package that is not installed.
  */
 export function nameOf(script: string, directory: string): string {
   if (isBelow(directory, packageRoot) || hasBin(directory)) return `npx ${NAME}`;

@@ -43,8 +43,8 @@ function rawOf(bytes: Buffer): string {
 }
 
 /**
- * The raw form of an address, `workchain:HEX` in upper case, from any common form: raw, 64 hex digits (of the
- * basechain), or friendly in base64 or base64url, whose checksum is verified.
+ * The raw form of an address, `workchain:HEX` in upper case. `text` may be raw, 64 hex digits (of the basechain), or
+ * friendly in base64 or base64url, and then its checksum is verified.
  * @throws UsageError with the reason
  */
 export function parseAddress(text: string, { testnet }: AddressReading = {}): string {

@@ -32,8 +32,7 @@ export interface DeriveContext extends VerifyContext {
 export async function deriveTransactions(context: DeriveContext, range: Range): Promise<number> {
   try {
     let derived = 0;
-    for (const brought of alsoHeldAmong(context.jobs))
-      derived += await deriveUntilStopped(context, brought, range);
+    for (const held of alsoHeldAmong(context.jobs)) derived += await deriveUntilStopped(context, held, range);
     return derived;
   } catch (error) {
     if (context.stop.finishing.aborted && isAbort(error)) return 0;
@@ -43,12 +42,12 @@ export async function deriveTransactions(context: DeriveContext, range: Range): 
 
 async function deriveUntilStopped(
   context: DeriveContext,
-  { dataset, holder: bringer, countedBy }: AlsoHeld,
+  { dataset, holder, countedBy }: AlsoHeld,
   range: Range,
 ): Promise<number> {
   const { database } = context;
   const missing = await readMissing(database, streamOf(dataset), [range]);
-  const candidates = common(missing, await readCoverage(database, streamOf(bringer)));
+  const candidates = common(missing, await readCoverage(database, streamOf(holder)));
   if (common(candidates, await readCoverage(database, streamOf(countedBy))).length === 0) return 0;
   let wanted = common(missing, await provedBlocks(context, countedBy, range));
   const size = dataset.job.paginator.maxSize;
@@ -118,7 +117,7 @@ async function countsOf(session: Session, spans: readonly Range[]): Promise<numb
     sql`
       select (select count(*) from ton.transactions t
         where t.utime >= to_timestamp((s->>'from')::float8) and t.utime < to_timestamp((s->>'to')::float8)) as count
-      from json_array_elements(${JSON.stringify(spans)}::json) with ordinality as e (s, place) order by place`,
+      from json_array_elements(${JSON.stringify(spans)}::json) with ordinality as e (s, position) order by position`,
     z.object({ count: z.coerce.number() }),
   );
   return rows.map(({ count }) => count);

@@ -66,7 +66,7 @@ const VERBATIM: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
   array: [],
 };
 
-/** The compiled functions of a sheet. */
+/** The compiled functions of a row layout. */
 interface Compiled {
   /** The text of the row's key, as in `distinctRows`. */
   readonly key: (record: unknown, given: object) => string;
@@ -78,36 +78,36 @@ interface Compiled {
   readonly write: (out: CopyBuffer, record: unknown, given: object, extra: unknown) => void;
 }
 
-/** Writes and compares the rows of a sheet. */
+/** Writes and compares the rows of a row layout. */
 export interface LineWriter extends Compiled {
   readonly target: Target;
 }
 
 interface LineWriters {
   readonly ofObjects: LineWriter;
-  /** Undefined if records of the sheet are never views. */
+  /** Undefined if records of the row layout are never views. */
   readonly ofViews: LineWriter | undefined;
 }
 
-type WrittenSheet = Pick<RowLayout, 'table' | 'record' | 'columns' | 'noted'>;
+type WrittenLayout = Pick<RowLayout, 'table' | 'record' | 'columns' | 'noted'>;
 
 const writers = new WeakMap<object, LineWriters>();
 
-/** Compiled once for each sheet. Throws a TypeError if the sheet has a column that its table does not have. */
-export function lineWriterOf(sheet: WrittenSheet, record: unknown): LineWriter {
-  let known = writers.get(sheet);
+/** Compiled once for each row layout. Throws a TypeError if it has a column that its table does not have. */
+export function lineWriterOf(rowLayout: WrittenLayout, record: unknown): LineWriter {
+  let known = writers.get(rowLayout);
   if (known === undefined) {
-    const layout = layoutOf(sheet.record);
+    const layout = layoutOf(rowLayout.record);
     known = {
-      ofObjects: compileWriter(sheet, ofObjects),
-      ofViews: layout === null ? undefined : compileWriter(sheet, ofViews(layout)),
+      ofObjects: compileWriter(rowLayout, ofObjects),
+      ofViews: layout === null ? undefined : compileWriter(rowLayout, ofViews(layout)),
     };
-    writers.set(sheet, known);
+    writers.set(rowLayout, known);
   }
-  return isViewOf(sheet.record, record) ? (known.ofViews ?? known.ofObjects) : known.ofObjects;
+  return isViewOf(rowLayout.record, record) ? (known.ofViews ?? known.ofObjects) : known.ofObjects;
 }
 
-function compileWriter({ table, columns, noted }: WrittenSheet, access: Access): LineWriter {
+function compileWriter({ table, columns, noted }: WrittenLayout, access: Access): LineWriter {
   const target = targetOf(table);
   const { name, facts, staging } = target;
   const strange = columns.find((column) => !target.columns.includes(column.name));
@@ -169,7 +169,7 @@ class RowSource {
       slots = [];
     };
     for (const column of columns) {
-      const slot = this.standing(column);
+      const slot = this.verbatimSlotOf(column);
       if (slot === undefined) {
         copy();
         lines.push(this.writeValue(column));
@@ -179,7 +179,7 @@ class RowSource {
     return lines.join(';\n');
   }
 
-  private standing({ name, kind }: CopyColumn): number | undefined {
+  private verbatimSlotOf({ name, kind }: CopyColumn): number | undefined {
     const member = this.members.get(name);
     const isVerbatim = member !== undefined && !member.isMoment;
     return isVerbatim ? this.access.verbatimSlot(member.path, kind) : undefined;

@@ -49,7 +49,7 @@ interface WaitingRow {
   readonly record: unknown;
   readonly given: object;
   readonly extra: Extra | null;
-  readonly sheet: Pick<RowLayout, 'columns' | 'noted'>;
+  readonly rowLayout: Pick<RowLayout, 'columns' | 'noted'>;
   /** Set if another copy of the row added a value. */
   merged: DistinctRow | undefined;
 }
@@ -100,23 +100,23 @@ function byKey(a: WaitingRow, b: WaitingRow): number {
 
 function collector(byTable: ReadonlyMap<object, Collected>): Put {
   return <T extends Table, Rec>(
-    sheet: RowLayout<T, Rec>,
+    rowLayout: RowLayout<T, Rec>,
     record: Rec,
     given: Given<T>,
     sent?: Extra | null,
   ) => {
-    const writer = lineWriterOf(sheet, record);
-    const collected = byTable.get(sheet.table);
+    const writer = lineWriterOf(rowLayout, record);
+    const collected = byTable.get(rowLayout.table);
     if (collected === undefined)
       throw new TypeError(`a row for ${writer.target.name}, which is not a table of its job`);
     const { rows, copies } = collected;
     const key = writer.key(record, given);
     const isNothing = (sent == null || sent === NOTHING) && !writer.isNoted(record);
-    const extra = isNothing ? null : fullExtra(sheet, record, sent ?? null);
+    const extra = isNothing ? null : fullExtra(rowLayout, record, sent ?? null);
     // Created as one literal: a spread of another object would take ten times as long.
     const waiting: WaitingRow = {
       writer,
-      sheet,
+      rowLayout,
       key,
       record,
       given,
@@ -148,8 +148,8 @@ function addCopy(first: WaitingRow, later: WaitingRow): void {
   );
 }
 
-function rowOfWaiting({ sheet, record, given, extra }: WaitingRow): DistinctRow {
-  return rowOf(sheet, record, given, extra);
+function rowOfWaiting({ rowLayout, record, given, extra }: WaitingRow): DistinctRow {
+  return rowOf(rowLayout, record, given, extra);
 }
 
 /** The lines of a table, sorted by key. */

@@ -129,7 +129,7 @@ describe('trades', () => {
     );
     for (const name of ['volume_ton', 'volume_usd', 'sold_amount'] as const)
       expect([name, rows.some((row) => row[name] !== null)]).toEqual([name, true]);
-    // Neither decimals that nobody knows nor assets are guessed.
+    // Neither unknown decimals nor unknown assets are guessed.
     expect(rows.some((row) => row['sold_amount'] === null || row['bought_amount'] === null)).toBe(true);
     expect(rows.some(({ leg }) => leg === '1')).toBe(true);
   });

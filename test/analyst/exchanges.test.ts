@@ -26,7 +26,7 @@ const MIDNIGHT = Date.UTC(2026, 1, 1) / 1000;
 const pairOf = ({ sold, bought }: TradeLeg) => [String(sold.asset), String(bought.asset)].sort();
 const marketOf = (leg: TradeLeg) => [poolOf(leg.action.details), ...pairOf(leg)].join(' ');
 
-/** What a change to the stored rows makes of a question, and nobody sees afterwards. */
+/** What a change to the stored rows makes of a question, and no later check sees. */
 async function asked(changes: readonly string[], question: string): Promise<Printed[]> {
   await store.ask('begin');
   try {
@@ -247,7 +247,7 @@ describe('a pool whose assets a router or a vault keeps', () => {
       expect(Number(row['lp_price_ton'])).toBeCloseTo(Number(row['tvl_ton']) / Number(row['lp_supply']), 6);
   });
 
-  test('has none where nobody withdrew, or its LP tokens are not known', async () => {
+  test('has none if there was no withdrawal, or its LP tokens are not known', async () => {
     const { pool, jetton, moment } = chosen();
     const none = { reserve_1_raw: null, reserve_2_raw: null, tvl_ton: null, lp_price_ton: null };
     expect((await asked([master(pool)], question(pool, jetton)))[0]).toMatchObject(none);
@@ -333,7 +333,7 @@ test('what Ethena takes is no TON, and an amount that is none counts nowhere', a
   expect(rows).toEqual([{ provider: 'bemo', deposits: '1', staked: '3', minted: '2', price: '1.5' }]);
 });
 
-test('swaps tell TON, a jetton and one that nobody knows apart, exchange by exchange', async () => {
+test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange', async () => {
   const jetton = `0:${'AB'.repeat(32)}`;
   const proxy = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
   const wallet = `0:${'CD'.repeat(32)}`;

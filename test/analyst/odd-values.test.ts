@@ -151,7 +151,7 @@ test('no view raises an error for a value that a row holds', async () => {
   expect(views.length).toBeGreaterThan(30);
   const failed: string[] = [];
   for (const { relation } of views)
-    // All columns of all rows, as somebody sees them.
+    // All columns of all rows, as a reader sees them.
     await store.database
       .run(sql.raw(`select count(v::text) from ${relation} v`))
       .catch((error: unknown) => failed.push(`${relation}: ${String(error)}`));

@@ -242,7 +242,7 @@ test('supply and balances of every jetton are those that its contracts hold', as
       .filter(({ balance }) => balance !== '0')
       .map(({ owner, jetton, balance }) => ({ owner, jetton, balance })),
   );
-  // A part of the mints is a part of other actions, or of traces of which nobody knows the actions.
+  // A part of the mints is a part of other actions, or of traces whose actions are not known.
   const [{ named, found } = {}] = await store.ask(
     `select (select count(*) from actions where type = 'jetton_mint') as named, (select count(*) from jetton_mints) as found`,
   );

@@ -174,7 +174,7 @@ describe('what does not pass is thrown', () => {
     }
   });
 
-  test('as unavailable when nobody listens, with the reason', async () => {
+  test('as unavailable if no server listens, with the reason', async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const error = await failureOf(api.client({ baseUrl, attempts: 2 }).get(blocks));
     expect(error).toBeInstanceOf(ApiUnavailableError);
@@ -334,7 +334,7 @@ test('a body of which a member comes twice is a bad one, also where its name is 
     api.answer(text(body), good);
     expect((await api.client().get(blocks)).attempts).toBe(2);
   }
-  // What is within a member that may be any is nobody's to read by name.
+  // What is within a member that may be any is not read by name.
   api.answer(text('{"blocks":[{"decoded":{"a":1,"a":2}}]}'));
   expect((await api.client().get(blocks)).value).toEqual([{ decoded: { a: 2 } }]);
 });

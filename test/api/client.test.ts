@@ -53,7 +53,7 @@ test.each([
   expect(api.seen[0]?.headers['accept-encoding']).toContain(encoding);
 });
 
-test('bodies whose length nobody tells come whole, each in its turn', async () => {
+test('bodies without a declared length arrive whole, one after another', async () => {
   const bodies = Array.from({ length: 3 }, (_, index) => ({ blocks: [String(index).repeat(300_000)] }));
   api.answer(
     ...bodies.map((body): HttpResponse => (_request, response) => {

@@ -47,7 +47,7 @@ test('a timeout is tried once more at the same size, then thrown', () => {
   expect(when(new ApiTimeoutError('timeout'), 2)).toBe(false);
 });
 
-test('Retry-After is not waited for here: the budget lets nobody go, until the pause ends for all', () => {
+test('Retry-After is not waited for here: the budget holds all requests until the pause ends', () => {
   const error = new RateLimitedError('429', { retryAfterMs: 7000 });
   expect(delay(1, 0, error)).toBe(0);
   expect(delay(5, 1, error)).toBe(16_000);

@@ -101,7 +101,7 @@ test.skipIf(!hasIpv6)('a host with an IPv6 address, in brackets', async () => {
 
 test('of two addresses the one that answers is taken, though the other is closed or answers nothing', async () => {
   const server = await answering('127.0.0.1');
-  // 192.0.2.1 is nobody's (RFC 5737): its packets are lost, or refused on the way.
+  // 192.0.2.1 belongs to no host (RFC 5737): its packets are lost, or refused on the way.
   for (const dead of ['127.0.0.2', '::1', '192.0.2.1', '100::1']) {
     const family = dead.includes(':') ? 6 : 4;
     const both = [

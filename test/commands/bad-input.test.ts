@@ -373,7 +373,7 @@ describe('a crawl refuses', () => {
     expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
   });
 
-  test('what was refused is asked for again by a run within the minute: whoever starts it has mended something', async () => {
+  test('a run within the minute requests refused ranges again: its user has mended something', async () => {
     await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
     const both = ['--only', 'blocks,transactions'];
     const before: SimulatorOptions['before'] = ({ path }) =>

@@ -148,7 +148,7 @@ describe('doctor', () => {
       );
       expect(reported[0]).toContain('network: the database holds mainnet, the API serves testnet');
       expect(reported[0]).toContainEqual(
-        expect.stringMatching(/^head: the newest block that the API shows is 1d ?\S* old$/),
+        expect.stringMatching(/^head: the newest masterchain block is 1d ?\S* old$/),
       );
       expect(reported[1]).toEqual([
         expect.stringMatching(

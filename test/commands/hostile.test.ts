@@ -7,8 +7,8 @@ import { runEveryCommand } from '../support/program/every-command.ts';
 import { thorough } from '../support/thorough.ts';
 
 /*
- * Whoever may create objects in a schema of the default search_path could otherwise be called by the program's user, with
- * all that this user may do (CVE-2018-1058).
+ * A role that may create objects in a schema of the default search_path could otherwise run code as the program's user, with
+ * all of its rights (CVE-2018-1058).
  */
 thorough('no command calls what others have created in a schema before pg_catalog', async () => {
   const cli = await openCli();

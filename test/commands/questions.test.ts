@@ -281,7 +281,7 @@ describe('why', () => {
     const range = ['--from', String(minute.from), '--to', String(minute.to)];
     const verified = await ask('verify', ...range, '--only', 'transactions');
     const found = [...verified.stdout.matchAll(/^transactions \S+: \d+ (\w+)/gm)].map(([, kind]) => kind);
-    // Nobody has read their blocks; the seal is broken, and the rows are right again.
+    // Their blocks were not read; the seal is broken, and the rows are right again.
     expect(found, verified.stdout).toEqual(['no_proved_blocks']);
   });
 
@@ -319,7 +319,7 @@ describe('datasets', () => {
       expect(stdout).toContain('endpoint  GET /api/v3/transactions');
       expect(stdout).toMatch(/params +x_no_address_book=true.* sort=asc limit=1000/);
       expect(stdout).toContain('one request for each 1000 records');
-      expect(stdout).toMatch(/\nutime +timestamp with time zone not null +block time, UTC/);
+      expect(stdout).toMatch(/\nutime +timestamp with time zone not null +Block time, UTC/);
       expect(stdout).toContain('messages: Messages between accounts');
     },
   );

@@ -130,7 +130,7 @@ test('sql --csv --spreadsheet writes what a spreadsheet does not change', async 
     "is,word,'=hash,lt,n,at,none\ntrue,t,'+a/b=,'12345678901234567,-5,2026-01-01 00:00:31,\n",
   );
   expect(code).toBe(0);
-  // Whoever reads text as UTF-8 does not see it.
+  // A reader of UTF-8 text does not see it.
   const { stdout: mark } = await shell(`$SQL --csv --spreadsheet "select 1" | head -c 3 | od -An -tx1`);
   expect(mark.trim()).toBe('ef bb bf');
   expect((await shell(`$SQL --spreadsheet "select 1"`)).code).toBe(2);

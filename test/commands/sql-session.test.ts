@@ -57,7 +57,7 @@ describe('a statement is ended on the server', () => {
     ['SIGTERM', ['--csv']],
     ['SIGTERM', ['--write']],
     ['SIGHUP', ['--json']],
-    // Nobody can say anything any more.
+    // No statement can say anything any more.
     ['SIGKILL', []],
   ] as const)('when %s ends sql %j', async (signal, flags) => {
     const { statement, begun, ended } = longStatement();

@@ -79,7 +79,7 @@ test('of ranges that are being read the first five of a dataset are printed, and
 
 test('a head that is not known yet is no head, and what it waits for is said', () => {
   const heads = shown({ awaited: 'masterchain block 12' }).filter((line) => line.startsWith('head'));
-  expect(heads).toEqual(['head      not known yet: waiting for masterchain block 12']);
+  expect(heads).toEqual(['head      the watermark is not known yet: waiting for masterchain block 12']);
 });
 
 const END = NOW - 328 * DAY;

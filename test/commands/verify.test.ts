@@ -115,7 +115,7 @@ describe('a deep repair', () => {
       onRequest = () => undefined;
       expect([null, 3, 75]).toContain(code);
       expect(await falselyCertified(truth)).toBe(false);
-      // What it had taken out of coverage is read by whoever reads.
+      // What it had taken out of coverage is read by any process that reads.
       await run('backfill', ...RANGE);
       expect((await run(...DEEP)).code).toBe(0);
       expect(await read()).toEqual(truth);
@@ -133,7 +133,7 @@ describe('a deep repair', () => {
   });
 });
 
-test('verify ends within ten seconds of SIGTERM, though its statement waits for a lock that nobody gives back', async () => {
+test('verify ends within ten seconds of SIGTERM, though its statement waits for a lock that is never released', async () => {
   const client = new pg.Client({ connectionString: store.url });
   await client.connect();
   await client.query('begin; lock table ton.transactions in access exclusive mode');

@@ -149,7 +149,7 @@ describe('of a chain whose first block is known', () => {
   });
 });
 
-test('nobody waits for the answer while the last one is less than a minute old', async () => {
+test('no request waits for the answer while the last one is less than a minute old', async () => {
   const asked = new Promise<void>((resolve) => {
     // It never answers.
     fake.answer(() => resolve());
@@ -167,7 +167,7 @@ test('nothing is written of a reading that began before another network answered
   fake.answer(blocks(TESTNET), info(TESTNET), info(MAINNET));
   await expect(get('/api/v3/blocks')).rejects.toThrow(WrongNetworkError);
   await expect(before.confirm()).rejects.toThrow(WrongNetworkError);
-  // Whoever begins now asks first.
+  // A crawl that begins now asks first.
   await expect(network.begin().confirm()).rejects.toThrow(WrongNetworkError);
   const after = network.begin();
   await after.confirm();

@@ -172,7 +172,7 @@ test('a terminal that is closed ends a run in the ordered way', async () => {
   const env = { ...settings, DATABASE_URL: other.url, ETL_LISTEN: 'off', HOME: tmpdir() };
   const screen = openScreen(`exec node ${program} sync`, { columns: 80, env });
   await expect.poll(() => screen.lines().join('\n')).toContain('daemon started');
-  // Whoever ends in another way leaves its sign of life behind.
+  // A process that ends in another way leaves its heartbeat behind.
   const alive = () =>
     other.database.rows(sql`select worker from etl.workers`, z.object({ worker: z.string() }));
   await expect.poll(alive).toHaveLength(1);

@@ -84,7 +84,7 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   await running;
 });
 
-test('each change between ready and not ready is a line, whoever learned of it, and none comes without its partner', async () => {
+test('each change between ready and not ready is logged once, no matter which loop learned of it, and both changes of a pair are logged', async () => {
   const clock = manualClock();
   const { logger, records } = keptLog('info');
   const { stats } = createStats();
@@ -100,7 +100,7 @@ test('each change between ready and not ready is a line, whoever learned of it, 
   const changes = () => records.map(({ msg }) => String(msg)).filter((msg) => /^(not )?ready/.test(msg));
   const [ready, notReady] = ['ready: everything wanted is there', 'not ready: something wanted is missing'];
   await clock.advance(60_000);
-  // An outage over the end of a minute, of which nobody else asks.
+  // An outage over the end of a minute, that no other loop sees.
   snapshot = () => Promise.reject(new Error('the database is away'));
   await clock.advance(120_000);
   expect(changes()).toEqual([ready, notReady]);

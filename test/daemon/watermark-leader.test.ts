@@ -105,7 +105,7 @@ test('who is led to another network finds no watermark there, and leaves it to o
   expect(await takeDuty(store.database, 'watermark', 'second', 30)).toBe(true);
 });
 
-test('what nobody saw for a while is given when it has been visible for the delay, whoever asks meanwhile', async () => {
+test('data that was not polled for a while is released when it has been visible for the delay, no matter which process asks meanwhile', async () => {
   const [first, second] = [leaderOf('first'), leaderOf('second')];
   const given: number[] = [];
   const poll = async (leader: typeof first, headTime: number, ms: number) => {
@@ -115,9 +115,9 @@ test('what nobody saw for a while is given when it has been visible for the dela
     const { utime, head } = await leader.poll(never.leaving);
     given.push(head.utime - utime);
   };
-  // Nobody has asked before.
+  // No process has polled before.
   await poll(first, START + 900, 0);
-  // Nobody asks for three minutes.
+  // No process polls for three minutes.
   await poll(second, START + 1080, 5000);
   // The first one, which follows meanwhile, goes on from what the second one saw.
   await first.poll(never.leaving);
@@ -141,7 +141,7 @@ test('what an earlier version kept of the watermark is enough to go on', async (
   expect((await second.poll(never.leaving)).utime).toBeGreaterThan(START + 1065);
 });
 
-test('a backfill reads the rest while it waits for what nobody saw before', async () => {
+test('a backfill reads the rest while it waits for data that was not polled before', async () => {
   await leaderOf('first').poll(never.leaving);
   simulator.headTime = START + 1080;
   const slept: number[] = [];

@@ -55,7 +55,7 @@ test('a block is looked for from a while before it is due, twice a second', () =
 test('blocks that come quicker than rounds should are gathered', () => {
   expect([justSeen(0.5), justSeen(1)]).toEqual([2, 2]);
   expect([roundSeconds(5, 0.5), roundSeconds(5, 2), roundSeconds(5, 5)]).toEqual([2, 1, 1]);
-  // Nobody knows yet how quick they are.
+  // It is not known yet how quick they are.
   expect(roundSeconds(5)).toBe(2);
 });
 

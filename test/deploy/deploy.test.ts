@@ -120,7 +120,7 @@ describe('the files for deployment', () => {
       .map((volume) => volume.split(':')[0] ?? '');
     for (const path of mounted) expect(() => statOf(path)).not.toThrow();
     const environment = services['daemon']?.environment ?? {};
-    // The image has no embedded database, so its directory and its disk are nobody's business.
+    // The image has no embedded database, so its directory and its disk do not matter.
     const needless = new Set(['ETL_DATA_DIR', 'ETL_MIN_FREE']);
     const obeyedElsewhere = /^(?:PGPASSWORD|AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY)$/;
     const others = Object.keys(environment).filter((name) => obeyedElsewhere.test(name));

@@ -80,7 +80,7 @@ test('a schema is the same whatever a role makes of names by its settings', asyn
   expect(found.filter(({ check }) => check === 'schema')).toEqual([]);
 });
 
-test('what somebody added to the tables is named, and what is missing of them', async () => {
+test('additions to the tables are named, and so is what they lack', async () => {
   await store.database.script(`
     create function public.drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
     create trigger dropper before insert on ton.blocks for each row execute function public.drop_row();
@@ -131,7 +131,7 @@ test('a server whose lock table has no room for all partitions is reported, with
       );
     const [found, ...more] = await locks();
     expect(more).toEqual([]);
-    const [, relations, room] = /are (\d+) relations.* has room for (\d+):/.exec(found?.what ?? '') ?? [];
+    const [, relations, room] = /are (\d+) relations.* has room for (\d+)\./.exec(found?.what ?? '') ?? [];
     expect(Number(relations)).toBeGreaterThanOrEqual(80);
     expect(Number(room)).toBe(120);
     const [, enough] = /max_locks_per_transaction = (\d+); then restart/.exec(found?.remedy ?? '') ?? [];

@@ -136,7 +136,7 @@ describe('jobs/actions', () => {
     ]);
   });
 
-  it('keeps members that nobody documented', () => {
+  it('keeps undocumented members', () => {
     const record = sampleAction({ newborn: { a: null } });
     expectUnchanged(record);
     expect(rowsOf(record)['actions']).toMatchObject([{ extra: { newborn: { a: null } } }]);

@@ -56,7 +56,7 @@ describe('jobs/blocks', () => {
     );
   });
 
-  it('keeps members that nobody documented', () => {
+  it('keeps undocumented members', () => {
     const record = sampleBlock({
       newborn: 1,
       masterchain_block_ref: { workchain: -1, shard: '8', seqno: 1, x: 'y' },

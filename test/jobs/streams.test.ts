@@ -66,7 +66,7 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
     }
   });
 
-  it('keeps members that nobody documented', () => {
+  it('keeps undocumented members', () => {
     const record = stream.sample({ newborn: { big: [1] } });
     expectUnchanged(stream, record);
     expect(rowsOf(stream, record)[stream.name]![0]!['extra']).toBe('{"newborn":{"big":[1]}}');

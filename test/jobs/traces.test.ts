@@ -72,7 +72,7 @@ describe('jobs/traces', () => {
     }
   });
 
-  it('keeps a transaction without children apart from one whose messages nobody received', () => {
+  it('keeps a transaction without children apart from one whose messages were not received', () => {
     const nodes = store(sampleTrace()).trace_nodes;
     expect(nodes.map(({ children }) => children)).toEqual(['2', '1', '0', null]);
     expect(nodes.map(({ parent_tx_hash }) => parent_tx_hash != null)).toEqual([false, true, true, true]);
@@ -127,7 +127,7 @@ describe('jobs/traces', () => {
     });
   });
 
-  it('keeps members that nobody documented with the row that they belong to', () => {
+  it('keeps undocumented members with the row that they belong to', () => {
     const record = sampleTrace({ newborn: { big: [1] } });
     const [hash, transaction] = Object.entries(record['transactions'] as Record<string, Json>)[0]!;
     const tree = record['trace'] as { children: Json[] };

@@ -166,7 +166,7 @@ describe('jobs/transactions', () => {
     expect(opcodes).toEqual(['0x12345678', '0x000000ab', '0x00000000', '0x00000000']);
   });
 
-  it('keeps members that nobody documented with the row that they belong to', () => {
+  it('keeps undocumented members with the row that they belong to', () => {
     const grown = (record: Json): Json => ({ ...record, newborn: { big: [1] } });
     const record = grown(
       sampleTransaction({

@@ -75,7 +75,7 @@ test('without the extension of DuckDB, sql says what it lacks and what to do', a
   expect(stderr).not.toContain('secret/');
 });
 
-test('what is empty in the environment is not set: as compose files pass on what nobody has set', async () => {
+test('an empty variable counts as not set, because compose files pass unset variables on as empty', async () => {
   const names = [
     'REGION',
     'ACCESS_KEY_ID',

@@ -256,7 +256,7 @@ describe('an export into a lake that is there', () => {
     expect(await rows(out)).toEqual(await rows(lake));
   });
 
-  test('sums up its commits again and again, and drops those that nobody needs', async () => {
+  test('sums up its commits again and again, and drops those that are not needed', async () => {
     const out = join(directory, 'summed');
     await run({ only: ['jetton_transfers'], out });
     const folder = join(out, 'jetton_transfers', '_delta_log');

@@ -27,7 +27,7 @@ const opened: TestStore[] = [];
 
 beforeAll(async () => {
   source = await openCrawledStore(twoDays);
-  // Times as JSON are in the zone of whoever asks.
+  // Times as JSON are in the zone of the session.
   await source.ask(`set timezone = 'UTC'`);
   simulator = await startSimulator(twoDays.options);
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-import-'));
@@ -86,7 +86,7 @@ describe('an empty database that is filled from a lake', () => {
   test('has the same rows and coverage, none of it verified before verify has proved it', async () => {
     // The first month's partition is there when the second run comes.
     const store = await fillFrom('honest', '2026-01-31T23:40Z');
-    // What pages brought along of seconds that nobody covered is not in the lake.
+    // What pages brought along of seconds that are not covered is not in the lake.
     const within = `utime >= to_timestamp(${source.span.from}) and utime < to_timestamp(${source.span.to})`;
     for (const table of TABLES)
       expect(await ask(store, `${contents(table)} where ${within}`), table).toEqual(

@@ -69,7 +69,7 @@ const page = (lease: Lease, rows: PageCommit['rows']): PageCommit => ({
   ...{ replace: false, overwrite: false, newAfter: SPAN.from, done: { span: SPAN, outcome: 'covered' } },
 });
 
-describe('whoever stands still while it copies', () => {
+describe('a process that stands still while it copies', () => {
   let line: StandingCopy;
   let standing: Database;
   let copy: Promise<unknown>;
@@ -90,9 +90,9 @@ describe('whoever stands still while it copies', () => {
     await line.close();
   });
 
-  it('keeps its rows from nobody once its lease is over, and writes nothing', async () => {
+  it('blocks no other process once its lease is over, and writes nothing', async () => {
     const { database } = store;
-    // The lease is its own, and whoever copies for one that is lives.
+    // The lease is its own, so the process that copies for it counts as alive.
     expect(await endStrayCopies(database)).toBe(0);
     await database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
     const next = await claim();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('nobody leases what has expired, also who planned before or waits just now', async () => {
+test('expired seconds are not leased, even by a process that planned before or waits just now', async () => {
   const stream: Stream = { dataset: 'planned', scope: '', pass: 0 };
   const claim = { stream, wanted: [{ from: 0, to: 200 }], length: () => 200, owner: 'test' };
   let claimed: Promise<Lease | undefined> = Promise.resolve(undefined);

@@ -43,18 +43,21 @@ thorough(
   },
 );
 
-test.concurrent('a process frozen within its commit blocks nobody for long, and writes nothing', async () => {
-  const stream: Stream = { dataset: 'frozen', scope: '', pass: 0 };
-  const process = await start({ stream, wanted: { from: 0, to: 100 }, kind: 'freeze' });
-  expect(await go(process)).toBe('frozen');
-  const begin = performance.now();
-  // Waits for the row of coverage that the frozen process holds.
-  await addCoverage(store.database, stream, { from: 200, to: 300 });
-  expect(performance.now() - begin).toBeLessThan(1000 * HOLD_SECONDS * slowness());
-  expect(await thaw(process)).toMatchObject({ covered: [], error: 'lease_lost' });
-  expect(await readCoverage(store.database, stream)).toEqual([{ from: 200, to: 300 }]);
-  expect(await rowsOf('frozen')).toBe(0);
-});
+test.concurrent(
+  'a process frozen within its commit blocks no process for long, and writes nothing',
+  async () => {
+    const stream: Stream = { dataset: 'frozen', scope: '', pass: 0 };
+    const process = await start({ stream, wanted: { from: 0, to: 100 }, kind: 'freeze' });
+    expect(await go(process)).toBe('frozen');
+    const begin = performance.now();
+    // Waits for the row of coverage that the frozen process holds.
+    await addCoverage(store.database, stream, { from: 200, to: 300 });
+    expect(performance.now() - begin).toBeLessThan(1000 * HOLD_SECONDS * slowness());
+    expect(await thaw(process)).toMatchObject({ covered: [], error: 'lease_lost' });
+    expect(await readCoverage(store.database, stream)).toEqual([{ from: 200, to: 300 }]);
+    expect(await rowsOf('frozen')).toBe(0);
+  },
+);
 
 test.concurrent(
   'a process frozen past its lease finds that others have its range, and writes nothing',

@@ -131,7 +131,7 @@ describe('claiming', () => {
     expect(lengths).toEqual([478, 468, 448, 428, 38, 398]);
   });
 
-  test('takes all of it where nobody knows what a page holds', async () => {
+  test('takes all of it if it is unknown what a page holds', async () => {
     const length = leaseLength(10, undefined);
     expect((await claim(newStream(), { length }))?.span).toEqual({ from: 0, to: 100 });
   });

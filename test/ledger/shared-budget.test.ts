@@ -76,7 +76,7 @@ async function rowOf(host: string) {
 }
 
 describe('the row', () => {
-  test('leaves as much time before the first request as a second request would have to wait, whoever comes first', async () => {
+  test('leaves as much time before the first request as a second request would have to wait, no matter which comes first', async () => {
     const host = newHost();
     const answers = await Promise.all(Array.from({ length: 10 }, () => ask(host, 'tail', { rps: 1 })));
     for (const { granted, again } of answers) {
@@ -144,7 +144,7 @@ describe('the row', () => {
     expect((await ask(host, 'tail')).granted).toBe(1);
   });
 
-  test('lets the tail take more than half of the rate only while nobody else waits', async () => {
+  test('lets the tail take more than half of the rate only while no other request waits', async () => {
     const host = await readyHost();
     await set(host, sql`tail_free_at = extract(epoch from clock_timestamp()) + 10.5`);
     expect((await ask(host, 'tail')).granted).toBe(1);
@@ -362,7 +362,7 @@ describe('the budget of a process', () => {
     }
   });
 
-  test('lets nobody go while the server wants a pause', async () => {
+  test('holds all requests while the server wants a pause', async () => {
     const budget = budgetOf(await readyHost());
     await budget.take('tail', forever);
     await budget.refused(700, 0);
@@ -398,7 +398,7 @@ describe('the budget of a process', () => {
     },
   );
 
-  test('gives the error of a database that is away to whoever waits, and works when it is back', async () => {
+  test('fails waiting requests if the database is away, and works when it is back', async () => {
     const host = await readyHost();
     let away = true;
     const database = {

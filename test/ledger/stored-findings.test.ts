@@ -50,7 +50,7 @@ test('what was found is forgotten only where it was looked at again', async () =
       began: began ?? (await databaseTime(store.database)),
     });
   await settle(1500);
-  // Whoever read it before it was found wrong does not know.
+  // A process that read it before it was found wrong does not know.
   await settle(2000, earlier);
   const left = [
     { from: 1000, to: 1010 },
@@ -130,7 +130,7 @@ describe('what is found', () => {
     expect(await known()).toEqual(['later']);
   });
 
-  test('is not certified by whoever is just about to', async () => {
+  test('is not certified by a check that was about to', async () => {
     await run(
       `insert into etl.coverage (dataset, scope, pass, covered) values ('validator_events', '', 0, '{[0,3000)}')`,
     );

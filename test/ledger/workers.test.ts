@@ -58,7 +58,7 @@ test('status tells whose budget it is, who spends it on what, who waits and who 
   ]);
 });
 
-test('status leaves out a host that nobody has asked for an hour', async () => {
+test('status leaves out a host that was not asked for an hour', async () => {
   const { database } = store;
   const budget = createSharedBudget({ database, host: 'left', rps: 10, clock: systemClock });
   const worker = { name: 'five/5/e', host: 'left' };

@@ -210,7 +210,7 @@ const NEEDS: readonly (readonly [RegExp, string, string])[] = [
   ],
   [/\blake\b/, 'lake', `toncenter-etl export ${RANGE} --out ./lake`],
 ];
-/** Commands that may end with 3: what is judged by an hour that has not come yet, or by a year that nobody read. */
+/** Commands that may end with 3: what is judged by an hour that has not come yet, or by a year that was not read. */
 const MAY_LACK = /\bverify\b|--check\b/;
 const SERVES = /toncenter-etl (?:sync|simulate)\b/;
 

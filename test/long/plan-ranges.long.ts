@@ -14,7 +14,7 @@ import { openTestStore } from '../support/database/database.ts';
 const SEEDS = (process.env['SEEDS'] ?? '1,2,3,4,5,6,7,8,9,10').split(',').map(Number);
 /** The share of ranges that contain the outcome. */
 const LEAST = 0.9;
-/** A range that is wider tells nobody anything. */
+/** A wider range is of no use. */
 const WIDEST = 8;
 const START = Date.UTC(2026, 0, 1) / 1000;
 const SECONDS = 4500;

@@ -71,7 +71,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode, as a role 
     await expectCopiesAtOnce(database);
   });
 
-  test('nobody gets the same second twice', async () => {
+  test('no two processes get the same second', async () => {
     const compiled = await compile();
     const stream = { dataset: 'shared', scope: '', pass: 0 };
     const wanted = { from: 0, to: 1000 };

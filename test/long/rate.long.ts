@@ -90,7 +90,7 @@ test.concurrent.each(KINDS)(
   },
 );
 
-/** Whoever cannot know when a request arrives must leave the mean of its delay free: 10 requests in 1050 ms. */
+/** A client that cannot know when a request arrives must leave the mean of its delay free: 10 requests in 1050 ms. */
 test.concurrent.each(KINDS)(
   'a %s, arrivals 0 to 100 ms late that it counts strictly: 90% used, 0.3% refused',
   async (kind) => {

@@ -185,7 +185,7 @@ test('every pool is compared with the source, and its rows are counted', async (
   expect(isShort).toBe(false);
 });
 
-test('a row that somebody else wrote is found too', async () => {
+test('a row that another program wrote is found, too', async () => {
   await store.database.run(sql`
     insert into ton.jetton_transfers (utime, transaction_lt, transaction_hash) values (to_timestamp(${range.from + 200}), 1, 'x')`);
   const found = await proof.verify(

@@ -127,7 +127,7 @@ test('on a standby all that only reads works, and what writes waits', async () =
     ended('reader', '--keep-password'),
   ]);
   for (const result of results) expect(result).toMatchObject(done);
-  // Nobody can be asked from here: the budget of requests is the primary's.
+  // No request can be sent from here: the budget of requests is the primary's.
   const unknown = await ended('why', Buffer.alloc(32).toString('base64'));
   expect(unknown).toMatchObject({ code: EXIT.incomplete });
   expect(unknown.stdout).toMatch(/read-only/);

@@ -171,7 +171,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(papers[0]).not.toBe(papers[1]);
   });
 
-  test('asks nobody but the daemon', async () => {
+  test('asks only the daemon', async () => {
     const page = await browser.newPage();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));

@@ -172,7 +172,7 @@ describe('a stdout that takes no more', () => {
     expect(hasServer()).toBe(false);
   });
 
-  test('and a stderr that nobody reads end no run', async () => {
+  test('and a stderr that is not read end no run', async () => {
     const { code } = await shell(`${program} sql --write "select 1" 2> /dev/full > /dev/null`, {
       HOME: home,
       ETL_DATA_DIR: dataDir(),

@@ -141,7 +141,7 @@ async function lateArrival(from: number): Promise<number> {
   }
 }
 
-test('a block that comes late while nobody looks is not lost, though most of the servers lack it', async () => {
+test('a block that comes late while no process polls is not lost, though most of the servers lack it', async () => {
   const start = Date.UTC(2026, 2, 1) / 1000;
   const network: SimulatorOptions = {
     start,

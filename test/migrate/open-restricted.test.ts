@@ -16,7 +16,7 @@ test('processes that make the role at the same time, in several databases of a s
   expect(refused).toEqual([]);
 });
 
-test('whoever writes may change what is about the data, and not what nothing brings back', async () => {
+test('a role that writes may change facts about the data, and not what cannot be restored', async () => {
   const store = await openTestStore();
   const options = { ...store, embedded: {}, applicationName: 'test', right: 'write' } as const;
   const writer = await openRestricted(options);

@@ -6,7 +6,7 @@ import { DatabaseUnavailableError } from '../../src/errors.ts';
 import { expectCopiesAtOnce } from '../support/database/copies-at-once.ts';
 import { createDatabase } from '../support/database/postgres.ts';
 
-/** An error event that nobody listens for would fail the run. */
+/** An error event without a listener would fail the run. */
 test('sessions that the server ends are errors of their queries and of nothing else', async () => {
   const { url, drop } = await createDatabase();
   const database = await openDatabase({ url, applicationName: 'test', maxConnections: 4 });

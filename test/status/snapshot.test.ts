@@ -43,7 +43,7 @@ function openSnapshots() {
   return { clock, ask: createSnapshots({ context, datasets, jobs: datasets, config: testConfig() }) };
 }
 
-test('whoever asks while a snapshot is read waits for that one, and the crawl keeps its connections', async () => {
+test('a request that comes while a snapshot is read waits for that one, and the crawl keeps its connections', async () => {
   const { clock, ask } = openSnapshots();
   const asked: ReturnType<typeof ask>[] = [];
   await whileLocked(async (untilRead) => {

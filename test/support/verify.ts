@@ -56,7 +56,7 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   };
 }
 
-/** Takes holes out of coverage, and leaves them to whoever reads next. */
+/** Takes holes out of coverage, and leaves them to the next reader. */
 export async function openHoles(
   { database }: TestStore,
   opening: Pick<Reopening, 'stream' | 'holes'> & Partial<Reopening>,

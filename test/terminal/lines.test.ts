@@ -18,7 +18,7 @@ afterEach(() => {
   children.clear();
 });
 
-/** A process that logs so many lines at once and then ends as told; nobody reads its log yet. */
+/** A process that logs so many lines at once and then ends as told; no process reads its log yet. */
 function startWriter(format: string, lines: number, how: string) {
   const child = spawn(process.execPath, [writer, format, String(lines), how], { stdio: 'pipe' });
   children.add(child);
@@ -51,7 +51,7 @@ async function readUntil(stream: Readable, pattern: RegExp): Promise<string> {
 }
 
 describe.each(some(['json', 'pretty'], 1))('a log as %s', (format) => {
-  test('whose reader stands still stops nobody, and says afterwards how much was dropped', async () => {
+  test('whose reader stands still blocks no process, and says afterwards how much was dropped', async () => {
     const { child, code, says } = startWriter(format, TOO_MANY, 'wait');
     await says('logged');
     const before = await readUntil(child.stderr, /log lines dropped.*\n/);

@@ -235,7 +235,7 @@ describe('etl.fed', () => {
       hint: '1 of 3 seen accounts are known. Run: ETL_ACCOUNTS=seen npx toncenter-etl backfill --only account_states, or name it in ETL_DATASETS of sync, with ETL_ACCOUNTS=seen',
     });
     expect(accounts['address_book']).toMatchObject({ fed: true, known: 3, seen: 3, hint: null });
-    // Of a time in which nobody else moved.
+    // Of a time in which no other account moved.
     const quiet = await known("'account_states', '2026-01-06Z', '2026-01-07Z'");
     expect(quiet['account_states']).toMatchObject({ fed: true, known: 1, seen: 1 });
     const busy = await known("'account_states', '2026-01-05Z', '2026-01-06Z'");

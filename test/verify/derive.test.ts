@@ -83,7 +83,7 @@ test('nothing is derived where blocks are not covered, and nothing is asked', as
   expect(simulator.stats.total).toBe(before);
 });
 
-test('a range that somebody else reads is left to them', async () => {
+test('a range that another process reads is left to it', async () => {
   await store.database.run(sql`
     insert into etl.leases (dataset, scope, pass, span, owner, priority, expires_at)
     values ('transactions', '', 0, int8range(${range.from}::int8, ${range.to}::int8), 'other', 'backfill',

@@ -136,7 +136,7 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([place, by]) => {
     );
     expect(common(await certified(dataset), [at(second)])).toEqual([]);
     expect(await isAsserted(dataset, second)).toBe(false);
-    // What lost its ground has lost its certificate, whoever was asked for.
+    // What lost its ground has lost its certificate, whichever dataset was asked for.
     const proved = await certified('blocks');
     for (const resting of ['transactions', 'traces', 'actions', 'jetton_transfers'])
       expect(without(await certified(resting), proved)).toEqual([]);

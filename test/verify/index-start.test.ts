@@ -105,7 +105,7 @@ test('what was read before the index began later is neither proved nor taken for
   const later = await openProof(store, crawl);
   const whole = await later.verify(datasets, span);
   expect(kindsOf(whole, 'blocks')).toEqual(['blocks: not_closed']);
-  // But for the blocks whose parents nobody knows any more.
+  // But for the blocks whose parents are no longer known.
   expect((await certified())[0]!.from - span.from).toBeLessThan(12);
   await later.repair(datasets, span, whole);
   expect(await readCoverage(store.database, STREAM)).toEqual([span]);

@@ -394,7 +394,7 @@ describe('what changes while checks run, or afterwards', () => {
     });
   });
 
-  test('where a check rested on what somebody took away meanwhile, it verifies nothing', async () => {
+  test('if a check rested on coverage that was taken away meanwhile, it verifies nothing', async () => {
     const gone = { from: range.from + 200, to: range.from + 201 };
     await run(`update etl.coverage set verified = '{}' where dataset = 'traces'`);
     let verifying: Promise<Verified[]> | undefined;

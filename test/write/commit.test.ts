@@ -109,7 +109,7 @@ test('a second reading confirms the seconds of which it brings what is stored, a
     const rest = [{ from: from + 1, to }];
     expect(await read(1, ['1', '5', '3'])).toEqual(rest);
     expect(await readVerified(database, stream)).toEqual(rest);
-    // Somebody's trigger drops rows: nothing is covered without them, whether others of the page are stored or not.
+    // A user's trigger drops rows: nothing is covered without them, whether others of the page are stored or not.
     await database.script(`
       create function public.drop_row() returns trigger language plpgsql as $$
         begin return case when new.amount in (7, 8) then null else new end; end $$;

@@ -65,7 +65,7 @@ thorough(
   },
 );
 
-test('nobody uses the memory of a page again before its rows are written', async () => {
+test('the memory of a page is not reused before its rows are written', async () => {
   const { url } = await network.serve();
   const quiet = await openTestStore();
   await readStreamsOf(quiet, url, HALVES[0]!, ['transactions', 'traces']);

@@ -194,7 +194,7 @@ describe('retention', () => {
     expect(simulator.stats.total).toBe(before);
   });
 
-  test('lets nobody write what has expired, also where traces bring it', async () => {
+  test('writes no expired rows, even if they come with traces', async () => {
     await store.database.run(sql`delete from etl.coverage where dataset = 'traces'`);
     await backfill({ ...crawl, datasets, readable: reach, stop: never });
     expect(await coverageOf('traces')).toEqual([whole]);

@@ -86,7 +86,7 @@ describe('a partition that a person has', () => {
   });
 });
 
-test('rows that find no partition meet whoever has dropped it, whatever the language; a violated check is no such thing', async () => {
+test('rows without a partition are told from a violated check, whatever the language of the server', async () => {
   await detach();
   await expect(insert()).rejects.toMatchObject({ code: 'database_conflict' });
   await store.database.script(`

@@ -6,7 +6,7 @@ import type { SimulatorOptions } from '../../test/support/simulator/simulator.ts
 /** Two years: 24 monthly partitions. */
 export const SPAN: Range = { from: Date.UTC(2024, 0, 1) / 1000, to: Date.UTC(2026, 0, 1) / 1000 };
 
-/** Seconds before the newest block of a network: whoever begins to look waits with what is newer, for late blocks. */
+/** Seconds before the newest block of a network: a process that begins to poll waits with what is newer, for late blocks. */
 export const HELD_BACK = 600;
 
 /** A network as busy as mainnet is, of about so many transactions, with its pages made in advance. */

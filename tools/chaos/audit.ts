@@ -88,7 +88,7 @@ export interface Comparison {
 
 interface CompareOptions {
   readonly datasets: readonly string[];
-  /** Rows may be as they were before their blocks were reorganised: nobody has asked for them since. */
+  /** Rows may be as they were before their blocks were reorganised: no process has asked for them since. */
   readonly mayBeEarlier?: boolean;
 }
 
@@ -173,7 +173,7 @@ function isQuarantined(dataset: string, key: string, raws: readonly string[]): b
   return raws.some((raw) => raw.includes(`"${id}"`));
 }
 
-/** Seconds that two pages completed though nobody had taken them out of coverage in between. */
+/** Seconds that two pages completed though they were not taken out of coverage in between. */
 export async function findDoubled(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ dataset: string; scope: string; pass: number; span: string }>(`
     with doubled as (
@@ -190,7 +190,7 @@ export async function findDoubled(client: pg.Client): Promise<string[]> {
   );
 }
 
-/** Members that nobody knows are kept to the last digit. */
+/** Unknown members are kept to the last digit. */
 export async function findRounded(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ value: string }>(`
     select extra->>'chaos_big' as value from ton.transactions where extra ? 'chaos_big' and extra->>'chaos_big' <> '${BIG}'

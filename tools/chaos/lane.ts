@@ -30,7 +30,7 @@ process.on('message', (order: Order) => {
   runSeed({ ...plan, faults: { ...plan.faults, ...order.faults } }, cluster, own)
     .catch((error: unknown): Outcome => failed(order.seed, own, error))
     .then(async (outcome) => {
-      // The workers' words are kept only where somebody wants to read them.
+      // The workers' words are kept only if a person wants to read them.
       if (outcome.problems.length === 0) await rm(own, { recursive: true, force: true });
       if (process.connected) process.send?.({ outcome, postgres: cluster.version } satisfies Reply);
     })

@@ -65,7 +65,7 @@ async function openLane(program: string): Promise<Lane> {
       if (child.connected) child.disconnect();
       await ended;
       const left = await readdir(directory);
-      // What failed is kept, for whoever wants to read what the workers said.
+      // What failed is kept, for a person who wants to read what the workers said.
       if (left.every((name) => name === LOG)) await rm(directory, { recursive: true });
     },
   };

@@ -46,7 +46,7 @@ export interface Plan {
   readonly harms: readonly Harmful[];
   /** Milliseconds that a commit takes, as on a slow disk: without it no process would ever be met in one. */
   readonly commitMs: number;
-  /** The API's name has a second address, at which nobody answers. */
+  /** The API's name has a second address, at which no server answers. */
   readonly hasDeadAddress: boolean;
   /** The API answers at an address of IPv6 and at no other. */
   readonly isIpv6: boolean;

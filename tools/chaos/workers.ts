@@ -28,7 +28,7 @@ export interface Workers {
   kill(worker: number): Promise<void>;
   /** SIGSTOP for a while; `meanwhile` runs with its process' number while it stands. */
   freeze(worker: number, ms: number, meanwhile: (pid: number) => Promise<void>): Promise<void>;
-  /** Sets a worker's clock, and that of whoever is started in its place. */
+  /** Sets a worker's clock, and that of the worker that is started in its place. */
   stepClock(worker: number, stepMs: number): Promise<void>;
   /** From now on the program's version is an old one: who ends with exit 2 is right, and is not started again. */
   expectOutdated(): void;
@@ -48,7 +48,7 @@ export interface Workers {
 const PROGRAM = entryOf(join(import.meta.dirname, '../..'));
 /** What every worker loads before the program. */
 const HARMS = ['two-addresses', 'clock'].map((name) => join(import.meta.dirname, `harm/${name}.js`));
-/** Away for the moment: whoever runs the program starts it again. */
+/** Away for the moment: the supervisor starts it again. */
 const TRY_AGAIN = 75;
 const OUTDATED = 2;
 const SAMPLE_MS = 2000;

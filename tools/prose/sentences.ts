@@ -140,11 +140,11 @@ export function sentencesOfPage(path: string, markdown: string): Sentence[] {
   ).found;
 }
 
-/** A piece of code counts as one word. Lines of tables and of examples are no prose; neither is what has no two words. */
+/** A piece of code counts as one word. Lines of tables (`|`, or columns of spaces) and of examples are no prose; neither is what has no two words. */
 function sentencesIn(prose: string): string[] {
   return prose
     .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '\n\n')
-    .replaceAll(/^(?:\|| {3}).*$/gm, '\n')
+    .replaceAll(/^(?:\|| {3}|.*\S {2,}\S).*$/gm, '\n')
     .replaceAll(/`[^`]*`/g, 'code')
     .split(/\n{2,}|\n(?=\s*(?:[-*#]|\d+\.) )/)
     .flatMap((block) => block.trim().split(/(?<=[.!?])[*)"]*\s+/))

@@ -96,7 +96,7 @@ function record(): void {
   recorded = true;
   const stack = [...new Set([...stackOfFiles(), ...started])];
   const page = path === '' ? [] : [...new Set([...takeCalled(), ...stack])];
-  // Whoever waits for the file finds all of it.
+  // A process that waits for the file finds all of it.
   fs.writeFileSync(`${output}.part`, JSON.stringify({ page, stack }));
   fs.renameSync(`${output}.part`, output);
 }

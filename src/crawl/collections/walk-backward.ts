@@ -12,8 +12,8 @@ import { writeResponse } from './write-response.ts';
 import { createRenewal, isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
-const place = z.object({ lt: z.string(), hash: z.string() }).nullable();
-const Cursor = z.object({ newest: place, oldest: place, complete: z.boolean(), top: place, at: place });
+const Point = z.object({ lt: z.string(), hash: z.string() }).nullable();
+const Cursor = z.object({ newest: Point, oldest: Point, complete: z.boolean(), top: Point, at: Point });
 
 /** The walk is postponed after this many consecutive accounts that the server does not serve. */
 const MOST_IN_ROW = 3;
@@ -116,8 +116,8 @@ async function readHistory(
       size = Math.max(LEAST_SIZE, Math.floor(size / 2));
       continue;
     }
-    const places = response.value.records.flatMap((raw) => walk.place(raw) ?? []);
-    const step = paginator.next(cursor, phase, places, request.limit);
+    const positions = response.value.records.flatMap((raw) => walk.positionOf(raw) ?? []);
+    const step = paginator.next(cursor, phase, positions, request.limit);
     if (phase === 'head' && step.done) heads -= 1;
     cursor = step.cursor;
     const reading = readResponseRecords(walkContext, response, account);

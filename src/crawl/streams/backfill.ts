@@ -30,8 +30,8 @@ export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<strin
   const { range, watermark } = readable;
   if (range === undefined) return new Map();
   const { attempts = 1 } = options;
-  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async (isBack) => {
-    const own = { ...options, context: alsoOnPage(context, isBack) };
+  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async (onAnswer) => {
+    const own = { ...options, context: alsoOnPage(context, onAnswer) };
     const others = datasets.filter(({ name }) => name !== derived?.dataset);
     if (others.length < datasets.length) {
       await coverOnce({ ...own, datasets: others }, range);

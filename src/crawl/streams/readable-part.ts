@@ -83,7 +83,7 @@ async function lookForReadablePart(options: ReadableOptions): Promise<ReadableRe
   // If the range ends in the future, reading almost to the head is enough.
   const isEnough = safe >= (isAhead ? to - delaySeconds : to) || wanted.from >= visible;
   if (isEnough) return { range: until(safe), watermark: utime, ...gap };
-  const held = { before: until(safe), waitUntilSafe: () => settle(options, read, lookedAtMs) };
+  const held = { before: until(safe), waitUntilSafe: () => waitForReplicas(options, read, lookedAtMs) };
   return { range: until(to), watermark: utime, held, ...gap };
 }
 
@@ -117,7 +117,7 @@ function createWatermarkReading({ context, chain, delaySeconds, signal }: Readab
 }
 
 /** After the delay, all replicas have what was visible when the delay began. */
-async function settle(
+async function waitForReplicas(
   { context: { clock, logger }, delaySeconds, signal }: ReadableOptions,
   read: ReturnType<typeof createWatermarkReading>,
   lookedAtMs: number,

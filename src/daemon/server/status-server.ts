@@ -46,8 +46,8 @@ interface Reply {
 }
 
 /**
- * Serves `/health` (the process is alive), `/ready` (it has caught up; else 503 and the reasons), `/metrics`
- * (Prometheus), `/status` (JSON), `/events` (the same, as it changes) and the status page at `/`. It only
+ * Serves `/health` (the process is alive), `/ready` (it has caught up; else 503 and the reasons) and the status page at
+ * `/`. For programs there are `/metrics` (Prometheus), `/status` (JSON) and `/events` (the same, as it changes). It only
  * reads, and has no secrets.
  * @throws UsageError if the address is not available
  */

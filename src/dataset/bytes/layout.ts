@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { placeOf, unwrap } from '../declaration/place.ts';
+import { mappingOf, unwrap } from '../declaration/column-mapping.ts';
 import { ANY_TEXT, kindWhere, MANY, type Run } from './json-bytes.ts';
 import { compileReader, type Layout, type Member, type ValueCheck } from './object-reader.ts';
 import { viewClassOf, type MemberKind } from './view.ts';
@@ -100,7 +100,7 @@ function readingOf(member: z.core.$ZodType): Reading {
  * True if the members of a member have columns or rows of their own; otherwise the member is one JSON value of its row.
  */
 function hasPlaces(member: z.core.$ZodType): boolean {
-  const kind = placeOf(member)?.kind;
+  const kind = mappingOf(member)?.kind;
   return kind === 'spread' || kind === 'elsewhere';
 }
 

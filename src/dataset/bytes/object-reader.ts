@@ -76,7 +76,7 @@ function isReader(made: unknown): made is ReadObject {
 
 /**
  * Generates the code of a reader `r` for the object that begins at `start`. In it, `at` is the next byte, `v` the first
- * byte of a value, `e` the end of a text, and `place` the first of a value's two numbers in `slots`. The source
+ * byte of a value, and `e` the end of a text. `valueSlot` is the first of a value's two numbers in `slots`. The source
  * contains only the names of members, as numbers. Everything else from the schema is in the scope.
  */
 class ObjectSource {
@@ -89,7 +89,7 @@ class ObjectSource {
     const whole = layout.checks.length === 0 ? [] : [`!r.passesWhole(${this.name(layout)}, slot)`];
     return `(r, start, slot) => {
       const { page } = r, { bytes, words } = page, size = bytes.length, own = 2 * slot;
-      let { slots } = page, at = start + 1, v = 0, e = 0, place = 0;
+      let { slots } = page, at = start + 1, v = 0, e = 0, valueSlot = 0;
       if (bytes[start] !== ${OPEN}) ${FAIL};
       if (bytes[at] !== ${CLOSE}) for (;;) {
         const before = at;
@@ -108,11 +108,11 @@ class ObjectSource {
   private member(member: Member): string {
     const { length, words } = keyOf(member.name);
     const isWord = words.map(({ behind, word }) => `words.getInt32(at + ${behind}, true) === ${word}`);
-    const place = `own + ${2 * member.slot}`;
+    const valueSlot = `own + ${2 * member.slot}`;
     const nothing = member.takesNull ? this.nothing() : `${FAIL};`;
-    return `if (at + ${length} <= size && ${isWord.join(' && ')} && slots[${place}] === 0) {
+    return `if (at + ${length} <= size && ${isWord.join(' && ')} && slots[${valueSlot}] === 0) {
       v = at + ${length};
-      place = ${place};
+      valueSlot = ${valueSlot};
       if (bytes[v] === ${LETTER_N}) { ${nothing} } else { ${this.value(member)} }
       if (bytes[at] !== ${COMMA}) break;
       at += 1;
@@ -169,7 +169,7 @@ class ObjectSource {
     const given = this.name(checks);
     const word = (letter: number, value: boolean) => `bytes[v] === ${letter} ? ${passesAll(checks, value)}`;
     return `if (bytes[v] === ${QUOTE}) {
-        at = r.text(${given}, v, place);
+        at = r.text(${given}, v, valueSlot);
         if (at === ${NOWHERE}) ${FAIL};
       } else {
         at = plainEnd(bytes, v);
@@ -200,7 +200,7 @@ class ObjectSource {
 }
 
 function note(start: string, end: string): string {
-  return `slots[place] = ${start}; slots[place + 1] = ${end};`;
+  return `slots[valueSlot] = ${start}; slots[valueSlot + 1] = ${end};`;
 }
 
 const WORD = 4;

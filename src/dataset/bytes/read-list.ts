@@ -156,13 +156,13 @@ class RecordReader {
     return passesAll(checks, new View(this.page, slot));
   }
 
-  /** Reads a text whose checks need all of it. `place`: the index of its start in `slots`. */
-  text(checks: readonly ValueCheck[], start: number, place: number): number {
+  /** Reads a text whose checks need all of it. `valueSlot`: the index of its start in `slots`. */
+  text(checks: readonly ValueCheck[], start: number, valueSlot: number): number {
     const end = textEnd(this.bytes, start + 1, ANY_TEXT);
     if (end === NOWHERE || !passesAll(checks, this.page.textAt(start + 1, end, 'utf8'))) return NOWHERE;
     const { slots } = this.page;
-    slots[place] = start + 1;
-    slots[place + 1] = end;
+    slots[valueSlot] = start + 1;
+    slots[valueSlot + 1] = end;
     return end + 1;
   }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { unwrap } from './place.ts';
+import { unwrap } from './column-mapping.ts';
 
 /*
  * Duplicate members in one object. JSON.parse silently keeps the last one and drops the first. Duplicates are
@@ -94,27 +94,27 @@ let isAnyNoted = false;
 interface Level {
   readonly parsed: unknown;
   readonly names: Set<string> | undefined;
-  place: string | number;
+  key: string | number;
 }
 
 const TOKEN = /[[\]{},]|"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/gs;
 
 /** Remembers the duplicate members of each object of a parsed text. */
 export function noteDoubled(text: string, parsed: unknown): void {
-  const levels: Level[] = [{ parsed: [parsed], names: undefined, place: 0 }];
+  const levels: Level[] = [{ parsed: [parsed], names: undefined, key: 0 }];
   for (const [token, name = '', colon] of text.matchAll(TOKEN)) {
     const level = levels.at(-1);
     if (level === undefined) return;
     if (token === '{' || token === '[') levels.push(openedIn(level, token));
     else if (token === '}' || token === ']') levels.pop();
-    else if (token === ',' && typeof level.place === 'number') level.place += 1;
+    else if (token === ',' && typeof level.key === 'number') level.key += 1;
     else if (colon !== undefined) enter(level, unescaped(name));
   }
 }
 
-function openedIn({ parsed, place }: Level, bracket: string): Level {
-  const inner: unknown = isHolder(parsed) ? Reflect.get(parsed, place) : undefined;
-  return { parsed: inner, names: bracket === '{' ? new Set() : undefined, place: 0 };
+function openedIn({ parsed, key }: Level, bracket: string): Level {
+  const inner: unknown = isHolder(parsed) ? Reflect.get(parsed, key) : undefined;
+  return { parsed: inner, names: bracket === '{' ? new Set() : undefined, key: 0 };
 }
 
 function unescaped(name: string): string {
@@ -123,7 +123,7 @@ function unescaped(name: string): string {
 }
 
 function enter(level: Level, name: string): void {
-  level.place = name;
+  level.key = name;
   if (level.names?.has(name) === true && isHolder(level.parsed)) {
     isAnyNoted = true;
     noted.set(level.parsed, (noted.get(level.parsed) ?? new Set()).add(name));

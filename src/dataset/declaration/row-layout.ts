@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { formatTime } from '../../range.ts';
 import { orNull, type Extra } from './record.ts';
-import { isMoment, placeOf, unwrap } from './place.ts';
+import { isMoment, mappingOf, unwrap } from './column-mapping.ts';
 
 /** The part of a Drizzle table that a job needs: the type of inserted rows. */
 export interface Table {
@@ -39,7 +39,7 @@ export type Given<T extends Table> = Partial<T['$inferInsert']>;
 
 /** Receives one row. */
 export type Put = <T extends Table, Rec>(
-  sheet: RowLayout<T, Rec>,
+  rowLayout: RowLayout<T, Rec>,
   record: Rec,
   given: Given<T>,
   extra?: Extra | null,
@@ -73,23 +73,23 @@ export function givenLayout<T extends Table>(table: T): RowLayout<T, null> {
 
 /** The `rows` of a job whose records are one row each, with every column a member. */
 export function oneRow<Rec>(table: Table, schema: z.ZodType<Rec>) {
-  const sheet = rowLayoutOf(table, schema);
-  return (record: Rec, extra: Extra, put: Put): void => put(sheet, record, {}, extra);
+  const rowLayout = rowLayoutOf(table, schema);
+  return (record: Rec, extra: Extra, put: Put): void => put(rowLayout, record, {}, extra);
 }
 
 /** The row of a record as an object. `extra` is omitted if the table lacks that column. */
 export function rowOf(
-  sheet: Pick<RowLayout, 'columns' | 'noted'>,
+  rowLayout: Pick<RowLayout, 'columns' | 'noted'>,
   record: unknown,
   given: object,
   extra?: Extra | null,
 ): Row {
   const row: Record<string, unknown> = {};
-  for (const { name, path, isMoment } of sheet.columns) {
+  for (const { name, path, isMoment } of rowLayout.columns) {
     const value = memberAt(record, path);
     row[name] = isMoment && value != null ? formatTime(Number(value)) : value;
   }
-  return { ...row, ...given, ...(extra !== undefined && { extra: fullExtra(sheet, record, extra) }) };
+  return { ...row, ...given, ...(extra !== undefined && { extra: fullExtra(rowLayout, record, extra) }) };
 }
 
 /** Block time of a row; undefined if the table has none. */
@@ -133,13 +133,13 @@ function collect(
   const shape: z.core.$ZodShape = object.shape;
   for (const [name, member] of Object.entries(shape)) {
     const path = [...above, name];
-    const place = placeOf(member) ?? { kind: 'column', name: `${prefix}${name}` };
-    if (place.kind === 'column')
-      found.columns.push({ name: place.name, path, isMoment: isMoment(unwrap(member)) });
-    if (place.kind === 'extra') found.noted.push({ path });
-    if (place.kind !== 'spread') continue;
-    if (place.notesEmpty) found.noted.push({ path, members: namesIn(member) });
-    collect(member, { path, prefix: place.prefix }, found);
+    const mapping = mappingOf(member) ?? { kind: 'column', name: `${prefix}${name}` };
+    if (mapping.kind === 'column')
+      found.columns.push({ name: mapping.name, path, isMoment: isMoment(unwrap(member)) });
+    if (mapping.kind === 'extra') found.noted.push({ path });
+    if (mapping.kind !== 'spread') continue;
+    if (mapping.notesEmpty) found.noted.push({ path, members: namesIn(member) });
+    collect(member, { path, prefix: mapping.prefix }, found);
   }
 }
 

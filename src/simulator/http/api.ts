@@ -47,7 +47,7 @@ export const ROUTES_OF: Readonly<Record<Build, Routes>> = {
   '1.3': { ...ROUTES, ...newEntityRoutes, ...stakingRoutes },
 };
 
-/** The view of a replica whose data are older by so many seconds than those of the one that took the request. */
+/** The view of a replica whose data are older by this many seconds than those of the one that took the request. */
 type Views = (secondsBehind: number) => View;
 
 /** Answers requests behind the gateway: the imitated server, or a recording of a real one. */

@@ -21,8 +21,8 @@ const SPLIT = new Set([
 ]);
 
 /**
- * True if a request goes to the archive: a window that begins before the split goes there whole, the part with it
- * that only the newest data have, and so does a scan upwards from the beginning.
+ * True if a request goes to the archive. A window that begins before the split goes there whole, even if a part of it is
+ * in the newest data only. So does a scan upwards from the beginning.
  */
 export function asksArchive(
   path: string,

@@ -14,8 +14,8 @@ export interface Paging {
 const DEFAULT_LIMIT = 100;
 
 /**
- * limit, offset and sort of a list endpoint. Below the least they are clamped; above the most they are refused, by
- * build 1.2 with a 500.
+ * limit, offset and sort of a list endpoint. Values below the minimum are clamped. Values above the maximum are
+ * refused, by build 1.2 with a 500.
  */
 export function parsePaging(query: Query, build: Build, defaultLimit = DEFAULT_LIMIT): Paging {
   const limit = query.int32('limit') ?? defaultLimit;

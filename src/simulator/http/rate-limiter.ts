@@ -13,7 +13,7 @@ export interface RateLimit {
 
 /** Admits or refuses arrivals. */
 export interface RateLimiter {
-  /** 0 admits the request; else it is refused and could pass after so many ms. */
+  /** 0 admits the request; else the request is refused, and may be repeated after this many ms. */
   admit(nowMs: number): number;
 }
 

@@ -5,7 +5,7 @@ const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 const FALSE = ['', '0', 'f', 'F', 'FALSE', 'false', 'False'];
 
 /**
- * A query string as the server decodes it: repeated keys are arrays, the last value of a repeated scalar counts, an
+ * A query string as the server decodes it. Repeated keys are arrays, but of a repeated scalar the last value counts. An
  * empty scalar is zero, unknown names are ignored, and a value that cannot be converted is a 422.
  */
 export class Query {

@@ -118,7 +118,7 @@ describe(refused, {
     pass: 'Which reading could not be read: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds that could not be read.',
     reason:
-      'saturated; failing; changed: a second reading returned something else; source_gap: the source does not return rows that must exist; disputed: covered, but the source repeats values that do not agree.',
+      'Why: saturated, failing, changed (a second reading returned something else), or source_gap (the source does not return rows that must exist). Or disputed: covered, but the source repeats values that do not agree.',
     detail: 'What the source or the check said, in one sentence for the operator.',
     attempts: 'How often the range was tried; the pause before the next try doubles each time.',
     first_at: 'When the range was refused for the first time, on the clock of the database.',

@@ -50,7 +50,7 @@ describe(findings, {
     row_key:
       'What names the row: its key without utime, or the thing that lacks it; empty if too many rows are missing to name each.',
     row_span:
-      'Half-open range of unix seconds in which the row itself lies, whatever dataset holds it: of two rows with one key in different seconds each is a finding of its own.',
+      'Half-open range of unix seconds in which the row itself lies, whatever dataset holds it. Two rows with one key in different seconds are two findings.',
     differs: 'What is wrong with the row: the kind of finding, and the columns that differ, if values do.',
     check_name: 'Check that found the row, as in etl.verifications.',
     found_in: 'Dataset that the check was made for; another run of the same check there settles the finding.',

@@ -35,7 +35,7 @@ describe(quarantine, {
     scope: 'Pool or account that the record was asked for; empty if the dataset is read whole.',
     record_id: "The record's own identity (hash or key), or a digest if it has none or a long one.",
     utime: 'Block time of the record, or, if that cannot be read, of its neighbor in the page.',
-    span: 'Half-open range of unix seconds in which the record may lie: its own second, or if its time cannot be read, the seconds from the record before it in the page to the one after it. None of them is complete.',
+    span: 'Half-open range of unix seconds in which the record may lie: its own second. If its time cannot be read, they are the seconds from the record before it in the page to the one after it. None of them is complete.',
     path: 'Dotted path of the member that does not fit, its first 300 characters; empty if the record as a whole does not.',
     reason: 'Why the member does not fit, in the words of the check.',
     raw: 'The record as JSON text, exactly as received except for characters that Postgres cannot store.',

@@ -22,7 +22,7 @@ const state = () => ({
 });
 
 const member = (table: string, words: string, name: string) =>
-  `${words} ${table === 'account_states' ? 'Now.' : 'Then.'} From accounts[].${name}.`;
+  `${words} ${table === 'account_states' ? 'As looked up last.' : 'As of this state.'} From accounts[].${name}.`;
 
 const comments = (of: string) => ({
   account_state_hash: member(
@@ -36,7 +36,7 @@ const comments = (of: string) => ({
     'Amounts of extra currencies by currency id; {} if there are none.',
     'extra_currencies',
   ),
-  status: member(of, 'active, uninit, frozen or nonexist; null only if not sent.', 'status'),
+  status: member(of, 'Status: active, uninit, frozen or nonexist; null only if not sent.', 'status'),
   frozen_hash: member(of, 'Hash of the state that a frozen account had, base64; else null.', 'frozen_hash'),
   last_transaction_hash: member(
     of,

@@ -27,7 +27,7 @@ describe(account_transactions, {
     account: 'Account of the transaction, raw form. From result[].account of getTransactions.',
     lt: 'Logical time of the transaction, unique within its account. From result[].transaction_id.lt of getTransactions.',
     hash: 'Hash of the transaction, base64: joins transactions.hash. From result[].transaction_id.hash of getTransactions.',
-    utime: 'block time, UTC, of the transaction. From result[].utime of getTransactions.',
+    utime: 'Block time, UTC, of the transaction. From result[].utime of getTransactions.',
     fee: 'All fees in nanotons; null only if not sent. From result[].fee of getTransactions.',
     storage_fee:
       'The part of the fees that was for storage, nanotons; null only if not sent. From result[].storage_fee of getTransactions.',
@@ -128,7 +128,7 @@ describe(message_locations, {
     lt: 'Logical time of the transaction that received it. From result.transaction_id.lt of tryLocateTx.',
     tx_hash:
       'Hash of the transaction that received it, base64. From result.transaction_id.hash of tryLocateTx.',
-    utime: 'block time, UTC, of the transaction that received it. From result.utime of tryLocateTx.',
+    utime: 'Block time, UTC, of the transaction that received it. From result.utime of tryLocateTx.',
     loaded_at: 'When this row of message_locations was last written by the program, wall time, UTC.',
   },
   key: ['hash'],

@@ -46,7 +46,7 @@ describe(actions, {
     'What people did, as the source understands traces: transfers, swaps, stakes, sales, one row an action. Read from GET /api/v3/actions for a fixed list of types; the parts of an action that is made of others have no rows of their own. Found some time after the trace ended, and sometimes found anew: each second is read again after it has matured, and its rows are exchanged as a whole.',
   columns: {
     utime:
-      "block time, UTC, at which the action's trace ended, by which the source sorts actions; the action's own times are start_utime and end_utime. From actions[].trace_end_utime.",
+      "Block time, UTC, at which the action's trace ended, by which the source sorts actions; the action's own times are start_utime and end_utime. From actions[].trace_end_utime.",
     trace_id:
       "Trace that the action is part of, base64; with utime it finds the trace's row. From actions[].trace_id.",
     action_id:
@@ -72,9 +72,9 @@ describe(actions, {
     trace_external_hash_norm:
       'Normalized hash of the same message, base64, the one that wallets know. From actions[].trace_external_hash_norm; null if it equals the other or the server leaves it out.',
     account_count:
-      'How many accounts take part: so many rows of action_accounts. The length of actions[].accounts; null if the server was not asked for them.',
+      'How many accounts take part, each a row of action_accounts. The length of actions[].accounts; null if the server was not asked for them.',
     transaction_count:
-      'How many transactions the action is made of: so many rows of action_transactions. The length of actions[].transactions; null only if not sent.',
+      'How many transactions the action is made of, each a row of action_transactions. The length of actions[].transactions; null only if not sent.',
     finality:
       'How final the action is: finalized, for all that are stored. From actions[].finality; null if an older server leaves it out.',
     extra:
@@ -109,7 +109,7 @@ describe(action_accounts, {
   comment: 'Which accounts take part in an action: one row for each of them, in no special order.',
   columns: {
     utime:
-      "block time, UTC, at which the trace of the account's action ended: equals utime in actions. From actions[].trace_end_utime.",
+      "Block time, UTC, at which the trace of the account's action ended: equals utime in actions. From actions[].trace_end_utime.",
     trace_id: "Trace of the account's action, base64. From actions[].trace_id, as in actions.",
     action_id: 'Action that the account takes part in, base64. From actions[].action_id, as in actions.',
     position: 'Place of the account in the list, from 0. The index in actions[].accounts.',
@@ -139,7 +139,7 @@ describe(action_transactions, {
   comment: 'Which transactions an action is made of: one row for each of them, in the order of the source.',
   columns: {
     utime:
-      "block time, UTC, at which the trace of the transaction's action ended: equals utime in actions, not in transactions. From actions[].trace_end_utime.",
+      "Block time, UTC, at which the trace of the transaction's action ended: equals utime in actions, not in transactions. From actions[].trace_end_utime.",
     trace_id:
       "Trace of the transaction's action, base64. From actions[].trace_id, as in actions and transactions.",
     action_id: 'Action that the transaction is part of, base64. From actions[].action_id, as in actions.',

@@ -55,7 +55,7 @@ describe(token_metadata, {
   columns: {
     address: 'Account of the token, raw form: the key. From metadata, whose key it is.',
     is_indexed: 'False while the indexer has not fetched what lies off chain. From metadata{}.is_indexed.',
-    type: 'jetton_masters, jetton_wallets, nft_collections or nft_items; null if nothing is known. From metadata{}.token_info[0].type.',
+    type: 'Kind of token: jetton_masters, jetton_wallets, nft_collections or nft_items; null if nothing is known. From metadata{}.token_info[0].type.',
     name: "The token's name; null if it has none. From metadata{}.token_info[0].name.",
     symbol: "The jetton's ticker; null if it has none. From metadata{}.token_info[0].symbol.",
     decimals:

@@ -50,7 +50,7 @@ describe(blocks, {
   comment:
     'Blocks of the masterchain (workchain -1) and of all shards, one row a block. Read from GET /api/v3/blocks; a row never changes.',
   columns: {
-    utime: 'block time, UTC, to the second: when the block was generated. From blocks[].gen_utime.',
+    utime: 'Block time, UTC, to the second: when the block was generated. From blocks[].gen_utime.',
     workchain:
       'Workchain of the block: -1 is the masterchain, 0 the basechain, where nearly all accounts live. From blocks[].workchain.',
     shard:
@@ -137,7 +137,7 @@ describe(block_parents, {
     'The links between blocks: one row for each parent of a block, one for most, two after a merge. By them verification proves that no block is missing.',
   columns: {
     utime:
-      "block time, UTC, of the child block: equals the child's utime in blocks. From blocks[].gen_utime.",
+      "Block time, UTC, of the child block: equals the child's utime in blocks. From blocks[].gen_utime.",
     workchain:
       'Workchain of the child block, -1 or 0; its parents lie in the same one. From blocks[].workchain.',
     shard: 'Shard of the child block, upper-case hex without padding. From blocks[].shard.',

@@ -35,7 +35,7 @@ describe(extended_account_states, {
     mc_seqno:
       'Masterchain block whose state was looked at; null if the node names a block of a shard. From result.block_id.seqno of getExtendedAddressInformation.',
     sync_utime:
-      'block time, UTC, of that masterchain block. From result.sync_utime of getExtendedAddressInformation.',
+      'Block time, UTC, of that masterchain block. From result.sync_utime of getExtendedAddressInformation.',
     balance:
       'Nanotons on the account then; null only if not sent. From result.balance of getExtendedAddressInformation.',
     extra_currencies:

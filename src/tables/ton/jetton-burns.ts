@@ -31,7 +31,7 @@ describe(jetton_burns, {
     "Jettons that their owners destroyed, one row for each transaction of an owner's jetton wallet that burned some, aborted ones included. Read from GET /api/v3/jetton/burns; a row never changes. There is no checksum for them: each second is read twice.",
   columns: {
     utime:
-      "block time, UTC, of the transaction in which the owner's jetton wallet burned the jettons. From jetton_burns[].transaction_now.",
+      "Block time, UTC, of the transaction in which the owner's jetton wallet burned the jettons. From jetton_burns[].transaction_now.",
     transaction_lt:
       "Logical time of the owner's jetton wallet's transaction; not unique across wallets. From jetton_burns[].transaction_lt.",
     transaction_hash:

@@ -36,7 +36,7 @@ describe(jetton_transfers, {
     "Transfers of jettons (fungible tokens), one row for each transaction of a sender's jetton wallet that sent some. Read from GET /api/v3/jetton/transfers, which leaves out those of aborted transactions; a row never changes. There is no checksum for them: each second is read twice.",
   columns: {
     utime:
-      "block time, UTC, of the transaction in which the sender's jetton wallet sent the jettons. From jetton_transfers[].transaction_now.",
+      "Block time, UTC, of the transaction in which the sender's jetton wallet sent the jettons. From jetton_transfers[].transaction_now.",
     transaction_lt:
       "Logical time of the sender's jetton wallet's transaction; not unique across wallets. From jetton_transfers[].transaction_lt.",
     transaction_hash:

@@ -28,12 +28,13 @@ describe(masterchain_heads, {
     'The newest masterchain block, sampled: as the nodes have it (v2) and as the index has it (v3), a row each. How far the index lags is in masterchain_lag.',
   columns: {
     taken_at: 'When the sample was taken, wall time, UTC, written by the program.',
-    source: 'node for getMasterchainInfo of v2, index for masterchainInfo of v3, written by the program.',
+    source:
+      'One of node (getMasterchainInfo of v2) and index (masterchainInfo of v3), written by the program.',
     seqno: 'Number of the newest masterchain block. From last.seqno of masterchainInfo.',
     root_hash: 'Root hash of the newest masterchain block, base64. From last.root_hash of masterchainInfo.',
     file_hash: 'File hash of the newest masterchain block, base64. From last.file_hash of masterchainInfo.',
     head_utime:
-      'block time, UTC, of the newest masterchain block; null for nodes, which do not tell it. From last.gen_utime of masterchainInfo.',
+      'Block time, UTC, of the newest masterchain block; null for nodes, which do not tell it. From last.gen_utime of masterchainInfo.',
     state_root_hash:
       'Root hash of the state, base64; null for the index. From result.state_root_hash of getMasterchainInfo.',
     init_seqno:

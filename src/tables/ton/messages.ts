@@ -59,7 +59,7 @@ describe(messages, {
     'Messages between accounts, into the chain (external-in: source is null) and out of it (logs: destination is null), one row a message. Both its sender and its receiver bring it (transactions[].out_msgs[] and transactions[].in_msg of GET /api/v3/transactions and of traces). The transaction that received it is the row of transactions with in_msg_hash = hash and in_msg_utime = utime.',
   columns: {
     utime:
-      "block time, UTC, at which the message was created: the second of the sender's transaction. From created_at; for an external-in message, which has none, now of the transaction that received it.",
+      "Block time, UTC, at which the message was created: the second of the sender's transaction. From created_at; for an external-in message, which has none, now of the transaction that received it.",
     hash: "Hash of the message's cell, base64. Together with utime it names the message; the hash of an external-in message alone may recur. From in_msg.hash, out_msgs[].hash.",
     source:
       'Account that sent the message, raw form. Null for an external-in message, which comes from outside the chain. From in_msg.source, out_msgs[].source.',

@@ -83,7 +83,7 @@ describe(multisig_orders, {
     signers:
       'Accounts that may sign this order, raw form; null if the server does not tell. From orders[].signers.',
     action_count:
-      'How many things the order does: so many rows of multisig_order_actions. The length of orders[].actions; null if the server does not tell.',
+      'How many things the order does, each a row of multisig_order_actions. The length of orders[].actions; null if the server does not tell.',
     last_transaction_lt:
       "Logical time of the order's transaction that left this state. From orders[].last_transaction_lt.",
     code_hash: "Hash of the order's code, base64; null only if not sent. From orders[].code_hash.",

@@ -28,7 +28,7 @@ describe(nft_sales, {
   columns: {
     address:
       'Contract of the sale or auction, raw form: the key. Of telemint it is the item. From nft_sales[].address.',
-    type: 'getgems_sale, getgems_auction or telemint: decides the members of details. From nft_sales[].type.',
+    type: 'Kind of sale: getgems_sale, getgems_auction or telemint. It decides the members of details. From nft_sales[].type.',
     nft_address:
       'Item that is offered, raw form; null if the server does not tell. From nft_sales[].nft_address.',
     nft_owner_address:

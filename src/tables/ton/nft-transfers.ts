@@ -34,7 +34,7 @@ describe(nft_transfers, {
     'Changes of owner of NFT items, one row for each transaction of an item that was asked to change hands, aborted ones included. Read from GET /api/v3/nft/transfers; a row never changes. There is no checksum for them: each second is read twice.',
   columns: {
     utime:
-      'block time, UTC, of the transaction in which the item changed hands. From nft_transfers[].transaction_now.',
+      'Block time, UTC, of the transaction in which the item changed hands. From nft_transfers[].transaction_now.',
     transaction_lt:
       "Logical time of the item's transaction; not unique across items. From nft_transfers[].transaction_lt.",
     transaction_hash:

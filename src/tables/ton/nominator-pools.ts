@@ -34,7 +34,7 @@ describe(nominator_pool_events, {
     "Changes of a validator's own money in a nominator pool: rewards, penalties, deposits, withdrawals, one row an event. Read from GET /api/v3/staking/nominatorPools/validatorEvents, which some servers do not have, for each pool that is watched or indexed: coverage is kept for each pool. A row never changes. There is no checksum for them: each second is read twice.",
   columns: {
     utime:
-      "block time, UTC, of the pool's transaction. From events[].utime of nominatorPools/validatorEvents.",
+      "Block time, UTC, of the pool's transaction. From events[].utime of nominatorPools/validatorEvents.",
     tx_lt: "Logical time of the pool's transaction. From events[].tx_lt of nominatorPools/validatorEvents.",
     tx_hash:
       "Hash of the pool's transaction, base64: identity of the event. From events[].tx_hash of nominatorPools/validatorEvents.",
@@ -98,7 +98,7 @@ describe(nominator_events, {
     "Changes of a nominator's money in a nominator pool: rewards, deposits, withdrawals, one row an event. Read from GET /api/v3/staking/nominatorPools/nominatorEvents, which some servers do not have, for each pool that is watched or indexed: coverage is kept for each pool. A row never changes. There is no checksum for them: each second is read twice.",
   columns: {
     utime:
-      "block time, UTC, of the pool's transaction. From events[].utime of nominatorPools/nominatorEvents.",
+      "Block time, UTC, of the pool's transaction. From events[].utime of nominatorPools/nominatorEvents.",
     tx_lt: "Logical time of the pool's transaction. From events[].tx_lt of nominatorPools/nominatorEvents.",
     tx_hash:
       "Hash of the pool's transaction, base64: one transaction may change the money of many nominators. From events[].tx_hash of nominatorPools/nominatorEvents.",

@@ -25,7 +25,7 @@ export const shard_block_proofs = ton.table(
 
 describe(shard_block_proofs, {
   comment:
-    'Merkle proofs that a block belongs to the chain, one row for each block that was asked about: from it to the masterchain block that registered it, and from there to one that is trusted.',
+    'Merkle proofs that a block belongs to the chain, one row for each block that was asked about. A proof leads from it to the masterchain block that registered it, and from there to one that is trusted.',
   columns: {
     workchain:
       'Workchain of the block that is proved. The request of getShardBlockProof, written by the program.',

@@ -21,7 +21,7 @@ describe(shard_states, {
     'Which blocks were the tops of all shards as a masterchain block saw them: one row for each shard of each masterchain block, itself among them. The blocks are rows of blocks.',
   columns: {
     utime:
-      'block time, UTC, of the masterchain block that was asked about. From blocks[].gen_utime of the response’s masterchain block.',
+      'Block time, UTC, of the masterchain block that was asked about. From blocks[].gen_utime of the response’s masterchain block.',
     mc_seqno:
       'Number of the masterchain block that was asked about. The seqno of the request, written by the program.',
     workchain:

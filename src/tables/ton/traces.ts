@@ -36,7 +36,7 @@ describe(traces, {
     'Finished chains of messages, one row a trace: all transactions that one external message (or one tick of the chain) set off, in all shards. Read from GET /api/v3/traces, whose pages bring transactions and messages too. The tree is in trace_nodes, the transactions are those of transactions with its trace_id, its actions those of actions with its utime and trace_id. A trace that still runs or broke off has no row, though its transactions are there.',
   columns: {
     utime:
-      'block time, UTC, at which the trace ended: that of its last transaction. From traces[].end_utime.',
+      'Block time, UTC, at which the trace ended: that of its last transaction. From traces[].end_utime.',
     trace_id:
       'Hash of the first transaction of the trace, base64: its identity. A trace that goes on after it seemed to have ended gets a later utime, and its old row goes. From traces[].trace_id.',
     external_hash:
@@ -65,7 +65,7 @@ describe(traces, {
     warning:
       'What the server says about a trace that it could not give whole; null for nearly all. From traces[].warning.',
     extra:
-      'Members of a trace or its tree that this version of the program has no column for, by dotted path, and the order of transactions if it is not by lt and account; null if there are none.',
+      'Members of a trace or its tree that this version of the program has no column for, by dotted path; null if there are none. If the order of transactions is not by lt and account, it is here, too.',
     loaded_at: 'When this row of traces was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'trace_id'],
@@ -95,7 +95,7 @@ describe(trace_nodes, {
     'The trees of traces: one row for each transaction of a trace, with the transaction that sent the message that started it. The root is there too, without a parent.',
   columns: {
     utime:
-      'block time, UTC, at which the whole trace ended: equals the utime of its row in traces. From traces[].end_utime.',
+      'Block time, UTC, at which the whole trace ended: equals the utime of its row in traces. From traces[].end_utime.',
     trace_id: 'Trace that the tree belongs to, base64. From traces[].trace_id.',
     tx_hash:
       'Hash of the transaction at this place of the tree, base64. From tx_hash of its node in traces[].trace.',

@@ -1,6 +1,6 @@
 /** The comments of the columns of `transactions`. They are in a file of their own because of their length. */
 export const transactionComments = {
-  utime: "block time, UTC, of the transaction's block, to the second. From transactions[].now.",
+  utime: "Block time, UTC, of the transaction's block, to the second. From transactions[].now.",
   lt: "Logical time of the transaction: orders one account's transactions, and is unique within the account only. From transactions[].lt.",
   account: 'Account on which the transaction ran, raw form (workchain:HEX). From transactions[].account.',
   hash: 'Hash of the transaction, base64: its identity. From transactions[].hash.',
@@ -32,7 +32,7 @@ export const transactionComments = {
   in_msg_utime:
     "Time, UTC, of the message that started the transaction: utime of its row in messages. Null if there was none. From transactions[].in_msg.created_at, or the transaction's now for an external-in message.",
   out_msg_count:
-    'How many messages the transaction sent, with logs: so many rows of messages have its hash as out_msg_tx_hash. The length of transactions[].out_msgs; null only if not sent.',
+    'How many messages the transaction sent, with logs: each is a row of messages with its hash as out_msg_tx_hash. The length of transactions[].out_msgs; null only if not sent.',
 
   description_type:
     'Kind of transaction: ord, tick_tock, storage, split_prepare, split_install, merge_prepare or merge_install. From transactions[].description.type.',

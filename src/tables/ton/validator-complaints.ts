@@ -34,7 +34,7 @@ describe(validator_complaints, {
   comment:
     'Complaints to the elector that a validator did not do its work, one row a complaint. Read from GET /api/v3/validators/complaints, which some servers do not have. Votes and outcome change until the elector forgets the complaint: its second is read again after that, and exchanged as a whole. The votes are in complaint_votes.',
   columns: {
-    utime: 'block time, UTC, at which the complaint was made. From complaints[].created_at.',
+    utime: 'Block time, UTC, at which the complaint was made. From complaints[].created_at.',
     election_id:
       'Election of the accused validator, named by the unix time at which its validators begin. From complaints[].election_id.',
     complaint_hash:
@@ -67,7 +67,7 @@ describe(validator_complaints, {
     is_passed:
       'True if enough validators voted for the complaint. From complaints[].is_passed; null only if not sent.',
     vote_count:
-      'How many validators have voted for the complaint: so many rows of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
+      'How many validators have voted for the complaint, each a row of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
     extra:
       'Members of complaints[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_complaints was last written by the program, wall time, UTC.',
@@ -97,7 +97,7 @@ describe(complaint_votes, {
   comment: 'Validators that voted for a complaint, one row a vote; they come and go with their complaint.',
   columns: {
     utime:
-      'block time, UTC, at which the complaint that is voted on was made: equals utime in validator_complaints. From complaints[].created_at.',
+      'Block time, UTC, at which the complaint that is voted on was made: equals utime in validator_complaints. From complaints[].created_at.',
     election_id:
       'Election of the complaint that is voted on. From complaints[].election_id, as in validator_complaints.',
     complaint_hash:

@@ -75,7 +75,7 @@ describe(validator_cycles, {
     max_stake_factor:
       'How many times the smallest stake of the set a stake may count, in units of 1/65536. From cycles[].max_stake_factor; null only if not sent.',
     validator_count:
-      'How many validators the server listed: so many rows of cycle_validators. The length of cycles[].validators; null if the server listed none at all.',
+      'How many validators the server listed, each a row of cycle_validators. The length of cycles[].validators; null if the server listed none at all.',
     extra:
       'Members of cycles[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_cycles was last written by the program, wall time, UTC.',

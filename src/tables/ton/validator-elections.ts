@@ -39,7 +39,7 @@ describe(validator_elections, {
     failed: 'True if the elector could elect no set. From elections[].failed; null only if not sent.',
     finished: 'True if the election has ended. From elections[].finished; null only if not sent.',
     participant_count:
-      'How many participants the server listed: so many rows of election_participants. The length of elections[].participants; null if the server listed none at all.',
+      'How many participants the server listed, each a row of election_participants. The length of elections[].participants; null if the server listed none at all.',
     extra:
       'Members of elections[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_elections was last written by the program, wall time, UTC.',

@@ -27,7 +27,7 @@ describe(validator_events, {
   comment:
     'What the elector contract did with the stakes of validators: took them, refused them, gave them back. One row an event. Read from GET /api/v3/validators/events, which some servers do not have; a row never changes. There is no checksum for them: each second is read twice.',
   columns: {
-    utime: "block time, UTC, of the elector's transaction. From events[].utime of validators/events.",
+    utime: "Block time, UTC, of the elector's transaction. From events[].utime of validators/events.",
     tx_lt: "Logical time of the elector's transaction. From events[].tx_lt of validators/events.",
     tx_hash:
       "Hash of the elector's transaction, base64: identity of the event. From events[].tx_hash of validators/events.",

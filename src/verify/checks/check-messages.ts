@@ -134,8 +134,8 @@ const messageDoubts = sql`
   union all
   select 'messages', 'unlisted_out_messages', 'doubt', hash, ${secondOf('x')} from x where (${CREATED}) <> out_msg_count
   union all
-  select 'messages', 'other_receiver', 'doubt', hash, ${secondAt(sql`place`)}
-  from x, unnest(array[utime, in_msg_utime]) as place where is_anothers and place is not null
+  select 'messages', 'other_receiver', 'doubt', hash, ${secondAt(sql`moment`)}
+  from x, unnest(array[utime, in_msg_utime]) as moment where is_anothers and moment is not null
   union all
   select 'messages', 'other_sender', 'doubt', hash, ${secondOf('x')} from x where sends_anothers`;
 
@@ -174,8 +174,8 @@ function othersAround(stretch: Stretch): Stretch {
 const strayDoubts = sql`
   select 'messages', ${STRAY}::text, 'surplus', hash, ${secondOf('s')} from strays s where received_at is null
   union all
-  select 'messages', ${UNSENT}::text, 'doubt', hash, ${secondAt(sql`place`)}
-  from strays s, unnest(array[utime, received_at]) as place where was_sent and received_at is not null`;
+  select 'messages', ${UNSENT}::text, 'doubt', hash, ${secondAt(sql`moment`)}
+  from strays s, unnest(array[utime, received_at]) as moment where was_sent and received_at is not null`;
 
 /** Runs the check `books`, too. */
 export const messages: Check = {

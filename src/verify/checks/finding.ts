@@ -112,11 +112,11 @@ export async function findingsOf(
     sql`
       with doubts as (
         select coalesce(to_jsonb(d) ->> 'check', ${check}) as "check", kind, outcome, id, span from (${query}) d),
-      placed as (
-        select *, row_number() over (partition by "check", kind, outcome order by span, id) as place from doubts)
+      ranked as (
+        select *, row_number() over (partition by "check", kind, outcome order by span, id) as rank from doubts)
       select "check", kind, outcome, count(distinct id) as count, range_agg(span)::text as spans, min(id) as example,
-        jsonb_agg(jsonb_build_object('key', id, 'span', span::text)) filter (where place <= ${MOST_NAMED}) as rows
-      from placed group by 1, kind, outcome order by 1, kind, outcome`,
+        jsonb_agg(jsonb_build_object('key', id, 'span', span::text)) filter (where rank <= ${MOST_NAMED}) as rows
+      from ranked group by 1, kind, outcome order by 1, kind, outcome`,
     Row,
   );
   const facts = { dataset, scope, ...(table !== undefined && { table }) };

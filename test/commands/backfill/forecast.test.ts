@@ -82,7 +82,7 @@ describe('the time left', () => {
     }
   });
 
-  test('rests on what was read so far where nobody has looked, whole days of it', () => {
+  test('rests on what was read so far, if whole days were not counted', () => {
     const before = { rows: 5 * 2 * DAY, seconds: 2 * DAY };
     for (const error of errorsOf({ from: 0, to: DAY }, { before })) {
       expect(error).toBeGreaterThan(0.5);
@@ -102,7 +102,7 @@ describe('the time left', () => {
   });
 
   test('is unknown while no page of a dataset has come, but for one that another brings', () => {
-    const tasks = [task(), task({ dataset: 'blocks' }), task({ dataset: 'brought', bringer: 'blocks' })];
+    const tasks = [task(), task({ dataset: 'blocks' }), task({ dataset: 'brought', holder: 'blocks' })];
     const forecast = createForecast(tasks, () => [whole]);
     forecast.learn('transactions', PAGE, { from: 0, to: 100 }, 100);
     forecast.learn('transactions', PAGE, { from: 100, to: 200 }, 200);

@@ -5,7 +5,7 @@ const SIZES = new Map([
   ['traces', 10_000],
   ['blocks', 1000],
 ]);
-/** So many rows of traces in each of some steps, by so many requests. */
+/** Steps with the given number of rows of traces, each by the given number of requests. */
 const steps = (...rows: readonly (readonly [rows: number, requests: number])[]) =>
   rows.map(([count, requests], at) => ({ at, dataset: 'traces', rows: count, requests, waitedMs: 20_000 }));
 

@@ -62,7 +62,7 @@ async function openRefused() {
   return { crawl, want, assignment };
 }
 
-test('nobody else gets a range that failed before it is refused: it would be asked for twice', async () => {
+test('no other reader gets a range that failed before it is refused: it would be requested twice', async () => {
   const { crawl, want, assignment } = await openRefused();
   const { api } = crawl.context;
   const takenByOthers: unknown[] = [];
@@ -105,7 +105,7 @@ test('a page that is on its way while another network is seen is not written, an
   await expect(reading).rejects.toThrow('the database holds the simulated network, the API serves testnet');
   expect(await store.database.rows(sql`select 1 as one from ton.transactions limit 1`, Any)).toEqual([]);
   expect(await store.database.rows(sql`select 1 as one from etl.refused limit 1`, Any)).toEqual([]);
-  // Whoever reads it later writes it.
+  // The process that reads it later writes it.
   const again = await crawl.planner.take([want]);
   expect(again?.lease.span).toEqual(assignment?.lease.span);
   await crawlLease(crawl.context, again!, { stop: never });
@@ -113,7 +113,7 @@ test('a page that is on its way while another network is seen is not written, an
   await crawl.close();
 });
 
-test('what somebody else holds by now is not refused by the reader that lost it', async () => {
+test('a range that another reader holds by now is not refused by the reader that lost it', async () => {
   const { crawl, want, assignment } = await openRefused();
   const { logger, records } = keptLog();
   const { api } = crawl.context;

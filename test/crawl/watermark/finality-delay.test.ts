@@ -30,7 +30,7 @@ test('what a replica that lags 30 s may lack of a late block is not within 30 s 
   expect(given).toEqual([990, 990, 990, 990, 990, 990, 1020, 1020, 1020, 1080, 1090]);
 });
 
-test('after a silence nobody knows which blocks came late: what is new is held back until it has been visible for 30 s', () => {
+test('after a silence it is unknown which blocks came late: what is new is held back until it has been visible for 30 s', () => {
   expect(settle(follows(0, 10, 300, 310, 320, 330, 340))).toEqual([990, 1000, 1030, 1030, 1030, 1320, 1330]);
 });
 
@@ -57,10 +57,10 @@ test('after a restart before a head that stands still, 30 s of the new process a
   expect(settle(still, [{ newest: 1000, utime: 990 }])).toEqual([1020, 1020, 1020, 1290]);
 });
 
-test('of a chain that nobody has polled, what is near its head is held back until it has been visible for 30 s', () => {
+test('of a chain that was not polled yet, what is near its head is held back until it has been visible for 30 s', () => {
   // A late block may have come just before the first poll: of the last five minutes nothing is within 30 s of this.
   expect(settle(follows(0, 10, 20, 30, 40), [])).toEqual([730, 730, 730, 1020, 1030]);
-  // One that is missing at first is late for whoever reads then, too.
+  // One that is missing at first is late for a process that reads then, too.
   expect(settle([[0, 1000, 600], ...follows(10, 20, 30, 40)], [])).toEqual([600, 630, 630, 630, 1030]);
 });
 
@@ -122,7 +122,7 @@ test('a poll that sees no more than the one before it does not put off what that
   expect(settling.release(30).everywhere).toBe(999);
 });
 
-test('where the delay is longer than a first poll looks back, nobody knows what every replica shows', () => {
+test('if the delay is longer than a first poll looks back, it is unknown what every replica shows', () => {
   const settling = createFinalityDelay(600);
   expect(settling.addPoll({ newest: 1000, utime: 990 }, 0)).toEqual({ utime: 990, everywhere: 390 });
   expect(settling.addPoll({ newest: 1300, utime: 1290 }, 300)).toEqual({ utime: 1290, everywhere: 700 });

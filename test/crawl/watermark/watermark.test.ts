@@ -208,7 +208,7 @@ describe('the watermark', () => {
     expect(error.message).toContain('was answered, but its tops do not cover workchain 0');
   });
 
-  test('waits for a shard whose new blocks nobody has registered for a minute', async () => {
+  test('waits for a shard whose new blocks were not registered for a minute', async () => {
     const looks = await watch({ lags: [{ from: START + 500, to: START + 560 }] }, 400, 800);
     expectSound(looks);
     const deepest = Math.max(...looks.map(({ headTime, utime }) => headTime - utime));

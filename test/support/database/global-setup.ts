@@ -13,7 +13,7 @@ declare module 'vitest' {
     postgresUrl: string;
     /** Begins the name of every database that this run makes. */
     postgresRun: string;
-    /** The directory for the compiled program, which whoever needs it first makes. */
+    /** The directory for the compiled program, which the first process that needs it creates. */
     compiledProgram: string;
   }
 }
@@ -73,7 +73,7 @@ async function openSharedEmbedded(): Promise<TestServer> {
   });
 }
 
-/** Runs that were killed before they could clean up: nobody holds their lock. */
+/** Runs that were killed before they could clean up: no process holds their lock. */
 async function deadRuns(admin: pg.Client): Promise<string[]> {
   const { rows } = await admin.query<{ run: string }>(
     `select run from (select distinct substring(datname from '^(t[0-9a-f]{8})_') as run from pg_database) runs

@@ -9,7 +9,7 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>;
 }
 
-/** object_in_use: somebody is connected to the template, or clones it too. */
+/** object_in_use: another session is connected to the template, or clones it too. */
 const IN_USE = '55006';
 const CLONE_PATIENCE_MS = 20_000;
 

@@ -31,7 +31,7 @@ export interface Proof {
   /** Runs the crawl to its end; its exit code. */
   finish(): Promise<number | null>;
   digest(): Promise<Record<string, string>>;
-  /** The digest of a crawl that nobody disturbed, of a database of its own. */
+  /** The digest of an undisturbed crawl, of a database of its own. */
   undisturbed(): Promise<Record<string, string>>;
   close(): Promise<void>;
 }

@@ -91,7 +91,7 @@ function follow(child: ReturnType<typeof spawn>, input: string): RunningCli {
   const look = (chunk: Buffer) => (seen += chunk.toString());
   stdout.on('data', look);
   stderr.on('data', look);
-  // Whoever ends before it has read its input closes the pipe.
+  // A process that ends before it has read its input closes the pipe.
   stdin.on('error', () => undefined);
   stdin.end(input);
   const ended = Promise.all([code, text(stdout), text(stderr)]).then(([exit, out, error]) => {

@@ -6,7 +6,7 @@ export interface Screen {
   readonly child: ChildProcess;
   /** Null where a signal ended it. */
   readonly ended: Promise<number | null>;
-  /** What somebody types. */
+  /** What a user types. */
   type(text: string): void;
   /** All lines down to the last that holds something, those that scrolled off first. */
   lines(): string[];

@@ -50,7 +50,7 @@ export function sampleAction(changes: Json = {}): Json {
 
 /**
  * A trace of four transactions: an external message, its receiver with two children, one of which has a child, while
- * the other sent a message that nobody received.
+ * the other sent a message that was not received.
  */
 export function sampleTrace(changes: Json = {}): Json {
   const trace_id = hash();

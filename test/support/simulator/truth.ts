@@ -30,8 +30,8 @@ import type { Range } from '../../../src/range.ts';
 const ALWAYS: Range = { from: 0, to: Infinity };
 
 /**
- * The network as it really is, as far as it has been generated, without regard to heads, holes and faults: the
- * measure for what somebody read through the API. Blocks that no masterchain block has registered yet, and what they
+ * The network as it really is, as far as it has been generated, without regard to heads, holes and faults. What
+ * was read through the API is compared with it. Blocks that no masterchain block has registered yet, and what they
  * hold, are left out.
  */
 export class Truth {

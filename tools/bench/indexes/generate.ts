@@ -17,7 +17,7 @@ const PER_SECOND = 25;
 const PER_TRACE = 5;
 
 /*
- * Everything follows from a row's number: whoever counts the same rows gets the same rows. Few accounts do most, as on
+ * Everything follows from a row's number: equal numbers give equal rows. Few accounts do most, as on
  * the chain; hashes are as random as they are there, and bodies cannot be compressed.
  */
 const FUNCTIONS = `

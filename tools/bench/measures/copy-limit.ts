@@ -45,7 +45,7 @@ export function middle(values: readonly number[]): number {
 /** What the server takes for all rows. */
 export interface CopyCost {
   readonly seconds: number;
-  /** 0 where nobody tells. */
+  /** 0 if the server does not say. */
   readonly cpuSeconds: number;
 }
 

@@ -19,7 +19,7 @@ const backfill = (range: Range): string[] => [
 const plain = script('plain.py');
 
 /**
- * What a short range costs beside the script that somebody would write for it: both as a whole command, from an empty
+ * What a short range costs beside a script that does only that: both as a whole command, from an empty
  * database on a running server to the last row. Nearly all of it is what comes before the first page and after the last.
  */
 export async function measureShortRange(

@@ -80,7 +80,7 @@ async function keepOneDay(url: string, client: pg.Client, transactions: number):
   for (const name of TABLES) await client.query(`create table bench.${name} as select * from ton.${name}`);
 }
 
-/** Not logged: nobody needs them after a crash. */
+/** Not logged: they are not needed after a crash. */
 async function makePartitions(url: string, client: pg.Client): Promise<void> {
   const database = await openDatabase({ url, applicationName: 'bench' });
   const tables = (await loadTables()).filter((table) => TABLES.includes(describeTable(table).name));

@@ -4,7 +4,7 @@ import { startServer, type BenchServer } from '../store.ts';
 import { has, program, PYTHON, run, script, type Range, type Used } from './clients.ts';
 
 /*
- * The program beside the script that somebody would write in an afternoon, and beside dlt's REST source: the same
+ * The program beside an afternoon's script, and beside dlt's REST source: the same
  * transactions of the same source into the same Postgres, each a process of its own, with no limit on requests.
  */
 

@@ -5,8 +5,8 @@ export const CLOCK_FILE = 'CHAOS_CLOCK_FILE';
 const LOOK_MS = 200;
 
 /**
- * Whoever imports this file has a wall clock that the harness steps. It is that of one process: time that never runs
- * backwards, timers and the database's clock go on, as where somebody sets the clock of one host.
+ * A process that imports this file has a wall clock that the harness steps. It is that of one process: time that never runs
+ * backwards, timers and the database's clock go on, as if the clock of one host were set.
  */
 let stepMs = 0;
 const path = process.env[CLOCK_FILE];

@@ -9,8 +9,8 @@ const UNDER_WAY_MS = 1500;
 const WATCHED_MS = 3000;
 
 /**
- * A newer version of the program migrates the database while this one runs: whoever runs ends with exit 2, as does who is
- * started, and nobody writes in the old form. Then all is as if it had not been.
+ * A newer version of the program migrates the database while this one runs. Processes that run or are started end with exit
+ * 2, and none writes in the old form. Then the migration is undone.
  */
 export async function meetNewerVersion(run: Run, workers: Workers): Promise<void> {
   run.harms.set('newer version', 1);

@@ -8,7 +8,7 @@ const WAYS = ['wrong type', 'NUL', 'new member'] as const;
 
 type Way = (typeof WAYS)[number];
 
-/** A number that no double holds, and half of a surrogate pair: both come with members that nobody knows. */
+/** A number that no double holds, and half of a surrogate pair: both come with unknown members. */
 export const BIG = '9007199254740993123';
 const NEW_MEMBER = `"chaos_big":${BIG},"chaos_half":"\\ud83d",`;
 

@@ -141,7 +141,7 @@ async function endSessions(client: pg.Client): Promise<void> {
 /** Which leases a process holds, by its number: an owner's name has it in its middle. */
 const OF_PROCESS = `owner like '%/' || $1 || '/%'`;
 
-/** Waits a while for a moment in which the process reads something: one that is frozen while it rests harms nobody. */
+/** Waits a while for a moment in which the process reads something: one that is frozen while it rests harms no other. */
 async function aim(run: Run, pidOf: () => number | undefined): Promise<void> {
   const deadline = performance.now() + AIM_MS;
   await withClient(run, async (client) => {

@@ -1,11 +1,11 @@
 import dns from 'node:dns';
 
-/** A name with two addresses: nobody answers at the first, and the simulator at the second. */
+/** A name with two addresses: no server answers at the first, and the simulator at the second. */
 export const TWO_ADDRESSES = 'two-addresses.example';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 }));
 
-/** Whoever imports this file can ask for the name: the harness, and the workers through `--import`. */
+/** A process that imports this file can ask for the name: the harness, and the workers through `--import`. */
 const { lookup } = dns;
 dns.lookup = new Proxy(lookup, {
   apply(target, self, given: unknown[]) {

@@ -92,7 +92,7 @@ function describeTable(table: PgTable, datasets: readonly string[]): Table {
     datasets,
     key: key.filter((column) => column !== 'utime'),
     columns: columns
-      // What Postgres derives nobody can alter by itself.
+      // What Postgres derives cannot be altered by itself.
       .filter((column) => column.name !== NO_FACT && column.generated === undefined)
       .map((column) => ({
         name: column.name,

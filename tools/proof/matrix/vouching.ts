@@ -17,7 +17,7 @@ export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Plac
   return seconds.every((second) => ranges.some(({ from, to }) => second >= from && second < to));
 }
 
-/** False for a pool that nobody reads: a row given to it is vouched for by nobody. */
+/** False for a pool that is not read: no reading vouches for a row that is given to it. */
 export function isKnownStream(vouched: Vouched, { dataset, scope }: Place): boolean {
   return vouched.has(`${dataset}/${scope}`);
 }

@@ -69,7 +69,7 @@ function copied(records: readonly Json[], index: number): Instead {
   return index + 1 < records.length ? put(records, index + 1, records[index]) : records;
 }
 
-/** A record that there is not: another's, under a name that nobody has. A block's is its shard's, as if that had split. */
+/** A record that there is not: another's, under an unused name. A block's is its shard's, as if that had split. */
 function invented(records: readonly Json[], index: number): Instead {
   const record = records[index] ?? {};
   const text = JSON.stringify(record)

@@ -6,7 +6,7 @@ import type { Kind } from './kinds.ts';
 import { leavesOf, replaceAt, withOthers } from './leaves.ts';
 import { listOf } from './list-of.ts';
 
-/** The way from a network to whoever reads it, on which some responses are altered. */
+/** The way from a network to its reader, on which some responses are altered. */
 export interface Wire {
   /** Names of the kinds that came to pass, and where. */
   readonly done: Map<string, string>;

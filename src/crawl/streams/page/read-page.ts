@@ -88,8 +88,8 @@ export function readRecords(job: Job, records: readonly unknown[]): RecordsReadi
 function hasLateRow(utime: number, put: (put: Put) => void): boolean {
   const own = formatTime(utime);
   let isLate = false;
-  put((sheet, record, given) => {
-    isLate ||= (timeOfRow(sheet, record, given) ?? own) > own;
+  put((rowLayout, record, given) => {
+    isLate ||= (timeOfRow(rowLayout, record, given) ?? own) > own;
   });
   return isLate;
 }

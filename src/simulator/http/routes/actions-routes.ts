@@ -177,7 +177,7 @@ export function actionsInside(request: RouteRequest): (trace: number) => string[
   };
 }
 
-/** Only the first so many of the page's distinct transactions, by hash downwards, are there; nothing marks the others. */
+/** Only a limited number of the page's distinct transactions are there, by descending hash; nothing marks the rest. */
 function withTransactions(
   { ledger }: RouteRequest,
   page: readonly number[],

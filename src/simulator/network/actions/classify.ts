@@ -11,7 +11,7 @@ import { legOf, succeeded, type NetworkAction, type Leg } from './made-action.ts
 import { contractActions } from './contract-actions.ts';
 import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from './token-actions.ts';
 
-/** One in so many traces is never classified. */
+/** One in this many traces is never classified. */
 const UNCLASSIFIED = 40;
 /** The classifier gives up on larger traces. */
 const MOST_ACTIONS = 500;

@@ -12,8 +12,8 @@ export interface Tie {
   /** True: all of them share one lt (on as many accounts); false or absent: they have the lts that blocks give them. */
   readonly sameLt?: boolean;
   /**
-   * The kind of each of these transactions, so that an index lists as many rows of the family in that second;
-   * `traces`: each is a trace of its own, with one action. Default: any kind.
+   * The kind of each of these transactions, so that an index lists as many rows of the family in that second. With
+   * `traces`, each is a trace of its own, with one action. Default: any kind.
    */
   readonly of?: Family | 'traces';
 }
@@ -52,7 +52,7 @@ export interface LoadProfile {
   readonly dayCycle?: number;
   /** Periods in which nothing happens: messages on their way wait until the end. */
   readonly dead?: readonly Range[];
-  /** Seconds with so many transactions more. */
+  /** Seconds with this many additional transactions. */
   readonly bursts?: readonly { readonly second: number; readonly count: number }[];
 }
 
@@ -86,7 +86,7 @@ export interface ChainOptions {
   readonly tickTockEvery?: number;
   readonly ties?: readonly Tie[];
   /**
-   * How often wallets do what, relative to each other; what is left out keeps its share: transfer 0.26, jetton_transfer
+   * How often wallets do what, relative to each other. What is left out keeps its share: transfer 0.26, jetton_transfer
    * 0.34, swap 0.08, burn 0.04, nft 0.08, call 0.15, batch 0.03, deploy 0.02. `{ burn: 2 }` makes most deeds burns.
    */
   readonly mix?: Readonly<Partial<Record<Deed, number>>>;

@@ -26,7 +26,7 @@ export interface BlockRow {
 
 /**
  * All blocks in the order in which they were made. `shard` is a code: 0 for the masterchain, else the shard's
- * prefix of the basechain with a leading one bit (1 whole, 2 and 3 the halves, 4 to 7 the quarters, …).
+ * prefix of the basechain with a leading one bit. So 1 is the whole, 2 and 3 are the halves, 4 to 7 the quarters.
  */
 export class BlockTable {
   readonly shard = Column.uint8();

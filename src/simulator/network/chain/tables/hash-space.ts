@@ -4,8 +4,8 @@ import { mix32, salt, unmix32 } from '../../../random.ts';
 export const ZERO_HASH = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
 
 /**
- * 32-byte hashes of one kind of thing, made from its index alone and read back into it: the first four bytes are
- * the index under a permutation, the rest follows from them. So no table of hashes is kept, however large the network.
+ * 32-byte hashes of one kind of thing, made from its index alone and read back into it. The first four bytes are the
+ * index under a permutation; the rest follows from them. So no table of hashes is kept, however large the network.
  */
 export class HashSpace {
   private readonly key: number;

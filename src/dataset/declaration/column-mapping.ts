@@ -1,12 +1,12 @@
 import * as z from 'zod';
 
 /*
- * The places in which the members of a record are stored. By default, a member is stored in the column of its own name. Any
- * other place is declared here, around its schema, and nowhere else.
+ * Which column stores a member of a record. By default, it is the column of the member's own name. Anything else is
+ * declared around the member's schema, with these functions, and nowhere else.
  */
 
-/** The place of a member that is not a column of its own name. */
-export type MemberPlace =
+/** How a member is stored that has no column of its own name. */
+export type ColumnMapping =
   | { readonly kind: 'column'; readonly name: string }
   /** Its members are columns of the same row, with this prefix. */
   | { readonly kind: 'spread'; readonly prefix: string; readonly notesEmpty: boolean }
@@ -15,29 +15,29 @@ export type MemberPlace =
   /** No column, because it is never sent: kept in `extra` if it comes. */
   | { readonly kind: 'extra' };
 
-const places = new WeakMap<object, MemberPlace>();
+const mappings = new WeakMap<object, ColumnMapping>();
 const moments = new WeakSet();
 
 /** The member is stored in this column. */
 export const column = <S extends z.ZodType>(name: string, schema: S): S =>
-  placed(schema, { kind: 'column', name });
+  withMapping(schema, { kind: 'column', name });
 
 /** The members of the member are columns of the same row, with `prefix` before their names. */
 export const spread = <S extends z.ZodType>(prefix: string, schema: S): S =>
-  placed(schema, { kind: 'spread', prefix, notesEmpty: false });
+  withMapping(schema, { kind: 'spread', prefix, notesEmpty: false });
 
 /** Like `spread`. If it was sent empty, `extra` notes that, because no column shows it. */
 export const phase = <S extends z.ZodType>(prefix: string, schema: S): S =>
-  placed(schema, { kind: 'spread', prefix, notesEmpty: true });
+  withMapping(schema, { kind: 'spread', prefix, notesEmpty: true });
 
 /** The member has no column in the row: it has rows of its own, or other columns contain it. */
-export const elsewhere = <S extends z.ZodType>(schema: S): S => placed(schema, { kind: 'elsewhere' });
+export const elsewhere = <S extends z.ZodType>(schema: S): S => withMapping(schema, { kind: 'elsewhere' });
 
 /** The member has no column, because no server is known to send it. It is kept in `extra` if it comes. */
-export const inExtra = <S extends z.ZodType>(schema: S): S => placed(schema, { kind: 'extra' });
+export const inExtra = <S extends z.ZodType>(schema: S): S => withMapping(schema, { kind: 'extra' });
 
-export function placeOf(schema: z.core.$ZodType): MemberPlace | undefined {
-  return places.get(schema);
+export function mappingOf(schema: z.core.$ZodType): ColumnMapping | undefined {
+  return mappings.get(schema);
 }
 
 /** Marks a schema of unix seconds, which are stored as timestamps. */
@@ -51,9 +51,9 @@ export function isMoment(schema: z.core.$ZodType): boolean {
 }
 
 /** Creates a copy, because one schema is used for many members. */
-function placed<S extends z.ZodType>(schema: S, place: MemberPlace): S {
+function withMapping<S extends z.ZodType>(schema: S, mapping: ColumnMapping): S {
   const copy = schema.clone();
-  places.set(copy, place);
+  mappings.set(copy, mapping);
   return copy;
 }
 
