@@ -1,7 +1,7 @@
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { isAnsweredWrongly } from '../crawl/failure-policy.ts';
-import { streamsOf } from '../crawl/streams/streams.ts';
+import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../ledger/close-days.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
@@ -11,9 +11,8 @@ import { readVerified } from '../write/verifications.ts';
 import { takeDuty } from '../ledger/holds.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
-import { createRepairContext } from '../verify/repair-context.ts';
+import { createRepairContext, repairRange, type RepairContext } from '../verify/repair.ts';
 import { runRounds, type DaemonContext, type ChainPosition } from './daemon-context.ts';
-import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 import { isLost, spansOf } from '../verify/checks/finding.ts';
 

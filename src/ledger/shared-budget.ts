@@ -1,11 +1,9 @@
 import type { Budget } from '../budget/request-budget.ts';
-import type { Clock } from '../clock.ts';
-import { createInterruptibleSleep } from '../budget/interruptible-sleep.ts';
+import { type Clock, createInterruptibleSleep } from '../clock.ts';
 import { addCounts, rankOf, type Counts, type Priority } from '../budget/priority.ts';
 import { createWaiters, type Waiters } from '../budget/waiters.ts';
-import { refuseSlots, resumeSlots, takeSlots, type Grant } from './budget-row.ts';
+import { refuseSlots, resumeSlots, takeSlots, type Grant, createSlots, type Slots } from './budget-row.ts';
 import type { Session } from '../postgres/database.ts';
-import { createSlots, type Slots } from './slots.ts';
 
 interface SharedBudgetOptions {
   readonly database: Session;

@@ -1,10 +1,108 @@
 import pg from 'pg';
+import type { ClientBase } from 'pg';
 import * as z from 'zod';
-import { codeOf, DatabaseUnavailableError, toError } from '../errors.ts';
+import { codeOf, DatabaseUnavailableError, toError, ServerChangedError } from '../errors.ts';
 import { SQLSTATE, sqlstates } from '../sqlstate.ts';
-import type { Identity } from './identity.ts';
-import { lastRow, PINNED } from './pinned.ts';
 import type { Connection, Server } from './servers.ts';
+
+/**
+ * Settings that fix what this program's statements mean, whatever default a role, a database or a connection string
+ * sets. All of its objects are named with their schema. So no object that another role creates in `public` or in its
+ * own schema is called instead of Postgres' functions, operators and types (CVE-2018-1058).
+ */
+const SETTINGS = {
+  search_path: 'pg_catalog, pg_temp',
+  timezone: "'UTC'",
+  datestyle: 'iso, mdy',
+  intervalstyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  array_nulls: 'on',
+  transform_null_equals: 'off',
+  quote_all_identifiers: 'off',
+  default_table_access_method: 'heap',
+  // If there are many partitions, compiling a query takes far longer than running it.
+  jit: 'off',
+};
+
+/**
+ * Begins every transaction of this program, including those of a single statement. It is sent in each transaction and
+ * not once a session, because behind PgBouncer in transaction mode a session's settings do not last.
+ */
+export const PINNED = Object.entries(SETTINGS)
+  .map(([name, value]) => `set local ${name} = ${value}`)
+  .join('; ');
+
+/** The driver's result for several statements, though its types do not say so. */
+const Results = z.array(z.object({ rows: z.array(z.unknown()) }));
+
+/** Runs statements without parameters, and returns the first row of the last one. */
+export async function lastRow(client: Pick<ClientBase, 'query'>, text: string): Promise<unknown> {
+  const given: unknown = await client.query(text);
+  return Results.parse(given).at(-1)?.rows[0];
+}
+
+/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
+const ServerRow = z.object({ system: z.string(), timeline: z.number().nullable() });
+
+type ServerFacts = z.infer<typeof ServerRow>;
+
+/** Columns that identify the server. Any role may query them. */
+const COLUMNS = `(select system_identifier::text from pg_control_system()) as system,
+  case when not pg_is_in_recovery()
+    then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
+/** Used if the role may not call these functions. */
+const UNKNOWN = `'' as system, null as timeline`;
+
+/**
+ * The server that a run writes to. A promoted standby may lack what its primary has acknowledged, so what a run
+ * remembers may not be true there.
+ */
+export interface Identity {
+  /** Columns of a select, for `check`. */
+  readonly columns: () => string;
+  /**
+   * Called if the server does not answer the query: from then on nothing is compared. Returns false if that was known
+   * already.
+   */
+  readonly giveUp: () => boolean;
+  /**
+   * Remembers the first server that answers, and compares every later answer with it.
+   * @throws ServerChangedError if it is another one
+   */
+  readonly check: (row: unknown) => void;
+}
+
+export function createIdentity(): Identity {
+  let isKnown = true;
+  let own: ServerFacts | undefined;
+  return {
+    columns: () => (isKnown ? COLUMNS : UNKNOWN),
+    giveUp: () => {
+      const wasKnown = isKnown;
+      isKnown = false;
+      return wasKnown;
+    },
+    check: (row) => {
+      const seen = ServerRow.parse(row);
+      if (!isKnown) return;
+      own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
+      requireSame(own, seen);
+    },
+  };
+}
+
+function requireSame(own: ServerFacts, seen: ServerFacts): void {
+  if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;
+  const difference =
+    own.system === seen.system
+      ? `its timeline is ${String(seen.timeline)} instead of ${String(own.timeline)}, because a standby was promoted`
+      : `its system identifier is ${seen.system} instead of ${own.system}`;
+  throw new ServerChangedError(`the database server changed: ${difference}`, {
+    hint: 'It may lack the last commits; these are read again from the API. If the old server still runs, stop it. Run `toncenter-etl verify` over the time of the failover.',
+  });
+}
 
 /** Chooses one of several servers: the first that answers. If it fails later, the next one is tried. */
 export interface ServerChoice {

@@ -1,4 +1,4 @@
-import type { BusyMoment } from '../../read/busy-moments.ts';
+import type { BusyMoment } from '../../read/activity.ts';
 
 /** Seconds of one step of the commit history. */
 export const STEP_SECONDS = 10;

@@ -1,14 +1,13 @@
 import { alsoHeldAmong, type Dataset } from '../../dataset/dataset.ts';
-import { readBusyMoments } from '../../read/busy-moments.ts';
+import { readBusyMoments } from '../../read/activity.ts';
 import { keepEstimate, type Guess } from '../../read/row-estimates.ts';
 import { EtlError } from '../../errors.ts';
 import type { Stream } from '../../ledger/stored-coverage.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../failure-policy.ts';
-import { missingOf } from '../streams/missing.ts';
+import { missingOf, streamOf, streamsOf } from '../streams/planner.ts';
 import type { ReadablePart } from '../streams/readable-part.ts';
-import { streamOf, streamsOf } from '../streams/streams.ts';
 import { neededShareOf } from './also-held.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import { machineSpeed, STEP_SECONDS, type MachineSpeed } from './machine-speed.ts';
