@@ -20,12 +20,12 @@ const ORDER: readonly Walk['kind'][] = ['sample', 'list', 'lookup', 'backward', 
  * history of days does not delay look-ups.
  */
 export function collectionLoops(
-  { context, config, stop, collections = [] }: DaemonContext,
+  { context, stop, collections = [] }: DaemonContext,
   position: ChainPosition,
 ): ((own: DaemonContext) => Promise<void>)[] {
   const { inFlight } = context.api;
   const requests = createTurns({
-    perSecond: config.rps * SHARE,
+    perSecond: inFlight.rateOf(SHARE),
     most: () => 1 + Math.ceil(inFlight.target * SHARE),
     clock: context.clock,
     signal: stop.finishing,

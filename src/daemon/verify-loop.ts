@@ -60,9 +60,14 @@ interface DoubtfulSpan {
 }
 
 export async function createVerifyLoop(options: VerifyLoopOptions): Promise<VerifyLoop> {
-  const { stop, config, owner } = options;
+  const {
+    context: { api },
+    stop,
+    owner,
+  } = options;
+  const secondsFor = (requests: number) => requests / api.inFlight.rateOf(SHARE);
   const jobs = await loadJobs();
-  const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
+  const periodMs = Math.max(SHORTEST_PERIOD_MS, 1000 * secondsFor(REQUESTS_OF_A_ROUND));
   let doubts: readonly DoubtfulSpan[] = [];
   let end: StretchEnd = 'oldest';
   return {
@@ -82,7 +87,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
           jobs,
           stop,
           watermark: options.watermark(),
-          leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
+          leastPause: secondsFor(REQUESTS_OF_A_ROUND * (holes + 1)),
           ignorePauses: false,
         },
       );

@@ -5,15 +5,8 @@ import * as z from 'zod';
 import { codeOf, DatabaseError, DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
 import { streamAsText, type TextOptions } from './as-text.ts';
 import { copyIn, type CopyPieces, copyOut } from './copy-streams.ts';
-import { answersOf, textOf } from './sql.ts';
-import {
-  createIdentity,
-  type Identity,
-  chooseServer,
-  type ServerChoice,
-  lastRow,
-  PINNED,
-} from './server-choice.ts';
+import { answersOf, textOf, lastRow, PINNED } from './sql.ts';
+import { createIdentity, type Identity, chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
 

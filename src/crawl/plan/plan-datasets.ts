@@ -49,8 +49,6 @@ export interface Plan {
 }
 
 interface PlanOptions {
-  /** Requests a second that are allowed. */
-  readonly rps: number;
   readonly datasets: readonly Dataset[];
   /** All datasets that exist. */
   readonly jobs: readonly Dataset[];
@@ -85,7 +83,7 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   }
   const sizes = new Map(planned.map(({ dataset, estimate: { recordSize } }) => [dataset, recordSize]));
   const moments = await readBusyMoments(context.database, STEP_SECONDS);
-  return { planned, unknown, speed: machineSpeed(moments, sizes, options.rps) };
+  return { planned, unknown, speed: machineSpeed(moments, sizes, context.api.inFlight.isRateBound) };
 }
 
 /** If the API fails for one dataset, it may still answer for the others. */
