@@ -1,5 +1,4 @@
 import pg from 'pg';
-import type { ClientBase } from 'pg';
 import * as z from 'zod';
 import { codeOf, DatabaseUnavailableError, toError, ServerChangedError } from '../errors.ts';
 import { SQLSTATE, sqlstates } from '../sqlstate.ts';

@@ -16,6 +16,7 @@ const LANES_OF_TWO = 18;
 /** Always the same target. */
 const inFlight = (target: number): InFlight => ({
   isRateBound: () => false,
+  rateOf: () => 1,
   open: (priority) => createInFlight({ rps: 1000, clock: systemClock }).open(priority),
   target,
   evenShare: () => target,

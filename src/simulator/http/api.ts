@@ -31,7 +31,7 @@ const NAMES = ['action_id', 'complaint_hash', 'root_hash', 'hash', 'transaction_
 /** The same for rows without a hash. */
 const NAMES_OF_OTHERS = ['nft_item_address', 'address', 'transaction_id'];
 
-type Record = Readonly<{ [member: string]: unknown }>;
+type ServedRecord = Readonly<{ [member: string]: unknown }>;
 
 /** The error instead of a response with such a row; undefined if it has none. */
 function failureFor(
@@ -55,19 +55,19 @@ function failureFor(
     : errorResponse(status, text);
 }
 
-function isOne(rows: UnservableRows, record: Record): boolean {
+function isOne(rows: UnservableRows, record: ServedRecord): boolean {
   return 'share' in rows ? shareOf(record) < rows.share : String(record[rows.member]) === rows.value;
 }
 
 /** A number from 0 to 1 that a row always has. */
-function shareOf(record: Record): number {
+function shareOf(record: ServedRecord): number {
   const name = [...NAMES, ...NAMES_OF_OTHERS].find((member) => record[member] !== undefined);
   const text = JSON.stringify(name === undefined ? record : record[name]);
   return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32;
 }
 
 /** The records of a body: the elements of its lists, of v2 its result. */
-function recordsOf(body: unknown): Record[] {
+function recordsOf(body: unknown): ServedRecord[] {
   if (!isRecord(body)) return [];
   const { result } = body;
   if (isRecord(result)) return [result];
@@ -77,7 +77,7 @@ function recordsOf(body: unknown): Record[] {
     .filter(isRecord);
 }
 
-function isRecord(value: unknown): value is Record {
+function isRecord(value: unknown): value is ServedRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
