@@ -77,11 +77,6 @@ function parseFriendly(word: string, testnet: boolean | undefined): string {
   return rawOf(bytes);
 }
 
-/** True for the form that wallets and explorers show, with any mark. */
-export function isFriendly(text: string): boolean {
-  return FRIENDLY.test(text.trim());
-}
-
 interface AddressWriting {
   /** Whether money that the account cannot receive returns to the sender: EQ… (true) or UQ… . */
   readonly bounceable?: boolean;
