@@ -1,7 +1,7 @@
-import { account, accountStatus, optionalHash } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { account, accountStatus, optionalHash } from '../src/records/members/form.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/rows.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
 import { account_state_changes, account_states } from '../src/tables/ton/account-states.ts';
 import {

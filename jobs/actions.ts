@@ -1,4 +1,4 @@
-import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { CROSS_CHECKED } from '../src/dataset/checks.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { action_accounts, action_transactions, actions } from '../src/tables/ton/actions.ts';

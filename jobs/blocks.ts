@@ -1,8 +1,7 @@
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { block_parents, blocks } from '../src/tables/ton/blocks.ts';
-import { block, blockRows } from '../src/records/block.ts';
-import { joinsOf } from '../src/records/joins.ts';
+import { block, blockRows, joinsOf } from '../src/records/block.ts';
 
 export default defineJob({
   title: 'Blocks of the masterchain and all shards, with the links to their parents',

@@ -1,7 +1,7 @@
-import { account, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { account, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/rows.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { dns_records } from '../src/tables/ton/dns-records.ts';
 import { DAY } from '../src/range.ts';

@@ -1,7 +1,7 @@
-import { optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { optionalAddress } from '../src/records/members/form.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
-import { CROSS_CHECKED } from '../src/dataset/grade.ts';
+import { CROSS_CHECKED } from '../src/dataset/checks.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jetton_burns } from '../src/tables/ton/jetton-burns.ts';

@@ -1,7 +1,7 @@
-import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { defineCollection, list } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/rows.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
 import { jetton_masters } from '../src/tables/ton/jetton-masters.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';

@@ -1,7 +1,7 @@
-import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/rows.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { isEmpty, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { jetton_wallets } from '../src/tables/ton/jetton-wallets.ts';
 import { count, digits, requiredInt64, texts } from '../src/records/members/scalar.ts';

@@ -1,14 +1,13 @@
-import { timeOf } from '../src/records/members/scalar.ts';
 import * as z from 'zod';
+import { timeOf } from '../src/records/members/scalar.ts';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
-import { collectRows, type Rows, type RowsOf } from '../src/dataset/rows.ts';
+import { collectRows, type Rows, type RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { extraWithin, NOTHING, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/tables/ton/blocks.ts';
 import { masterchain_heads } from '../src/tables/ton/masterchain-heads.ts';
 import { block, blockRows } from '../src/records/block.ts';
-import { hash } from '../src/records/members/form.ts';
-import { blockIdExt, tag } from '../src/records/members/node-scalar.ts';
+import { hash, blockIdExt, tag } from '../src/records/members/form.ts';
 
 /** The result of getMasterchainInfo: the node's head. */
 export const nodeHead = z.strictObject({

@@ -1,7 +1,7 @@
-import { account, addresses, optionalHash } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { account, addresses, optionalHash } from '../src/records/members/form.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/rows.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { extraOutside, type Extra } from '../src/dataset/declaration/record.ts';
 import { multisig_wallets } from '../src/tables/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';

@@ -1,7 +1,7 @@
-import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/rows.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { nft_sales } from '../src/tables/ton/nft-sales.ts';
 import { freeForm, int64, momentOf, seconds } from '../src/records/members/scalar.ts';

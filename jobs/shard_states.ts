@@ -1,7 +1,7 @@
-import { timeOf } from '../src/records/members/scalar.ts';
 import * as z from 'zod';
+import { timeOf } from '../src/records/members/scalar.ts';
 import { defineCollection, perBlock } from '../src/dataset/collection.ts';
-import { collectRows, type Rows } from '../src/dataset/rows.ts';
+import { collectRows, type Rows } from '../src/dataset/declaration/row-layout.ts';
 import { extraWithin, NOTHING, type Extra } from '../src/dataset/declaration/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/tables/ton/blocks.ts';

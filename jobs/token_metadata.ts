@@ -1,7 +1,7 @@
-import { account } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { account } from '../src/records/members/form.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/rows.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { token_metadata } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';

@@ -1,8 +1,7 @@
-import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/members/form.ts';
 import { defineJob } from '../src/dataset/job.ts';
-import { column, elsewhere } from '../src/dataset/declaration/column-mapping.ts';
-import { rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
+import { column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import type { Extra } from '../src/dataset/declaration/record.ts';

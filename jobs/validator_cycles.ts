@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { Extra } from '../src/dataset/declaration/record.ts';
-import { column, elsewhere } from '../src/dataset/declaration/column-mapping.ts';
-import { rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
+import { column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';

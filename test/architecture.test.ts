@@ -38,8 +38,8 @@ test('advisory locks are taken in few files, by keys that one file lists', () =>
   expect(taking).toEqual([
     'migrations/feeds.sql',
     'src/embedded/keeper.ts',
-    'src/ledger/copying.ts',
-    'src/postgres/hold-lock.ts',
+    'src/ledger/leases.ts',
+    'src/postgres/write-transaction.ts',
   ]);
   const feeds = readFileSync(join(packageRoot, 'migrations/feeds.sql'), 'utf8');
   const named = [...feeds.matchAll(/'toncenter-etl\/([^/']+)\//g)].map(([, name]) => name);

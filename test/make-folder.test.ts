@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UsageError } from '../src/errors.ts';
-import { directoryStore } from '../src/lake/directory-store.ts';
+import { directoryStore } from '../src/lake/open-lake.ts';
 import { makeFolder } from '../src/make-folder.ts';
 
 let directory: string;

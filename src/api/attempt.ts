@@ -19,14 +19,11 @@ import type { Flight, InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
-import type { Attempt, Exchange } from './exchange.ts';
-import type { KeyGuard } from './response/key-guard.ts';
+import type { Attempt, Exchange, CountingStats, ApiFacts } from './exchange.ts';
+import type { KeyGuard, ApiResponse, ResponseHead, Transport } from './transport.ts';
 import { parseBody } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary, reasonOf, type Reason } from './response/reason.ts';
-import type { ApiFacts } from './server-facts.ts';
-import type { CountingStats } from './stats.ts';
-import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
 
 /** A response without success. */
 interface RefusedResponse {

@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import type { Budget } from '../budget/request-budget.ts';
 import { type Flight, MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, linkSignals } from '../clock.ts';
 import {
   ApiFailedError,
   ApiUnavailableError,
@@ -16,16 +16,19 @@ import type { Params } from '../dataset/paginators/paginator.ts';
 import { type Priority, urgencyOf } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import { attempt, type AttemptContext, type BodyReading, type Call } from './attempt.ts';
-import type { Attempt, Exchange } from './exchange.ts';
-import { linkSignals } from './link-signals.ts';
+import {
+  type Attempt,
+  type Exchange,
+  createStats,
+  type Stats,
+  createServerFacts,
+  type ApiFacts,
+} from './exchange.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
-import { guardKey } from './response/key-guard.ts';
+import { guardKey, createTransport } from './transport.ts';
 import { summary } from './response/reason.ts';
 import { createRedactor, keysInPath } from '../settings/redact.ts';
 import { retry, type RetryOptions, type RetryPolicy } from '../retry.ts';
-import { createServerFacts, type ApiFacts } from './server-facts.ts';
-import { createStats, type Stats } from './stats.ts';
-import { createTransport } from './transport.ts';
 
 export interface ApiClientOptions {
   /** Scheme, host and optionally a path before `/api`: `https://toncenter.com`. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, ProxyAgent, type Dispatcher } from 'undici';
-import type { Clock } from '../clock.ts';
+import { type Clock, linkSignals } from '../clock.ts';
 import {
   ApiTimeoutError,
   ApiUnavailableError,
@@ -10,10 +10,9 @@ import {
   codeOf,
   RequestTooLargeError,
 } from '../errors.ts';
-import { linkSignals } from './link-signals.ts';
-import type { KeyGuard } from './response/key-guard.ts';
 import { HOUR } from '../range.ts';
 import { giveMemory, takeMemory } from '../spare-memory.ts';
+import { createRedactor, spellingsOf } from '../settings/redact.ts';
 
 /** A request that is ready to send: nothing is computed between the slot and the send. */
 export interface Outgoing {
@@ -360,3 +359,26 @@ export function retryAfterMs(
       : NaN;
   return Number.isNaN(ms) ? undefined : Math.min(MAX_MS, Math.max(0, ms));
 }
+
+/** Keys of the API have 64 characters. */
+const SHORTEST_KEY = 16;
+
+/** A server may repeat a key that it rejects. The guard removes it from texts of the server. */
+export interface KeyGuard {
+  /** False if the bytes contain the key in no spelling. */
+  mayBeIn(bytes: Buffer): boolean;
+  /** Removes the key from a text. */
+  without(text: string): string;
+}
+
+/** For data: shorter words may occur there by chance, and must not change. */
+export function guardKey(apiKey: string | undefined): KeyGuard {
+  if (apiKey === undefined || apiKey.length < SHORTEST_KEY) return NO_KEY;
+  const spellings = spellingsOf(apiKey).map((spelling) => Buffer.from(spelling));
+  return {
+    mayBeIn: (bytes) => spellings.some((spelling) => bytes.includes(spelling)),
+    without: createRedactor([apiKey], '[key]'),
+  };
+}
+
+const NO_KEY: KeyGuard = { mayBeIn: () => false, without: (text) => text };

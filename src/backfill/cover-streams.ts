@@ -1,10 +1,9 @@
 import { recheckGaps, searchGaps } from '../crawl/gaps.ts';
 import { lacksEndpoint } from '../crawl/failure-policy.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
-import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
-import { missingOf } from '../crawl/streams/missing.ts';
+import { backfill, type CrawlOptions } from '../crawl/streams/read-leases.ts';
+import { missingOf, delayedOf, streamOf } from '../crawl/streams/planner.ts';
 import type { HeldBack } from '../crawl/streams/readable-part.ts';
-import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import { alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';

@@ -1,6 +1,6 @@
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
-import type { RunContext } from '../crawl/collections/walk-context.ts';
-import type { CrawlContext } from '../crawl/crawl-context.ts';
+import { type RunContext, noTurns } from '../crawl/collections/walk-context.ts';
+import { type CrawlContext, alsoOnPage } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import { findReadablePart, type ReadablePart, type ReadableResult } from '../crawl/streams/readable-part.ts';
 import { requireHead } from '../crawl/watermark/went-back.ts';
@@ -10,10 +10,10 @@ import { endPauses } from '../ledger/refused.ts';
 import { delayOf } from '../dataset/tail-pace.ts';
 import { IncompleteError } from '../errors.ts';
 import type { Range } from '../range.ts';
-import { outlastDatabase } from '../retry.ts';
+import { outlastDatabase, outlast } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 import { coverStreams, type Covered } from './cover-streams.ts';
-import { readCollectionsOnce, type CollectionsRead } from './read-collections-once.ts';
+import { readCollections } from '../crawl/collections/read-collections.ts';
 
 interface BackfillRun {
   readonly context: CrawlContext;
@@ -152,4 +152,41 @@ async function readBehind(
   const isWhole = read.isWhole && !unfit.some(({ isMuch }) => isMuch);
   report.onCollections({ ...read, isWhole, unfit });
   return isWhole;
+}
+
+export interface CollectionsRead {
+  /** Names of the collections that the API refused. */
+  readonly refused: readonly string[];
+  /** Endpoints that the server does not have, by dataset. */
+  readonly absent: ReadonlyMap<string, string>;
+  /** Why it ended early, such as a cap on requests. */
+  readonly stoppedBy: IncompleteError | undefined;
+  /** True if every collection was read to its end. */
+  readonly isWhole: boolean;
+}
+
+/** Reads each collection once, as fast as the budget of a backfill allows. */
+async function readCollectionsOnce(
+  options: Omit<RunContext, 'priority' | 'turns' | 'range'> & {
+    readonly range: Range | undefined;
+    readonly named?: ReadonlySet<string>;
+  },
+  collections: readonly Collection[],
+): Promise<CollectionsRead> {
+  const { context, stop, range } = options;
+  const run: RunContext = { ...options, range: () => range, priority: 'backfill', turns: noTurns };
+  try {
+    const waiting = { ...context, signal: stop.finishing };
+    const absent = new Map<string, string>();
+    const failed = await outlast(waiting, 'the collections', (onAnswer) =>
+      readCollections({ ...run, context: alsoOnPage(context, onAnswer) }, collections, absent),
+    );
+    for (const name of options.named ?? []) absent.delete(name);
+    const refused = (failed ?? []).filter((name) => !absent.has(name));
+    const isWhole = failed !== undefined && refused.length === 0 && !stop.finishing.aborted;
+    return { refused, absent, stoppedBy: undefined, isWhole };
+  } catch (error) {
+    if (!(error instanceof IncompleteError)) throw error;
+    return { refused: [], absent: new Map(), stoppedBy: error, isWhole: false };
+  }
 }

@@ -47,6 +47,8 @@ export interface InFlight extends Shares {
   readonly workedOn: number;
   /** True if this many requests in this many milliseconds use nearly all of the allowed rate. */
   readonly isRateBound: (requests: number, ms: number) => boolean;
+  /** Requests a second in a share of the allowed rate. */
+  readonly rateOf: (share: number) => number;
   /**
    * Opens a request that is about to be sent. `isBrief`: its answer is released as soon as it is read. Such
    * answers have memory slots of their own. Code that holds a page until its commit may have to send more
@@ -159,6 +161,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
       return bodies.pending;
     },
     isRateBound: (requests, ms) => requests * 1000 > NEARLY_ALL * rps * ms,
+    rateOf: (share) => share * rps,
     open,
   };
 }

@@ -1,4 +1,5 @@
 import type { Priority } from './priority.ts';
+import { IncompleteError } from '../errors.ts';
 
 /**
  * The right to send requests. The API counts the requests of all keys and processes of a network. So every
@@ -23,4 +24,23 @@ export interface Budget {
   succeeded(elapsedMs: number): void | Promise<void>;
   /** Unix milliseconds at which a pause of more than a minute ends, if the server has asked for one. */
   pausedUntil?(): number | undefined;
+}
+
+/** A budget that ends after `most` requests: the next request gets an IncompleteError. */
+export function createCappedBudget(budget: Budget, most: number): Budget {
+  let left = most;
+  return {
+    async take(priority, signal) {
+      if (left <= 0) {
+        throw new IncompleteError(`all ${most} requests of --max-requests are spent`, {
+          hint: 'What was read is kept. The same command continues from there.',
+        });
+      }
+      left -= 1;
+      await budget.take(priority, signal);
+    },
+    pausedUntil: () => budget.pausedUntil?.(),
+    refused: (retryAfterMs, elapsedMs) => budget.refused(retryAfterMs, elapsedMs),
+    succeeded: (elapsedMs) => budget.succeeded(elapsedMs),
+  };
 }

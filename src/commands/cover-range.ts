@@ -1,8 +1,7 @@
 import { type Crawl, openCrawl } from '../app/open-crawl.ts';
 import type { Covered } from '../backfill/cover-streams.ts';
-import type { CollectionsRead } from '../backfill/read-collections-once.ts';
-import { type BackfillReport, runBackfill } from '../backfill/run-backfill.ts';
-import { createCappedBudget } from '../budget/capped-budget.ts';
+import { type CollectionsRead, type BackfillReport, runBackfill } from '../backfill/run-backfill.ts';
+import { createCappedBudget } from '../budget/request-budget.ts';
 import { systemClock } from '../clock.ts';
 import { holderOf } from '../crawl/plan/also-held.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';

@@ -7,12 +7,13 @@ import { createWatermarkReader } from '../crawl/watermark/watermark.ts';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readsOnly } from '../postgres/read-only.ts';
-import { examineChain, findingOf } from '../doctor/examine-chain.ts';
-import { examineDatabase } from '../doctor/examine-database.ts';
-import { examineDisk } from '../doctor/examine-disk.ts';
-import { examineRoutes } from '../doctor/examine-routes.ts';
-import { examineSettings } from '../doctor/examine-settings.ts';
-import type { DoctorFinding } from '../doctor/doctor-finding.ts';
+import { examineChain, findingOf, examineRoutes } from '../doctor/examine-chain.ts';
+import {
+  examineDatabase,
+  type DoctorFinding,
+  examineSettings,
+  examineDisk,
+} from '../doctor/examine-database.ts';
 import { writeBundle } from '../doctor/write-bundle.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { examples } from './option-words.ts';

@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
-import { exportCsv } from '../export/export-csv.ts';
+import { exportCsv } from '../export/write-rows.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';

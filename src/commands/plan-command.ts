@@ -57,17 +57,15 @@ async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode>
       const note = noteOnCut({ range }, wanted, chain);
       if (flags.json !== true) await printSummary({ ...about, wanted: range ?? wanted, note });
       if (range === undefined) return EXIT.incomplete;
-      const { rps } = config;
       const options = {
         datasets,
         jobs: splitKinds(jobs).streams,
         range,
         watermark,
-        rps,
         signal: stop.leaving,
       };
       const made = await planDatasets(context, options);
-      const report = { range, ...made, rps, probes: context.api.stats.requests };
+      const report = { range, ...made, rps: config.rps, probes: context.api.stats.requests };
       if (flags.json === true) console.log(JSON.stringify(planToJson(report), null, 2));
       else printPlan(report);
       return EXIT.done;

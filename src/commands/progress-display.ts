@@ -1,7 +1,7 @@
 import type { Crawl } from '../app/open-crawl.ts';
 import { systemClock } from '../clock.ts';
 import { holderOf, neededShareOf } from '../crawl/plan/also-held.ts';
-import { readWork } from '../crawl/streams/missing.ts';
+import { readWork } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readDensity } from '../read/activity.ts';
 import { readProfiles } from '../read/row-estimates.ts';

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { prune as pruneNow } from '../write/expire.ts';
-import { type Expired, findExpired } from '../write/retention.ts';
+import { prune as pruneNow, type Expired, findExpired } from '../write/retention.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { keptBy } from '../lake/kept-by.ts';
 import { formatRange, formatTime } from '../range.ts';

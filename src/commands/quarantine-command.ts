@@ -12,9 +12,7 @@ import {
   readQuarantineKinds,
 } from '../read/quarantined.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
-import { everyRecord } from '../quarantine/every-record.ts';
-import { rereadSeconds } from '../quarantine/reread-seconds.ts';
-import { retryStored } from '../quarantine/retry-stored.ts';
+import { everyRecord, retryStored, rereadSeconds } from '../quarantine/retry-stored.ts';
 import { formatRange, formatTime } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
 import { datasetList, examples, refuseWords, wholeNumber, wholeNumbers } from './option-words.ts';

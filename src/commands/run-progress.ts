@@ -1,7 +1,7 @@
 import type { InFlight } from '../budget/in-flight.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
 import { type RowRate, rowsIn } from '../crawl/plan/estimate.ts';
-import type { Work } from '../crawl/streams/missing.ts';
+import type { Work } from '../crawl/streams/planner.ts';
 import { lengthOf, type Range } from '../range.ts';
 import { countProgress, percentOf, type Progress } from '../status/progress.ts';
 

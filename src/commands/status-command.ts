@@ -8,14 +8,7 @@ import type { LookupCounts } from '../ledger/subjects.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, parseDuration, parseTime } from '../range.ts';
 import type { CollectionReport, WalkReport } from '../status/collections.ts';
-import {
-  ageOf,
-  type PollLag,
-  pollLagOf,
-  type RestingLag,
-  restingLagsOf,
-  STILL_HEAD_SECONDS,
-} from '../status/lag.ts';
+import { ageOf, type RestingLag, restingLagsOf, STILL_HEAD_SECONDS } from '../status/lag.ts';
 import { followedDatasets, readinessOf, sayReasons } from '../status/readiness.ts';
 import { type DatasetReport, readReport, type Report } from '../status/report.ts';
 import { programName } from '../terminal/program-name.ts';
@@ -23,6 +16,7 @@ import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';
 import { errorLines, gapLine, ownRows, refusedLine } from './summary.ts';
 import { fitTable } from './table.ts';
+import { type PollLag, pollLagOf } from '../dataset/tail-pace.ts';
 
 export function defineStatus(command: Command): void {
   command

@@ -1,5 +1,5 @@
 import type { ReadableResult } from '../crawl/streams/readable-part.ts';
-import { streamOf, streamsOf } from '../crawl/streams/streams.ts';
+import { streamOf, streamsOf } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Database } from '../postgres/database.ts';
@@ -7,7 +7,7 @@ import { networkName } from '../ledger/stored-network.ts';
 import { readCoverage, readMissing } from '../ledger/stored-coverage.ts';
 import { endpointOf } from '../ledger/failures.ts';
 import type { RefusedSpan } from '../ledger/refused.ts';
-import type { RowCount } from '../read/count-rows.ts';
+import type { RowCount } from '../read/row-estimates.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, type Range } from '../range.ts';
 import type { CollectionReport } from '../status/collections.ts';
 import { percentOf } from '../status/progress.ts';

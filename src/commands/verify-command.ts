@@ -12,7 +12,7 @@ import { programName } from '../terminal/program-name.ts';
 import { readAllRefused } from '../ledger/refused.ts';
 import { type Finding, spansOf } from '../verify/checks/finding.ts';
 import { type Proof, proveRange } from '../verify/prove.ts';
-import { createRepairContext } from '../verify/repair-context.ts';
+import { createRepairContext } from '../verify/repair.ts';
 import { isProved, type Verified } from '../verify/verify.ts';
 import { datasetList, examples, parseEnds, TIMES } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withSource, withStop } from './run-command.ts';

@@ -13,8 +13,7 @@ import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { DAY, formatTime, parseTime, type Range, spanOfSecond } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
 import { parseHash } from '../ton/hash.ts';
-import { askByHash, type KnownThing, questionsOn } from '../why/ask-by-hash.ts';
-import { type Clue, findClues } from '../why/find-clues.ts';
+import { askByHash, type KnownThing, questionsOn, type Clue, findClues } from '../why/find-clues.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 

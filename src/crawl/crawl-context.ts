@@ -7,11 +7,9 @@ import type { Partitions } from '../write/partitions.ts';
 import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
 import type { NetworkGuard } from './network-guard.ts';
-import type { Density } from './density.ts';
+import type { Density, LimitTrust, PageSize } from './page-size.ts';
 import type { DiskGuard } from './disk-guard.ts';
-import type { LimitTrust } from './limit-trust.ts';
 import type { LtBounds } from './lt-bounds.ts';
-import type { PageSize } from './page-size.ts';
 
 /** What was learned about a dataset's pages, shared by all readers of this process. */
 export interface Tuning {

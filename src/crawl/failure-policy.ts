@@ -14,6 +14,9 @@ import {
 import type { Stop } from '../stop.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import { readChainInfo } from './chain-info.ts';
+import { endStrayCopies } from '../ledger/leases.ts';
+import { CONFLICT, retry } from '../retry.ts';
+import type { NetworkWatch } from './network-guard.ts';
 
 /** The API is up, but does not answer this request as it should. Another range or dataset may fare better. */
 const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
@@ -103,4 +106,21 @@ export async function lacksEndpoint(api: ApiClient, path: string, signal: AbortS
 /** The log level of a refusal. The client has already logged a missing endpoint once. */
 export function levelOf(failure: EtlError): 'debug' | 'error' {
   return failure instanceof NoEndpointError ? 'debug' : 'error';
+}
+
+/**
+ * Commits rows if the network that they were read from is certain. Retries on conflicts with other transactions.
+ * Partitions may have been dropped meanwhile, and a frozen process may hold rows that it was copying.
+ * @throws WrongNetworkError if another network has answered since the reading began
+ */
+export function commitWithRetry<T>(
+  context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,
+  network: NetworkWatch,
+  commit: () => Promise<T>,
+): Promise<T> {
+  return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
+    if (attempt > 1) await endStrayCopies(context.database);
+    await network.confirm();
+    return commit();
+  });
 }

@@ -1,3 +1,6 @@
+import { type Position, readLt } from '../dataset/paginators/paginator.ts';
+import type { Range } from '../range.ts';
+
 /** The smallest page that is requested. If the server fails below this, size is not the cause. */
 const SMALLEST = 10;
 const PAGES_BEFORE_GROWTH = 8;
@@ -34,6 +37,194 @@ export function createPageSize(
       if (streak < pagesBeforeGrowth || size === largest) return;
       streak = 0;
       size = Math.min(largest, size * 2);
+    },
+  };
+}
+
+/** Shorter pages are believed at once: no server caps so low, and quiet windows often hold as few rows. */
+const FEWEST = 10;
+/** After this many whole pages of a length, the page that was cut counts as an answer of a lagging replica. */
+const WHOLE_PAGES = 3;
+
+/**
+ * Decides whether a short page may be the end of its window. A server that silently caps `limit` cuts every
+ * page at the same length. So a page is doubted if it is longer than every page before it, or if its length
+ * is a typical limit. A doubted page counts as full: the paginator asks once more from its end.
+ *
+ * If new rows of the same window come, the page was cut. One such page may be an answer of a lagging replica;
+ * the second one of the same length proves the cap. From then on, requests ask for no more. If no new rows
+ * come, pages of this length are whole.
+ *
+ * Each length is doubted at most once a run. In dense history nearly every page is full, so the rule costs a
+ * few requests a run.
+ */
+export interface LimitTrust {
+  /** The limit to send if `wanted` rows are wanted: at most the known cap of the server. */
+  limit(wanted: number): number;
+  /** Begins to judge the pages of one span, in their order. */
+  openSpan(span: Range): SpanTrust;
+}
+
+/** Judges the pages of one span. */
+export interface SpanTrust {
+  /** Nothing is remembered until the verdict is accepted. */
+  judge(page: JudgedPage): PageVerdict;
+  /** The span was read to its end. */
+  ended(): void;
+}
+
+interface JudgedPage {
+  /** The limit that was sent. */
+  readonly asked: number;
+  readonly window: AskedWindow;
+  readonly positions: readonly Position[];
+}
+
+/** The window of a request, from its beginning. */
+interface AskedWindow {
+  /** End, exclusive, unix seconds. */
+  readonly until: number;
+  /** Bounds of logical time, both inclusive, if a second is split by it. */
+  readonly startLt?: bigint | undefined;
+  readonly endLt?: bigint | undefined;
+  /** Rows at the beginning of the window that were skipped. */
+  readonly offset: number;
+}
+
+interface PageVerdict {
+  /**
+   * The size that decides whether a page is full: the requested limit, or the page's own length if it may
+   * have been cut.
+   */
+  readonly size: number;
+  /** Called if the page answers its request: from then on it counts. */
+  readonly accept: () => void;
+}
+
+interface Known {
+  /** The longest page that was certainly whole. */
+  whole: number;
+  /** The longest page so far: a capping server never cuts a page shorter. */
+  longest: number;
+  /** Shorter lengths that were whole although they looked like a limit. */
+  readonly innocent: Set<number>;
+  /** Lengths at which a page was cut once, with the number of whole pages of this length since. */
+  readonly suspected: Map<number, number>;
+  /** The length at which the server cuts pages; Infinity if none is proved. */
+  cap: number;
+}
+
+/** A short page that may have been cut. */
+interface DoubtfulPage {
+  readonly ids: ReadonlySet<string>;
+  /** New rows outside this window do not count. */
+  readonly window: AskedWindow;
+}
+
+export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
+  const known: Known = { whole: 0, longest: 0, innocent: new Set(), suspected: new Map(), cap: Infinity };
+  return {
+    limit: (wanted) => Math.min(wanted, known.cap),
+    openSpan: (span) => openSpan(known, span, onCap),
+  };
+}
+
+function openSpan(known: Known, span: Range, onCap: (cap: number) => void): SpanTrust {
+  let doubt: DoubtfulPage | undefined;
+  return {
+    judge({ asked, window, positions }) {
+      const rows = positions.length;
+      const wasCut = doubt !== undefined && positions.some((position) => isNew(position, doubt));
+      const isDoubted = rows < asked && isDoubtful(known, rows);
+      return {
+        size: isDoubted ? rows : asked,
+        accept: () => {
+          if (wasCut && doubt !== undefined) learnCut(known, doubt.ids.size, onCap);
+          if (rows >= asked) known.whole = Math.max(known.whole, rows);
+          known.longest = Math.max(known.longest, rows);
+          if (wasCut) doubt = undefined;
+          if (isDoubted && rows !== known.cap && showsItsEnd(window))
+            doubt = {
+              ids: new Set(positions.map(({ id }) => id)),
+              window: { ...window, until: Math.min(window.until, span.to) },
+            };
+        },
+      };
+    },
+    ended() {
+      if (doubt === undefined) return;
+      learnWhole(known, doubt.ids.size);
+      doubt = undefined;
+    },
+  };
+}
+
+function isNew({ utime, lt, id }: Position, doubt: DoubtfulPage | undefined): boolean {
+  if (doubt === undefined || doubt.ids.has(id)) return false;
+  const { until, startLt, endLt } = doubt.window;
+  if (utime >= until) return false;
+  if (startLt === undefined && endLt === undefined) return true;
+  const time = readLt(lt);
+  if (time === undefined) return false;
+  return (startLt === undefined || time >= startLt) && (endLt === undefined || time <= endLt);
+}
+
+/** Offsets within one logical time have no fixed order: a later row may have been skipped before. */
+function showsItsEnd({ offset, startLt, endLt }: AskedWindow): boolean {
+  return offset === 0 || (startLt === undefined && endLt === undefined);
+}
+
+/** After a cut page, one whole page is no proof: a window may hold exactly as many rows as the server's limit. */
+function learnWhole(known: Known, rows: number): void {
+  known.innocent.add(rows);
+  known.whole = Math.max(known.whole, rows);
+  const times = known.suspected.get(rows);
+  if (times === undefined) return;
+  if (times + 1 < WHOLE_PAGES) known.suspected.set(rows, times + 1);
+  else known.suspected.delete(rows);
+}
+
+function learnCut(known: Known, rows: number, onCap: (cap: number) => void): void {
+  if (!known.suspected.has(rows)) known.suspected.set(rows, 0);
+  else if (rows < known.cap) {
+    known.cap = rows;
+    onCap(rows);
+  }
+}
+
+function isDoubtful({ whole, longest, innocent, suspected, cap }: Known, rows: number): boolean {
+  if (rows < FEWEST) return false;
+  if (rows === cap || suspected.has(rows)) return true;
+  return (rows > whole && rows >= longest) || (looksLikeLimit(rows) && !innocent.has(rows));
+}
+
+/** 10, 20, 50, 100, 256, 500, 1000 and the like. */
+function looksLikeLimit(rows: number): boolean {
+  return rows % 50 === 0 || (rows <= 100 && rows % 10 === 0) || Number.isInteger(Math.log2(rows));
+}
+
+/** The weight of earlier pages after each new page. */
+const MEMORY = 0.8;
+
+/** How many seconds of a dataset a page holds, learned from the pages so far. */
+export interface Density {
+  /** Undefined until a page has come. */
+  pageSeconds(): number | undefined;
+  /** `rows` rows completed `span` seconds. */
+  learn(rows: number, span: Range): void;
+}
+
+/**
+ * Keeps sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one reader would do
+ * all the work.
+ */
+export function createDensity(pageSize: number): Density {
+  const seen = { rows: 0, seconds: 0 };
+  return {
+    pageSeconds: () => (seen.seconds === 0 ? undefined : (seen.seconds / Math.max(1, seen.rows)) * pageSize),
+    learn(rows, { from, to }) {
+      seen.rows = seen.rows * MEMORY + rows;
+      seen.seconds = seen.seconds * MEMORY + (to - from);
     },
   };
 }

@@ -1,12 +1,12 @@
 import PQueue from 'p-queue';
 import { readWalk } from '../crawl/collections/read-collections.ts';
 import { nameOf, type RunContext, type WalkTurns } from '../crawl/collections/walk-context.ts';
-import { createTurns } from '../budget/turns.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Walk } from '../dataset/walk.ts';
 import { type DaemonContext, type ChainPosition, runRounds } from './daemon-context.ts';
+import type { Clock } from '../clock.ts';
 
 /** The largest share of the budget for collections, even if the rest is unused. */
 const SHARE = 0.2;
@@ -20,12 +20,12 @@ const ORDER: readonly Walk['kind'][] = ['sample', 'list', 'lookup', 'backward', 
  * history of days does not delay look-ups.
  */
 export function collectionLoops(
-  { context, config, stop, collections = [] }: DaemonContext,
+  { context, stop, collections = [] }: DaemonContext,
   position: ChainPosition,
 ): ((own: DaemonContext) => Promise<void>)[] {
   const { inFlight } = context.api;
   const requests = createTurns({
-    perSecond: config.rps * SHARE,
+    perSecond: inFlight.rateOf(SHARE),
     most: () => 1 + Math.ceil(inFlight.target * SHARE),
     clock: context.clock,
     signal: stop.finishing,
@@ -67,4 +67,62 @@ function runOf(
     priority: REFRESH,
     stop,
   };
+}
+
+interface TurnsOptions {
+  /** Turns a second, for all names together. */
+  readonly perSecond: number;
+  /** The most concurrent turns. */
+  readonly most: () => number;
+  readonly clock: Clock;
+  /** Ends the waits. */
+  readonly signal: AbortSignal;
+}
+
+/** Lets several kinds of work take turns, so that none waits for the end of another. */
+interface Turns {
+  /** Runs the work at this name's turn. Each waiting name gets one turn before any gets a second one. */
+  take<T>(name: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** For work that must never take more than its share of the budget, even if the rest is unused. */
+export function createTurns({ perSecond, most, clock, signal }: TurnsOptions): Turns {
+  /** Waiting work by name, the longest waiting name first. */
+  const waiting = new Map<string, (() => void)[]>();
+  let [next, underWay, isServing] = [0, 0, false];
+  const serve = async () => {
+    if (isServing) return;
+    isServing = true;
+    while (waiting.size > 0 && underWay < most()) {
+      const waitMs = next - clock.monotonic();
+      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
+      next = Math.max(clock.monotonic(), next) + 1000 / perSecond;
+      underWay += 1;
+      letNextGo(waiting);
+    }
+    isServing = false;
+  };
+  return {
+    take: async (name, work) => {
+      await new Promise<void>((resolve) => {
+        waiting.set(name, [...(waiting.get(name) ?? []), resolve]);
+        void serve();
+      });
+      try {
+        return await work();
+      } finally {
+        underWay -= 1;
+        void serve();
+      }
+    },
+  };
+}
+
+function letNextGo(waiting: Map<string, (() => void)[]>): void {
+  const [first] = waiting;
+  if (first === undefined) return;
+  const [name, [go, ...others]] = first;
+  waiting.delete(name);
+  if (others.length > 0) waiting.set(name, others);
+  go?.();
 }

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { backfill } from '../crawl/streams/backfill.ts';
+import { backfill } from '../crawl/streams/read-leases.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { readWanted } from '../ledger/wanted.ts';
 import { isAbort, messageOf } from '../errors.ts';

@@ -1,9 +1,6 @@
-import { createInterruptibleSleep } from '../budget/interruptible-sleep.ts';
-import type { Clock } from '../clock.ts';
-import { crawlLease } from '../crawl/streams/crawl-lease.ts';
-import { splitAtArchive, type Want } from '../crawl/streams/planner.ts';
-import { readLeases } from '../crawl/streams/read-leases.ts';
-import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
+import { createInterruptibleSleep, type Clock } from '../clock.ts';
+import { crawlLease, readLeases } from '../crawl/streams/read-leases.ts';
+import { splitAtArchive, type Want, firstReadings, secondReadings } from '../crawl/streams/planner.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { createHeadWatch, pauseSeconds, tailPeriodSeconds } from '../dataset/tail-pace.ts';

@@ -1,7 +1,7 @@
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { isAnsweredWrongly } from '../crawl/failure-policy.ts';
-import { streamsOf } from '../crawl/streams/streams.ts';
+import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../ledger/close-days.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
@@ -11,9 +11,8 @@ import { readVerified } from '../write/verifications.ts';
 import { takeDuty } from '../ledger/holds.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
-import { createRepairContext } from '../verify/repair-context.ts';
+import { createRepairContext, repairRange, type RepairContext } from '../verify/repair.ts';
 import { runRounds, type DaemonContext, type ChainPosition } from './daemon-context.ts';
-import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 import { isLost, spansOf } from '../verify/checks/finding.ts';
 
@@ -61,9 +60,14 @@ interface DoubtfulSpan {
 }
 
 export async function createVerifyLoop(options: VerifyLoopOptions): Promise<VerifyLoop> {
-  const { stop, config, owner } = options;
+  const {
+    context: { api },
+    stop,
+    owner,
+  } = options;
+  const secondsFor = (requests: number) => requests / api.inFlight.rateOf(SHARE);
   const jobs = await loadJobs();
-  const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
+  const periodMs = Math.max(SHORTEST_PERIOD_MS, 1000 * secondsFor(REQUESTS_OF_A_ROUND));
   let doubts: readonly DoubtfulSpan[] = [];
   let end: StretchEnd = 'oldest';
   return {
@@ -83,7 +87,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
           jobs,
           stop,
           watermark: options.watermark(),
-          leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
+          leastPause: secondsFor(REQUESTS_OF_A_ROUND * (holes + 1)),
           ignorePauses: false,
         },
       );

@@ -1,12 +1,16 @@
 import { readChainInfo, type ChainInfo } from '../crawl/chain-info.ts';
 import { recheckGaps, logAndKeepGap } from '../crawl/gaps.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
-import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
-import type { PolledWatermark, Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
+import {
+  openWatermarkReader,
+  type PolledWatermark,
+  type Watermark,
+  type WatermarkReader,
+} from '../crawl/watermark/watermark.ts';
 import { SourceWentBackError } from '../errors.ts';
 import { requireHead, toleranceOf } from '../crawl/watermark/went-back.ts';
-import { readFoundWatermark, saveWatermark } from '../ledger/stored-watermark.ts';
-import { requireOwnSchema } from '../postgres/own-schema.ts';
+import { readFoundWatermark, saveWatermark } from '../ledger/stored-settings.ts';
+import { requireOwnSchema } from '../postgres/write-transaction.ts';
 import { takeDuty } from '../ledger/holds.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';

@@ -1,8 +1,8 @@
 import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
 import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
-import type { Tables, Rows } from './rows.ts';
-import type { Params } from './paginators/paginator.ts';
+import type { Tables, Rows } from './declaration/row-layout.ts';
+import { type Params, nameable } from './paginators/paginator.ts';
 import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';
 import { offset } from './paginators/offset.ts';
@@ -22,7 +22,6 @@ import type {
   ResponseReading,
   Asked,
 } from './walk.ts';
-import { nameable } from './paginators/position.ts';
 import type { Rejected } from './job.ts';
 import { hashOf, readRecord, type Extra } from './declaration/record.ts';
 

@@ -1,12 +1,17 @@
 import type { ZodType } from 'zod';
-import { collectRows, type Rows, type Tables } from './rows.ts';
+import { collectRows, type Rows, type Tables, type Put } from './declaration/row-layout.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
 import { canonicalOf } from './declaration/canonical.ts';
-import type { Put } from './declaration/row-layout.ts';
-import type { Checks } from './checks.ts';
-import { UNCHECKED, type GradeFacts } from './grade.ts';
-import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
-import { readPosition, type PositionMembers } from './paginators/position.ts';
+import { type Checks, UNCHECKED, type GradeFacts } from './checks.ts';
+import {
+  type Joins,
+  type Paginator,
+  type Params,
+  type Position,
+  type WholeSecondsPaginator,
+  readPosition,
+  type PositionMembers,
+} from './paginators/paginator.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './declaration/record.ts';
 import { ALWAYS, DAY, spanOfSecond, type Range } from '../range.ts';
 
@@ -315,4 +320,12 @@ function withoutPosition(raw: unknown, before: number | undefined, after: number
         ? ALWAYS
         : { from: before ?? near - LONGEST_DISTANCE, to: (after ?? near + LONGEST_DISTANCE) + 1 },
   };
+}
+
+/** The rows of a table that are meant: those of one pool or account, or all. */
+export type Scope = { readonly column: string; readonly value: string } | undefined;
+
+/** The rows of `scope`, if the job is read pool by pool. */
+export function scopeOf({ scopes }: Pick<Job, 'scopes'>, { scope }: { readonly scope: string }): Scope {
+  return scopes && { column: scopes.column, value: scope };
 }

@@ -199,3 +199,15 @@ export function restingRequests(job: AnyJob, freshness: number): number {
   const first = 60 / Math.max(BLOCK_SECONDS, wantedPauseSeconds(job, freshness));
   return first + (job.maturitySeconds === undefined ? 0 : 60 / SECOND_READING_SECONDS);
 }
+
+/** How soon a poll sees what the chain has named. */
+export interface PollLag {
+  /** Maximum seconds, if blocks come as often as usual. */
+  readonly seconds: number;
+  readonly isBoundByRate: boolean;
+}
+
+export function pollLagOf({ freshness, rps }: TailPlan): PollLag {
+  const seconds = seenWithinSeconds({ freshness, rps });
+  return { seconds, isBoundByRate: seconds > seenWithinSeconds({ freshness, rps: Infinity }) };
+}

@@ -1,6 +1,6 @@
 import type { Choices } from '../settings/config.ts';
 import type { Rejected } from './job.ts';
-import type { Rows } from './rows.ts';
+import type { Rows } from './declaration/row-layout.ts';
 import type { Params } from './paginators/paginator.ts';
 import type { BackwardPaginator, HistoryPosition } from './paginators/backward.ts';
 import type { BatchPaginator } from './paginators/lookup.ts';

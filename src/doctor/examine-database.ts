@@ -1,3 +1,4 @@
+import { stat, statfs } from 'node:fs/promises';
 import {
   compareSchema,
   invalidIndexes,
@@ -12,9 +13,9 @@ import { readSpending } from '../ledger/workers.ts';
 import { hasEnded, SILENT_SECONDS } from '../ledger/worker-name.ts';
 import { readOwner } from '../ledger/holds.ts';
 import { formatDuration } from '../range.ts';
-import type { DoctorFinding } from './doctor-finding.ts';
 import { programName } from '../terminal/program-name.ts';
 import { readClock } from '../postgres/server-clock.ts';
+import type { Config } from '../settings/config.ts';
 
 /** If clocks differ by more seconds, logs are misleading and times such as -6h are wrong. */
 const SKEW = 5;
@@ -163,4 +164,48 @@ function findingOfFailure({ dataset, code, message, hint }: Status['failures'][n
 function shorten(example: string | null): string {
   const text = example ?? 'null';
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** A problem, and what to do about it. */
+export interface DoctorFinding {
+  /** The part that was checked: schema, clock, disk, … */
+  readonly check: string;
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/** Reports settings that have no effect, and a `.env` that other users can read. */
+export async function examineSettings({ warnings }: Config): Promise<DoctorFinding[]> {
+  return [...warnings, ...(await openFile())].map((warning) => ({ check: 'settings', ...warning }));
+}
+
+const READABLE_BY_OTHERS = 0o044;
+
+/** `.env` often contains the key and the database's password. */
+async function openFile(): Promise<Omit<DoctorFinding, 'check'>[]> {
+  const found = await stat('.env').catch(() => undefined);
+  if (found === undefined || (found.mode & READABLE_BY_OTHERS) === 0) return [];
+  return [{ what: 'other users of this machine can read .env', remedy: 'Run chmod 600 .env.' }];
+}
+
+/** Warns if free space falls below this multiple of `ETL_MIN_FREE`. */
+const NEARLY = 1.5;
+
+/**
+ * Compares the free bytes of the embedded database's disk with `ETL_MIN_FREE`. The disk of another server cannot be
+ * checked.
+ */
+export async function examineDisk(minFree: number, dataDir: string | undefined): Promise<DoctorFinding[]> {
+  if (dataDir === undefined) return [];
+  const { bavail, bsize } = await statfs(dataDir);
+  const free = bavail * bsize;
+  if (free >= NEARLY * minFree) return [];
+  const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
+  return [
+    {
+      check: 'disk',
+      what: `${gigabytes(free)} are free on the disk of ${dataDir}; a crawl pauses below ${gigabytes(minFree)} (ETL_MIN_FREE)`,
+      remedy: 'Free some space, set ETL_DATA_DIR to a larger disk, or lower ETL_MIN_FREE.',
+    },
+  ];
 }

@@ -6,7 +6,7 @@ import { readBundle } from '../read/support-bundle.ts';
 import { messageOf, UsageError } from '../errors.ts';
 import { version } from '../package.ts';
 import { createRedactor, passwordsIn, pathIn } from '../settings/redact.ts';
-import type { DoctorFinding } from './doctor-finding.ts';
+import type { DoctorFinding } from './examine-database.ts';
 
 interface BundleOptions {
   readonly config: Config;

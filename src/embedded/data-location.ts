@@ -1,11 +1,13 @@
-import { access, chmod, constants, stat } from 'node:fs/promises';
+import { access, chmod, constants, stat, cp, lstat, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DatabaseError } from '../errors.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { DatabaseError, codeOf } from '../errors.ts';
 import { makeMissing } from '../make-folder.ts';
-import { canEnter, isRoot, ownerOf, serverAccount } from './account.ts';
-import type { Account } from './command.ts';
+import { type Account, runCommand } from './command.ts';
 import { exists, namesIn } from './owned-files.ts';
-import { isTrusted, openFallback, fallbackFor } from './fallback-directory.ts';
+import { USE_ANOTHER_SERVER } from './failure.ts';
+import { binariesIn, type Binaries } from './binaries.ts';
 
 /** The data directory of a server, and the user that runs it. */
 export interface ServerLocation {
@@ -111,4 +113,162 @@ async function makeDirectory(directory: string): Promise<void> {
 
 async function deepestExisting(directory: string): Promise<string> {
   return (await exists(directory)) ? directory : deepestExisting(dirname(directory));
+}
+
+const SERVER_USER = 'postgres';
+
+/** True for root. Postgres refuses to run as root, so root runs it as another user. */
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/**
+ * The user that root runs the server of `pgdata` as: the owner of its directory, so that a user's data keep their
+ * owner. For a new directory it is `postgres`, which is created if it does not exist.
+ */
+async function serverAccount(pgdata: string): Promise<Account> {
+  const owner = await ownerOf(pgdata);
+  return owner === undefined || owner.uid === 0 ? ((await findUser()) ?? (await createUser())) : owner;
+}
+
+/** The owner of a file or directory; undefined if it does not exist. */
+async function ownerOf(path: string): Promise<Account | undefined> {
+  try {
+    const { uid, gid } = await stat(path);
+    return { uid, gid };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Tries whether a user can enter a directory. Its mode alone does not tell (parents, ACLs, mounts). */
+export async function canEnter(account: Account, directory: string): Promise<boolean> {
+  const { status } = await runCommand('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], { account });
+  return status === 0;
+}
+
+async function findUser(): Promise<Account | undefined> {
+  const [uid, gid] = await Promise.all([
+    runCommand('id', ['-u', SERVER_USER]),
+    runCommand('id', ['-g', SERVER_USER]),
+  ]);
+  return uid.status === 0 && gid.status === 0
+    ? { uid: Number(uid.stdout), gid: Number(gid.stdout) }
+    : undefined;
+}
+
+async function createUser(): Promise<Account> {
+  const args = ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', SERVER_USER];
+  const { stderr } = await runCommand('useradd', args);
+  // Looked up even if useradd failed: another process may have created the user at the same moment.
+  const account = await findUser();
+  if (account !== undefined) return account;
+  throw new DatabaseError(
+    `Postgres does not run as root, and no user ${SERVER_USER} could be created: ${stderr.trim()}`,
+    {
+      hint: `Create a system user named ${SERVER_USER}, run it as an ordinary user, or ${USE_ANOTHER_SERVER}.`,
+    },
+  );
+}
+
+/**
+ * Fallbacks: directories that root uses if the intended directory or node_modules lie below a directory that the
+ * server's user cannot enter (usually root's home). The first usable one is taken.
+ */
+export const FALLBACK_DIRECTORIES: readonly string[] = [
+  '/var/lib/toncenter-etl',
+  join(tmpdir(), 'toncenter-etl-root'),
+];
+
+/** The directory in a fallback that replaces one that the server's user cannot enter. It is different for each directory. */
+function fallbackFor(fallback: string, directory: string): string {
+  return join(fallback, createHash('sha256').update(directory).digest('hex').slice(0, 16));
+}
+
+/** The first of `fallbacks` that exists or can be created, belongs to root alone, and that the server's user can enter. */
+async function openFallback(fallbacks: readonly string[], account: Account): Promise<string> {
+  const reasons: string[] = [];
+  for (const fallback of fallbacks) {
+    const reason = await refusal(fallback, account);
+    if (reason === undefined) return fallback;
+    reasons.push(`${fallback} ${reason}`);
+  }
+  throw new DatabaseError(
+    `the user that Postgres runs as can enter no directory for its data: ${reasons.join('; ')}`,
+    {
+      hint: 'Set ETL_DATA_DIR to a directory that every user can enter (such as one below /srv or /var/lib).',
+    },
+  );
+}
+
+async function refusal(fallback: string, account: Account): Promise<string | undefined> {
+  try {
+    await makeMissing(fallback, 0o755);
+    if (!(await isTrusted(fallback))) return 'belongs to another user';
+    await chmod(fallback, 0o755);
+    return (await canEnter(account, fallback)) ? undefined : 'is closed to that user';
+  } catch (error) {
+    return `cannot be created (${codeOf(error) ?? String(error)})`;
+  }
+}
+
+/**
+ * True if a fallback belongs to root and no other user can write to it. In a public directory, another user could have
+ * put data or binaries there.
+ */
+async function isTrusted(fallback: string): Promise<boolean> {
+  if (!(await exists(fallback))) return false;
+  const found = await lstat(fallback);
+  return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
+}
+
+/**
+ * Binaries that `account` can run: the installed ones, or a copy in a fallback. The copy is made once for each
+ * directory and version of the package, and gets its final name when it is complete.
+ */
+export async function reachableBinaries(
+  binaries: Binaries,
+  account: Account | undefined,
+  fallbacks: readonly string[],
+): Promise<Binaries> {
+  if (account === undefined || (await canRun(binaries, account))) return binaries;
+  const fallback = await openFallback(fallbacks, account);
+  const key = `${dirname(binaries.native)}@${await packageVersion(binaries.native)}`;
+  const copy = binariesIn(fallbackFor(join(fallback, 'binaries'), key), binaries.major);
+  if (!(await canRun(copy, account))) await copyTree(binaries.native, copy.native);
+  return copy;
+}
+
+async function canRun({ postgres }: Binaries, account: Account): Promise<boolean> {
+  const { status } = await runCommand(postgres, ['--version'], { account });
+  return status === 0;
+}
+
+async function packageVersion(native: string): Promise<string> {
+  return readFile(join(native, '..', 'package.json'), 'utf8').catch(() => '');
+}
+
+async function copyTree(from: string, to: string): Promise<void> {
+  const making = `${to}.new-${randomBytes(4).toString('hex')}`;
+  try {
+    await makeMissing(dirname(to), 0o755);
+    await chmod(dirname(to), 0o755);
+    await cp(from, making, { recursive: true, verbatimSymlinks: true });
+    await openToAll(making);
+    await rename(making, to);
+  } catch (error) {
+    // Another process was faster. Its copy is complete, because it was renamed into place, too.
+    const lost = codeOf(error);
+    if (lost !== 'ENOTEMPTY' && lost !== 'EEXIST') throw error;
+  } finally {
+    await rm(making, { recursive: true, force: true });
+  }
+}
+
+/** With a strict umask, the server's user could not read the copy. */
+async function openToAll(directory: string): Promise<void> {
+  const { status, stderr } = await runCommand('chmod', ['-R', 'a+rX', directory]);
+  if (status !== 0)
+    throw new DatabaseError(`the Postgres binaries in ${directory} cannot be opened: ${stderr}`);
 }

@@ -3,8 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import type * as z from 'zod';
 import { LakeBusyError, LakeError } from '../errors.ts';
 import type { Part } from './part.ts';
-import { type Lake, missing, withFiles } from './lake.ts';
-import { type LakeStore, PARTIAL, type Listed } from './lake-store.ts';
+import { type Lake, missing, withFiles, type LakeStore, PARTIAL, type Listed } from './lake.ts';
 import {
   Action,
   addOf,

@@ -1,19 +1,20 @@
+import { rm, stat } from 'node:fs/promises';
 import type { Database } from '../postgres/database.ts';
 import { networkName, readNetwork } from '../ledger/stored-network.ts';
 import { coveredBy, isRead } from '../read/grade-of.ts';
-import { atOneMoment, isSameState, stateOf } from '../read/table-rows.ts';
+import { atOneMoment, isSameState, stateOf, type RowsState } from '../read/table-rows.ts';
 import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../errors.ts';
-import { spanOfSecond, without, type Range, HOUR } from '../range.ts';
+import { spanOfSecond, without, type Range, HOUR, formatRange, lengthOf } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { commit, readLog, restoreParts, type Change, type TableLog } from './delta-log.ts';
-import type { Lake } from './lake.ts';
+import { type Lake, digestOf, missing, withFiles } from './lake.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { lakeColumns } from './lake-columns.ts';
-import { daysOf } from './days-of.ts';
-import { dayOf, type Part } from './part.ts';
-import { doubtedGrades, gradesOf, isCovered } from './grades.ts';
-import { compact, removeParts } from './compact.ts';
-import { writePart } from './write-part.ts';
+import { daysOf, dayOf, type Part, pathOf } from './part.ts';
+import { doubtedGrades, gradesOf, isCovered, lowerOf } from './grades.ts';
+import { writeRows } from '../export/write-rows.ts';
+import { schemaVersion, version } from '../package.ts';
+import { periodOf } from '../write/partitions.ts';
 
 interface LakeOptions {
   readonly lake: Lake;
@@ -181,4 +182,127 @@ async function removeStrays({ store }: Lake, log: TableLog, day: string, now: nu
   const known = new Set(log.parts.map(({ path }) => `${log.table}/${path}`));
   for (const { name, changedAt } of await store.list(`${log.table}/day=${day}/`))
     if (!known.has(name) && changedAt < now - STRAY_SECONDS) await store.remove(name);
+}
+
+/** The facts of a part that are known before its file is written. */
+type PartFacts = Pick<Part, 'span' | 'rows' | 'keys' | 'changedAt' | 'loaded' | 'grades'>;
+
+/** Writes the rows of some seconds of one day, or a snapshot that is taken at `span`, as of one moment. */
+async function writePart(lake: Lake, database: Database, source: ExportedTable, span: Range): Promise<Part> {
+  const copied = lake.engine.scratch('rows');
+  const rows = { table: source.table, span: source.facts.partitioned ? span : undefined };
+  const facts = await atOneMoment(database, async (session): Promise<RowsState & Pick<Part, 'grades'>> => {
+    const state = await stateOf(session, rows);
+    await writeRows(session, rows, { path: copied, format: 'text' });
+    return { ...state, grades: await gradesOf(session, source, span) };
+  });
+  const parquet = lake.engine.scratch('rows.parquet');
+  await lake.engine.toParquet(copied, source.facts.columns, parquet).catch((error: unknown) => {
+    throw error instanceof LakeError ? LakeError.of(formatRange(span), error) : error;
+  });
+  await rm(copied);
+  return putPart(lake, source.facts.name, parquet, { ...facts, span });
+}
+
+/** Moves a file into the lake. Readers do not see it before a commit names it. */
+export async function putPart(lake: Lake, table: string, parquet: string, facts: PartFacts): Promise<Part> {
+  const sha256 = await digestOf(parquet);
+  const { size } = await stat(parquet);
+  const path = pathOf(facts.span, sha256);
+  await lake.store.put(`${table}/${path}`, parquet);
+  await rm(parquet);
+  const { span, rows, keys, changedAt, loaded, grades } = facts;
+  const made = { program: version, schema: await schemaVersion() };
+  const counted = { rows, keys, changedAt, loaded };
+  return { path, day: dayOf(span.from), span, ...counted, bytes: size, sha256, grades, ...made };
+}
+
+/**
+ * If a stretch of seconds has more parts than this, the younger ones are merged. A daemon adds one every two minutes.
+ */
+const MOST_PARTS = 6;
+
+/**
+ * Merges adjacent parts of a day. If the lake has the whole day, or if `isOver` says that no more parts are expected,
+ * it merges all of them. Otherwise it merges those that are small compared with the later ones. So each row is written
+ * a few times, and a day has about a dozen parts. Each merge is one commit, after which the old files are removed.
+ */
+async function compact(lake: Lake, log: TableLog, day: string, isOver: boolean): Promise<TableLog> {
+  let compacted = log;
+  for (const stretch of stretchesOf(log.parts.filter((part) => part.day === day))) {
+    const parts = isOver || isWhole(stretch) ? stretch : smallOnes(stretch);
+    const [first, last] = [parts[0], parts.at(-1)];
+    if (first === undefined || last === undefined || parts.length < 2) continue;
+    compacted = await merge(lake, compacted, parts, { from: first.span.from, to: last.span.to });
+  }
+  return compacted;
+}
+
+/** Parts without a hole between them. Incomplete ones stay separate: a merged part gets the lowest grade. */
+function stretchesOf(parts: readonly Part[]): Part[][] {
+  const stretches: Part[][] = [];
+  for (const part of parts) {
+    const stretch = stretches.at(-1);
+    const before = stretch?.at(-1);
+    if (before?.span.to === part.span.from && isIncomplete(before) === isIncomplete(part))
+      stretch?.push(part);
+    else stretches.push([part]);
+  }
+  return stretches;
+}
+
+const isIncomplete = ({ grades }: Part) => Object.values(grades).includes('incomplete');
+
+const secondsOf = (parts: readonly Part[]) => lengthOf(parts.map(({ span }) => span));
+
+function isWhole(parts: readonly Part[]): boolean {
+  const [first] = parts;
+  return first !== undefined && secondsOf(parts) === lengthOf([periodOf(first.span.from, 'day')]);
+}
+
+/** The last parts, starting with the first one that is no longer than all later ones together. */
+function smallOnes(parts: readonly Part[]): readonly Part[] {
+  if (parts.length <= MOST_PARTS) return [];
+  const from = parts.findIndex((part, at) => secondsOf([part]) <= secondsOf(parts.slice(at + 1)));
+  return from < 0 ? [] : parts.slice(from);
+}
+
+async function merge(lake: Lake, log: TableLog, parts: readonly Part[], span: Range): Promise<TableLog> {
+  const file = lake.engine.scratch('merged.parquet');
+  await withFiles(
+    lake,
+    parts.map(({ path }) => `${log.table}/${path}`),
+    (paths) =>
+      lake.engine.merge(
+        paths.map((path, at) => path ?? missing(parts[at]?.path ?? '')),
+        file,
+      ),
+  );
+  const merged = await putPart(lake, log.table, file, together(parts, span));
+  const compacted = await commit(lake, log, { add: [merged], remove: parts, isNew: false });
+  await removeParts(lake, log.table, parts);
+  return compacted;
+}
+
+/** Removes files that no commit names any more. */
+async function removeParts(lake: Lake, table: string, parts: readonly Part[]): Promise<void> {
+  for (const { path } of parts) await lake.store.remove(`${table}/${path}`);
+}
+
+function together(parts: readonly Part[], span: Part['span']): Parameters<typeof putPart>[3] {
+  const changes = parts.flatMap(({ changedAt }) => changedAt ?? []);
+  const datasets = new Set(parts.flatMap(({ grades }) => Object.keys(grades)));
+  const lowest = (dataset: string) => parts.map(({ grades }) => grades[dataset] ?? '').reduce(lowerOf);
+  return {
+    span,
+    rows: parts.reduce((sum, { rows }) => sum + rows, 0),
+    keys: sumOf(parts.map(({ keys }) => keys)),
+    changedAt: changes.toSorted().at(-1) ?? null,
+    loaded: parts.some(({ loaded }) => loaded === null) ? null : sumOf(parts.map(({ loaded }) => loaded)),
+    grades: Object.fromEntries([...datasets].map((dataset) => [dataset, lowest(dataset)])),
+  };
+}
+
+function sumOf(numbers: readonly (string | null)[]): string {
+  return String(numbers.reduce((sum, number) => sum + BigInt(number ?? 0), 0n));
 }

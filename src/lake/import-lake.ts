@@ -10,11 +10,10 @@ import { periodOf, type Partitions } from '../write/partitions.ts';
 import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import { common, lengthOf, union, without, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { daysOf } from './days-of.ts';
+import { daysOf, type Part } from './part.ts';
 import { readLog, type TableLog } from './delta-log.ts';
 import { type Lake, digestOf, missing, withFiles } from './lake.ts';
 import { LakeError, present } from '../errors.ts';
-import type { Part } from './part.ts';
 
 /** Rows that one transaction imports into existing partitions. */
 const ROWS_AT_ONCE = 100_000;

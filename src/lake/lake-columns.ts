@@ -1,6 +1,6 @@
 import type { TableDescription } from '../read/table-description.ts';
 import type { DeltaColumn } from './delta-actions.ts';
-import { columnType, EXACT } from './column-type.ts';
+import { columnType, EXACT } from './copied-rows.ts';
 
 /** The columns of a lake's files, including `EXACT`, and the partition column that their folder names. */
 export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {

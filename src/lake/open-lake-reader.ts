@@ -10,7 +10,7 @@ import { absent } from './lake.ts';
 import { failAt, openClient } from './s3-store.ts';
 import { isBucket, proxyOfProcess } from '../settings/config.ts';
 import { packageRoot } from '../package.ts';
-import { columnType, EXACT } from './column-type.ts';
+import { columnType, EXACT } from './copied-rows.ts';
 
 /** The statements of docs/analyst/lake.sql, for this version's tables. */
 export async function lakeSqlOfTables(): Promise<string> {

@@ -1,10 +1,13 @@
-import { resolve } from 'node:path';
+import { resolve, dirname, join, relative, sep } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { copyFile, link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { isBucket } from '../settings/config.ts';
 import { openEngine } from './engine.ts';
 import { tablesIn } from './delta-log.ts';
-import { absent, type Lake } from './lake.ts';
-import { directoryStore } from './directory-store.ts';
+import { absent, type Lake, PARTIAL, type LakeStore, type Listed } from './lake.ts';
 import { s3Store } from './s3-store.ts';
+import { codeOf, messageOf, UsageError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** Opens the lake at a place, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. */
 export async function withLake<T>(location: string, work: (lake: Lake) => Promise<T>): Promise<T> {
@@ -29,4 +32,70 @@ export function withExistingLake<T>(location: string, work: (lake: Lake) => Prom
     if ((await tablesIn(lake.store)).length === 0) absent(lake.store.label);
     return work(lake);
   });
+}
+
+export function directoryStore(directory: string): LakeStore {
+  const at = (name: string) => join(directory, ...name.split('/'));
+  /** Writes the complete contents to a partial file first. */
+  const beside = async (name: string, make: (path: string) => Promise<void>): Promise<string> => {
+    const folder = dirname(at(name));
+    await makeFolder(folder);
+    const path = join(folder, `${PARTIAL}${randomUUID()}`);
+    await make(path);
+    return path;
+  };
+  return {
+    label: directory,
+    list: (folder) => list(directory, at(folder)),
+    folders: () => foldersOf(directory),
+    read: (name) => readFile(at(name), 'utf8'),
+    async create(name, text) {
+      const path = await beside(name, (partial) => writeFile(partial, text, { flush: true }));
+      try {
+        // Unlike rename, it fails if the file exists.
+        await link(path, at(name));
+        return true;
+      } catch (error) {
+        if (codeOf(error) === 'EEXIST') return false;
+        throw error;
+      } finally {
+        await rm(path);
+      }
+    },
+    async put(name, path) {
+      await rename(await beside(name, (partial) => copyFile(path, partial)), at(name));
+    },
+    async fetch(name) {
+      const found = await stat(at(name)).catch(() => undefined);
+      return found && { path: at(name), release: () => Promise.resolve() };
+    },
+    remove: (name) => rm(at(name), { force: true }),
+  };
+}
+
+async function foldersOf(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(unlessAbsent);
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+}
+
+async function list(directory: string, folder: string): Promise<Listed[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessAbsent);
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const listed = await Promise.all(
+    files.map(async (path): Promise<Listed[]> => {
+      // Another process may have removed it.
+      const found = await stat(path).catch(() => undefined);
+      const name = relative(directory, path).split(sep).join('/');
+      return found === undefined ? [] : [{ name, changedAt: found.mtimeMs / 1000 }];
+    }),
+  );
+  return listed.flat().sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function unlessAbsent(error: unknown): never[] {
+  const code = codeOf(error);
+  if (code === 'ENOENT') return [];
+  if (code === 'ENOTDIR')
+    throw new UsageError(`${messageOf(error)}: a lake is a directory`, { cause: error });
+  throw error;
 }

@@ -1,4 +1,5 @@
-import { formatTime, type Range } from '../range.ts';
+import { formatTime, type Range, intersect } from '../range.ts';
+import { periodOf } from '../write/partitions.ts';
 
 /** A file of a lake: rows of one table and one day, and facts about them from the program that wrote it. */
 export interface Part {
@@ -32,4 +33,16 @@ export function dayOf(second: number): string {
 export function pathOf({ from, to }: Range, sha256: string): string {
   const compact = (second: number) => formatTime(second).replace(/[-:]/g, '');
   return `day=${dayOf(from)}/part-${compact(from)}-${compact(to)}-${sha256.slice(0, 12)}.parquet`;
+}
+
+/** Cuts ranges into days, and groups the pieces by day. */
+export function daysOf(ranges: readonly Range[]): Range[][] {
+  const days = new Map<string, Range[]>();
+  for (const { from, to } of ranges) {
+    for (let at = from; at < to; at = periodOf(at, 'day').to) {
+      const piece = intersect({ from: at, to }, periodOf(at, 'day'));
+      if (piece !== undefined) days.set(dayOf(at), [...(days.get(dayOf(at)) ?? []), piece]);
+    }
+  }
+  return [...days.values()];
 }

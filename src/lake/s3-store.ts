@@ -7,7 +7,7 @@ import type { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { LakeAwayError, messageOf, toError, UsageError } from '../errors.ts';
 import { proxyOfProcess } from '../settings/config.ts';
-import type { LakeStore, Listed } from './lake-store.ts';
+import type { LakeStore, Listed } from './lake.ts';
 
 /** Bytes in one request of a multipart upload. */
 const PIECE = 16 * 2 ** 20;

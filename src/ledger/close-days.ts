@@ -5,7 +5,7 @@ import { bare, setExcluded } from '../postgres/sql.ts';
 import type { Database } from '../postgres/database.ts';
 import { closedDays } from '../tables/etl/closed-days.ts';
 import { coverage } from '../tables/etl/coverage.ts';
-import { writeTransaction } from './write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 
 const OpenDay = z.object({ relation: z.string(), day: z.string() });
 type OpenDay = z.infer<typeof OpenDay>;

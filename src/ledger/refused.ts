@@ -12,8 +12,7 @@ import {
   texts,
 } from '../postgres/sql.ts';
 import { refused } from '../tables/etl/coverage.ts';
-import type { Stream } from './stored-coverage.ts';
-import { ofStream } from './of-stream.ts';
+import { type Stream, ofStream } from './stored-coverage.ts';
 
 /**
  * Why a range is refused. Every row of a `disputed` range is stored, but the source confirms values that do not agree.

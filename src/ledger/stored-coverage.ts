@@ -1,11 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { DAY, type Range } from '../range.ts';
 import { oneRow, type Session } from '../postgres/database.ts';
 import { bare, excluded, insertInto, multirangeParam, rangeParam, spansOfRow } from '../postgres/sql.ts';
 import { coverage, leases, refused } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
-import { ofStream, type StreamColumns } from './of-stream.ts';
 
 /** What is read: a dataset, as a whole (empty scope) or for one pool or account, the first time or again. */
 export interface Stream {
@@ -166,4 +166,19 @@ export async function withdrawReadSince(session: Session, from: number, ageSecon
   );
   if (spans.length === 0) return;
   await takeOutOfCoverage(session, multirangeParam(spans), { leases: sql`true`, coverage: sql`true` });
+}
+
+/** The columns that identify a stream within a statement; plain values become parameters. */
+export interface StreamColumns {
+  readonly dataset: string | SQL;
+  readonly scope: string | SQL;
+  readonly pass: number | SQL;
+}
+
+/** True of the rows of a table that belong to a stream. */
+export function ofStream(
+  table: { readonly dataset: PgColumn; readonly scope: PgColumn; readonly pass: PgColumn },
+  { dataset, scope, pass }: StreamColumns,
+): SQL {
+  return sql`${table.dataset} = ${dataset} and ${table.scope} = ${scope} and ${table.pass} = ${pass}`;
 }

@@ -7,11 +7,9 @@ import { oneRow, type Database, type Session } from '../postgres/database.ts';
 import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { findings } from '../tables/etl/findings.ts';
-import { coveredOf, type Stream } from './stored-coverage.ts';
-import { columnsIn, DEEP, SEAL, type WrongRow } from './found-row.ts';
-import { heldByTraces } from './held-by-traces.ts';
-import { ofStream } from './of-stream.ts';
-import { writeTransaction } from './write-transaction.ts';
+import { coveredOf, type Stream, ofStream } from './stored-coverage.ts';
+import { columnsIn, DEEP, SEAL, type WrongRow, heldByTraces } from './held-by-traces.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 
 interface CheckedRun {
   readonly stream: Pick<Stream, 'dataset' | 'scope'>;

@@ -4,7 +4,7 @@ import { HOUR, type Range, union } from '../range.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { multirangeParam, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { coverage, leases, refused } from '../tables/etl/coverage.ts';
-import { writeTransaction } from './write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 import { takeOutOfCoverage } from './stored-coverage.ts';
 import { type RefusalReason, refuse, type RefusedSpan } from './refused.ts';
 

@@ -1,8 +1,10 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
-import { bare, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
+import { bare, insertInto, jsonParam, setExcluded, excluded } from '../postgres/sql.ts';
 import { settings } from '../tables/etl/pages.ts';
+import { LOCKS } from '../locks.ts';
+import { holdLock, type LockMode } from '../postgres/write-transaction.ts';
 
 /** Facts that all processes of a database must agree on: rows of the table `settings`, by name. */
 export interface Settings {
@@ -131,4 +133,70 @@ export async function decideSetting<N extends Name>(
 
 export async function dropSetting(session: Session, name: Name): Promise<void> {
   await session.run(sql`delete from ${settings} where ${settings.name} = ${name}`);
+}
+
+export type SavedWatermark = Settings['watermark'];
+
+/** Stores a watermark for `status` and for other processes, unless a later one is stored. */
+export async function saveWatermark(session: Session, watermark: SavedWatermark): Promise<void> {
+  const where = sql`(${settings.value}->>'utime')::int8 <= (${excluded(settings.value)}->>'utime')::int8`;
+  await keepSetting(session, 'watermark', watermark, { where });
+}
+
+export function readSavedWatermark(session: Session): Promise<SavedWatermark | undefined> {
+  return readSetting(session, 'watermark');
+}
+
+/** The watermark that another process found, and the newest block that it saw; undefined before the first. */
+export async function readFoundWatermark(
+  session: Session,
+): Promise<(SavedWatermark & { readonly newest: number }) | undefined> {
+  const saved = await readSavedWatermark(session);
+  if (saved === undefined || saved.utime === 0) return undefined;
+  return { ...saved, newest: saved.newest ?? saved.headUtime };
+}
+
+/** The first second that is kept, by dataset and by table. Earlier seconds are neither read nor written. */
+export interface Floors {
+  readonly datasets: ReadonlyMap<string, number>;
+  readonly tables: ReadonlyMap<string, number>;
+  /** The lake that has the older rows, of datasets that were dropped after they were exported. */
+  readonly lakes: Readonly<Record<string, string>>;
+}
+
+/** The floors that retention has set so far. Every writer reads them before each page. */
+export async function readFloors(session: Session): Promise<Floors> {
+  const floors = await readSetting(session, 'floors');
+  return {
+    datasets: new Map(Object.entries(floors?.datasets ?? {})),
+    tables: new Map(Object.entries(floors?.tables ?? {})),
+    lakes: floors?.lakes ?? {},
+  };
+}
+
+/** Keeps the floors unchanged until the transaction ends. A process that moves one holds them `alone`. */
+export async function holdFloors(session: Session, mode: LockMode): Promise<void> {
+  await holdLock(session, LOCKS.retention, mode);
+}
+
+/** The first second that is kept of a dataset, as a scalar within a statement; null if all are. */
+export function floorOfDataset(name: string | SQL): SQL {
+  return floorOf(sql`'datasets'`, name);
+}
+
+/** The first second that is kept of a table, as a scalar within a statement; null if all are. */
+export function floorOfTable(name: string | SQL): SQL {
+  return floorOf(sql`'tables'`, name);
+}
+
+function floorOf(kind: SQL, name: string | SQL): SQL {
+  return sql`(select (${settings.value}->${kind}->>${name}::text)::int8 from ${settings}
+    where ${settings.name} = 'floors')`;
+}
+
+/** The seconds below a dataset's floor, as a multirange. They are never leased: pages would cover dropped rows. */
+export function expiredOf(dataset: string | SQL): SQL {
+  return sql`coalesce((
+    select int8multirange(int8range(null, f.floor)) from (select ${floorOfDataset(dataset)}) as f (floor)
+    where f.floor is not null), '{}')`;
 }

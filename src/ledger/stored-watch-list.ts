@@ -4,7 +4,7 @@ import { csvLine } from '../csv.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { bare, insertInto, setExcluded } from '../postgres/sql.ts';
 import { labels, watch } from '../tables/etl/watch-list.ts';
-import { writeTransaction } from './write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 
 const Watched = z.object({ address: z.string(), note: z.string(), addedAt: z.coerce.number() });
 

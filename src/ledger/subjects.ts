@@ -10,6 +10,17 @@ import { watch } from '../tables/etl/watch-list.ts';
 import { readClock } from '../postgres/server-clock.ts';
 import { during } from '../postgres/seconds.ts';
 
+const Scope = z.object({ scope: z.string() });
+
+/** Addresses that may be nominator pools of a dataset, in raw form, as `etl.scopes` lists them. */
+export async function readPools(session: Session, dataset: string): Promise<string[]> {
+  const rows = await session.rows(
+    sql`select scope from etl.scopes where dataset = ${dataset} order by 1`,
+    Scope,
+  );
+  return rows.map(({ scope }) => scope);
+}
+
 /** Seconds by which a gathering overlaps the previous one: commits take a while to become visible. */
 const OVERLAP = 120;
 

@@ -3,7 +3,7 @@ import { openStore } from '../app/open-store.ts';
 import { runBackfill, type BackfillReport } from '../backfill/run-backfill.ts';
 import { systemClock, unixSeconds } from '../clock.ts';
 import { readConfig } from '../settings/config.ts';
-import { streamsOf } from '../crawl/streams/streams.ts';
+import { streamsOf } from '../crawl/streams/planner.ts';
 import {
   chooseDatasets,
   needsRange,

@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
 import { schemaVersion } from '../package.ts';
-import { answersOf } from '../postgres/answers-of.ts';
+import { answersOf } from '../postgres/sql.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { readsOnly } from '../postgres/read-only.ts';
 import { folder as jobs } from '../dataset/jobs-folder.ts';
@@ -16,9 +16,8 @@ import { datasetsView } from '../tables/datasets-view.ts';
 import { commentsOf } from '../tables/describe.ts';
 import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
 import { literal } from '../tables/literal.ts';
-import { knownMigrations, MIGRATIONS, newerSchema } from '../postgres/own-schema.ts';
+import { knownMigrations, MIGRATIONS, newerSchema, holdLock } from '../postgres/write-transaction.ts';
 import { LOCKS } from '../locks.ts';
-import { holdLock } from '../postgres/hold-lock.ts';
 
 /**
  * Applied as a whole and in this order: the rate limiter, functions that the program calls, functions that analysts

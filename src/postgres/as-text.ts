@@ -1,7 +1,7 @@
-import pg from 'pg';
 import type { Readable } from 'node:stream';
+import pg from 'pg';
 import { toError } from '../errors.ts';
-import { PINNED } from './pinned.ts';
+import { PINNED } from './sql.ts';
 
 /** A row of values as Postgres prints them. */
 export type TextRow = readonly (string | null)[];

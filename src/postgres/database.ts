@@ -4,14 +4,10 @@ import pg from 'pg';
 import * as z from 'zod';
 import { codeOf, DatabaseError, DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
 import { streamAsText, type TextOptions } from './as-text.ts';
-import { copyIn, type CopyPieces } from './copy-in.ts';
-import { copyOut } from './copy-out.ts';
-import { answersOf } from './answers-of.ts';
-import { createIdentity, type Identity } from './identity.ts';
-import { lastRow, PINNED } from './pinned.ts';
-import { chooseServer, type ServerChoice } from './server-choice.ts';
+import { copyIn, type CopyPieces, copyOut } from './copy-streams.ts';
+import { answersOf, textOf, lastRow, PINNED } from './sql.ts';
+import { createIdentity, type Identity, chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
-import { textOf } from './sql.ts';
 import { isNotTried, translate } from './translate.ts';
 
 /** Coverage uses multiranges, which exist since Postgres 14. */

@@ -5,7 +5,7 @@ import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { oneRow, type Session } from '../postgres/database.ts';
 import { multirangeParam, rangeParam, spanOfRow, texts } from '../postgres/sql.ts';
 import { targetOf } from '../write/target.ts';
-import { estimateRows } from './count-rows.ts';
+import { estimateRows } from './row-estimates.ts';
 import { quarantine as q } from '../tables/etl/quarantine.ts';
 
 const seconds = z.coerce.number();

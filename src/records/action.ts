@@ -1,8 +1,14 @@
-import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
 import * as z from 'zod';
+import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
 import { canonicalOf } from '../dataset/declaration/canonical.ts';
-import { column, elsewhere, inExtra } from '../dataset/declaration/column-mapping.ts';
-import { givenLayout, rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
+import {
+  column,
+  elsewhere,
+  inExtra,
+  givenLayout,
+  rowLayoutOf,
+  type Put,
+} from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../tables/ton/actions.ts';

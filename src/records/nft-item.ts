@@ -1,7 +1,7 @@
-import { account, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
+import { account, optionalAddress, optionalHash } from './members/form.ts';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
-import type { RowsOf } from '../dataset/rows.ts';
+import type { RowsOf } from '../dataset/declaration/row-layout.ts';
 import type { nft_collections } from '../tables/ton/nft-collections.ts';
 import type { nft_items } from '../tables/ton/nft-items.ts';
 import { flag, freeForm, requiredInt64, wideDigits } from './members/scalar.ts';

@@ -1,9 +1,17 @@
 import * as z from 'zod';
 import { orNull, type Extra } from '../dataset/declaration/record.ts';
-import type { RowsOf } from '../dataset/rows.ts';
+import type { RowsOf } from '../dataset/declaration/row-layout.ts';
 import type { account_messages, account_transactions } from '../tables/ton/account-transactions.ts';
-import { account, addressOrNone, hash, optionalHash } from './members/form.ts';
-import { accountAddress, currency, tag, transactionId } from './members/node-scalar.ts';
+import {
+  account,
+  addressOrNone,
+  hash,
+  optionalHash,
+  accountAddress,
+  currency,
+  tag,
+  transactionId,
+} from './members/form.ts';
 import { digits, requiredInt64, requiredSeconds, text, timeOf } from './members/scalar.ts';
 
 const messageData = z.strictObject({

@@ -1,5 +1,5 @@
-import { column } from '../dataset/declaration/column-mapping.ts';
-import type { PositionMembers } from '../dataset/paginators/position.ts';
+import { column } from '../dataset/declaration/row-layout.ts';
+import type { PositionMembers } from '../dataset/paginators/paginator.ts';
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
 

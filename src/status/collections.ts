@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { Lacking } from '../dataset/paginators/lacking.ts';
+import { Lacking } from '../dataset/paginators/paginator.ts';
 import type { Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../postgres/database.ts';
 import { readCursors, type CursorState } from '../ledger/stored-cursors.ts';
 import type { LookupCounts } from '../ledger/subjects.ts';
-import type { RowCount } from '../read/count-rows.ts';
+import type { RowCount } from '../read/row-estimates.ts';
 import type { Status } from '../read/stored-status.ts';
 
 /** The state of one walk of a collection. */

@@ -1,7 +1,6 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
 import {
-  seenWithinSeconds,
   delayOf,
   pauseSeconds,
   tailPeriodSeconds,
@@ -75,18 +74,6 @@ export function namingOf(
     most = Math.max(most, first);
   }
   return seconds === 0 ? null : { usual: Math.round(sum / seconds), most };
-}
-
-/** How soon a poll sees what the chain has named. */
-export interface PollLag {
-  /** Maximum seconds, if blocks come as often as usual. */
-  readonly seconds: number;
-  readonly isBoundByRate: boolean;
-}
-
-export function pollLagOf({ freshness, rps }: TailPlan): PollLag {
-  const seconds = seenWithinSeconds({ freshness, rps });
-  return { seconds, isBoundByRate: seconds > seenWithinSeconds({ freshness, rps: Infinity }) };
 }
 
 /** The normal lag of each dataset that the daemon follows. */

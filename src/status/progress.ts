@@ -1,4 +1,4 @@
-import type { Work } from '../crawl/streams/missing.ts';
+import type { Work } from '../crawl/streams/planner.ts';
 import { lengthOf, type Range, without } from '../range.ts';
 
 /** How much of the wanted range is done, in seconds of chain time over all scopes. `done` is never above `total`. */

@@ -1,5 +1,5 @@
 import { splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
-import { countRows, estimateRows, type RowCount } from '../read/count-rows.ts';
+import { countRows, estimateRows, type RowCount } from '../read/row-estimates.ts';
 import type { Database } from '../postgres/database.ts';
 import { networkName, readNetwork } from '../ledger/stored-network.ts';
 import { readClock } from '../postgres/server-clock.ts';
@@ -7,13 +7,16 @@ import { holesIn, readStatus, type Status } from '../read/stored-status.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import { readWanted } from '../ledger/wanted.ts';
-import { readSavedWatermark, type SavedWatermark } from '../ledger/stored-watermark.ts';
+import {
+  readSavedWatermark,
+  type SavedWatermark,
+  readSetting,
+  type Settings,
+} from '../ledger/stored-settings.ts';
 import { readSpending, type Spending } from '../ledger/workers.ts';
-import { readPools } from '../ledger/pools.ts';
-import { countLookups, type LookupCounts } from '../ledger/subjects.ts';
+import { readPools, countLookups, type LookupCounts } from '../ledger/subjects.ts';
 import { hasEnded } from '../ledger/worker-name.ts';
 import { readOwner } from '../ledger/holds.ts';
-import { readSetting, type Settings } from '../ledger/stored-settings.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
 import { ageOf, lagOf, namingOf, type Naming } from './lag.ts';

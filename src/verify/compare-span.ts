@@ -1,7 +1,7 @@
 import type { Priority } from '../budget/priority.ts';
-import { askPage } from '../crawl/streams/page/ask-page.ts';
+import { askPage } from '../crawl/streams/page.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import type { RecordsReading, Rejected } from '../dataset/job.ts';
+import { type RecordsReading, type Rejected, scopeOf } from '../dataset/job.ts';
 import { ownersOf } from '../tables/owners.ts';
 import { quarantinedAmong } from '../read/quarantined.ts';
 import {
@@ -15,12 +15,10 @@ import {
 import type { Stream } from '../ledger/stored-coverage.ts';
 import { columnsWithFindings, type RightRow } from '../ledger/stored-findings.ts';
 import { isInside, spanOfSecond, union, type Range } from '../range.ts';
-import { addRows } from './added-rows.ts';
-import { DEEP, differsText } from '../ledger/found-row.ts';
+import { DEEP, differsText } from '../ledger/held-by-traces.ts';
 import type { Finding, NamedRow } from './checks/finding.ts';
 import type { VerifyContext } from './checks/check.ts';
 import type { FillContext } from '../crawl/streams/fill-holes.ts';
-import { scopeOf } from '../dataset/scope.ts';
 
 /** What a comparison needs: the API, what was learned about its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
@@ -249,4 +247,23 @@ function toFindings(
       rows,
     };
   });
+}
+
+/** Adds rows by second to the sums of a table. */
+export function addRows(
+  sums: Map<string, Map<number, RowSum>>,
+  table: string,
+  seconds: Iterable<readonly [second: number, added: RowSum]>,
+): void {
+  const sum = sums.get(table) ?? new Map<number, RowSum>();
+  for (const [second, { rows, keys }] of seconds) {
+    const before = sum.get(second);
+    sum.set(second, { rows: (before?.rows ?? 0) + rows, keys: (before?.keys ?? 0n) + keys });
+  }
+  sums.set(table, sum);
+}
+
+/** True if both sums are of the same rows. A row that is counted twice does not make up for a missing one. */
+export function isSameSum(a: RowSum | undefined, b: RowSum): boolean {
+  return a?.rows === b.rows && a.keys === b.keys;
 }

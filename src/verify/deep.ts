@@ -3,16 +3,15 @@ import { ownTablesOf } from '../tables/owners.ts';
 import type { RowSum } from '../write/compare-rows.ts';
 import { readVerified, setVerified } from '../write/verifications.ts';
 import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../range.ts';
-import { worthKeeping } from './derivable.ts';
+import { worthKeeping } from './derive.ts';
 import { rememberedFindings } from './remember.ts';
-import type { CompareContext } from './compare-span.ts';
+import { type CompareContext, addRows, isSameSum } from './compare-span.ts';
 import { certifiedOf, rowsReadBy, toChecked, type Verified } from './verify.ts';
-import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from './checks/second-reading.ts';
 import { drawSlices, rowsBySecond, secondsOfEach } from './sample.ts';
 import { spansOf } from './checks/finding.ts';
-import { scopeOf } from '../dataset/scope.ts';
+import { scopeOf } from '../dataset/job.ts';
 
 /** How much of a table was compared with the source, row by row. */
 export interface ComparedTable {

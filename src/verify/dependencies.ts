@@ -1,9 +1,9 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { readEverRead } from '../ledger/stored-coverage.ts';
-import { readFloors } from '../ledger/floors.ts';
+import { readFloors } from '../ledger/stored-settings.ts';
 import type { Session } from '../postgres/database.ts';
 import { withdrawUnsupported, type Dependency } from '../write/verifications.ts';
-import { streamOf } from '../crawl/streams/streams.ts';
+import { streamOf } from '../crawl/streams/planner.ts';
 import { common, type Range, without } from '../range.ts';
 import type { Check } from './checks/check.ts';
 import { checksOf } from './checks/every-check.ts';

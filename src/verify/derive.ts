@@ -1,20 +1,18 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { LONGEST_PAGES } from '../crawl/streams/lease-length.ts';
-import { streamOf } from '../crawl/streams/streams.ts';
+import { streamOf } from '../crawl/streams/planner.ts';
 import { type AlsoHeld, alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../ledger/stored-coverage.ts';
 import type { Session } from '../postgres/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../ledger/leases.ts';
 import { isAbort, LeaseLostError } from '../errors.ts';
 import { common, DAY, lengthOf, type Range, without } from '../range.ts';
-import { worthKeeping } from './derivable.ts';
 import { countOf, spansOf } from './checks/finding.ts';
 import { countTransactions } from './checks/check-transactions.ts';
-import { runStep } from './run-step.ts';
+import { runStep, verifyRange } from './verify.ts';
 import type { VerifyContext } from './checks/check.ts';
-import { verifyRange } from './verify.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 import { during } from '../postgres/seconds.ts';
 
 const LONGEST = DAY;
@@ -121,4 +119,26 @@ async function countsOf(session: Session, spans: readonly Range[]): Promise<numb
     z.object({ count: z.coerce.number() }),
   );
   return rows.map(({ count }) => count);
+}
+
+/** If holes are a larger share of a span than this, reading each of them costs more than reading the span. */
+const MOST_HOLES = 1 / 5;
+
+/** Seconds whose rows are all stored, and their number. */
+interface CountedSpan {
+  readonly span: Range;
+  readonly rows: number;
+}
+
+/**
+ * The stretches that need not be read. A stretch of less than a page between two holes is read along with them, by one
+ * request instead of two. If more than a fifth of the span then consists of holes, it is read as a whole, because each
+ * hole costs a request and a range of coverage.
+ */
+export function worthKeeping(span: Range, stretches: readonly CountedSpan[], pageSize: number): Range[] {
+  const kept = stretches
+    .filter(({ span: { from, to }, rows }) => rows >= pageSize || from === span.from || to === span.to)
+    .map((stretch) => stretch.span);
+  const holes = without([span], kept);
+  return lengthOf(holes) > lengthOf([span]) * MOST_HOLES ? [] : kept;
 }

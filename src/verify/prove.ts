@@ -1,7 +1,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../ledger/close-days.ts';
 import type { Range } from '../range.ts';
-import { DEEP } from '../ledger/found-row.ts';
+import { DEEP } from '../ledger/held-by-traces.ts';
 import { checkDeep, type ComparedTable } from './deep.ts';
 import { withdrawDependents } from './dependencies.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';

@@ -2,7 +2,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../tables/owners.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
 import { readFindings, replaceFindings, type FindingKind, type RightRow } from '../ledger/stored-findings.ts';
-import { DEEP, type WrongRow } from '../ledger/found-row.ts';
+import { DEEP, type WrongRow } from '../ledger/held-by-traces.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { targetOf } from '../write/target.ts';
 import { common, partsOf, type Range, union, without } from '../range.ts';

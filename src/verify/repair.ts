@@ -1,9 +1,9 @@
 import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
-import { splitAtArchive } from '../crawl/streams/planner.ts';
+import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../tables/owners.ts';
 import { readCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import { SEAL } from '../ledger/found-row.ts';
+import { SEAL } from '../ledger/held-by-traces.ts';
 import { keepGap } from '../ledger/stored-gaps.ts';
 import { readHoles, refuse, type RefusalReason } from '../ledger/refused.ts';
 import type { Reopening } from '../write/reopen.ts';
@@ -13,13 +13,17 @@ import { wholeTables } from './compare-span.ts';
 import type { VerifyContext } from './checks/check.ts';
 import { describeFinding, isLost, spansOf, type Finding } from './checks/finding.ts';
 import { withdrawDependents } from './dependencies.ts';
-import { compareAgain } from './compare-again.ts';
+import { compareAgain } from './compare-spans.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { verifyRange, type Verified } from './verify.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 import { byBlock } from '../dataset/paginators/by-block.ts';
 import type { Session } from '../postgres/database.ts';
-import { registeringBlocks } from '../read/registering-blocks.ts';
+import { registeringBlocks } from '../read/bounding-blocks.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { Stop } from '../stop.ts';
+import { createBlockSource } from './checks/block-source.ts';
 
 /** A hole can lead to another one: blocks, then their contents. Each is read twice by time and once by block. */
 const MOST_ROUNDS = 12;
@@ -349,4 +353,28 @@ function shareBlocks(before: KnownHole, behind: KnownHole, coverage: readonly Ra
     new Set([...before.seqnos, ...behind.seqnos]).size <= MOST_JOINED &&
     without([between], coverage).length === 0
   );
+}
+
+/** The parts of an open crawl that verification needs. */
+interface OpenCrawl {
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  readonly owner: string;
+}
+
+interface RepairOptions extends Pick<RepairContext, 'watermark' | 'leastPause' | 'ignorePauses'> {
+  /** All datasets of the program, chosen or not. */
+  readonly jobs: readonly Dataset[];
+  readonly stop: Stop;
+}
+
+/** Builds the context of verification and repair from an open crawl. */
+export function createRepairContext(
+  { context, planner, chain, owner }: OpenCrawl,
+  options: RepairOptions,
+): RepairContext {
+  const { database, clock, api } = context;
+  const source = createBlockSource(api, chain, options.stop.leaving);
+  return { database, clock, crawl: context, planner, owner, source, ...options };
 }

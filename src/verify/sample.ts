@@ -8,7 +8,7 @@ import { keyHash } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
 import { isInside, type Range, type Stretch, stretchesOf } from '../range.ts';
 import { during } from '../postgres/seconds.ts';
-import { scopeOf, type Scope } from '../dataset/scope.ts';
+import { scopeOf, type Scope } from '../dataset/job.ts';
 
 const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { listOf } from '../api/response/v3-envelope.ts';
+import { listOf } from '../api/response/parse-json.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
-import { streamsOf } from '../crawl/streams/streams.ts';
+import { streamsOf } from '../crawl/streams/planner.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
 import { dropCopies, findCopies } from '../write/reopen.ts';
 import { keyText } from '../write/compare-rows.ts';

@@ -1,23 +1,38 @@
-import { streamsOf } from '../crawl/streams/streams.ts';
+import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
-import type { GradeFacts } from '../dataset/grade.ts';
+import type { GradeFacts } from '../dataset/checks.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { forgetHoles } from '../ledger/refused.ts';
 import { forgetWrites, readLastWrite } from '../write/writes.ts';
 import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
-import { readVerified, saveGrade, setVerified, type Certified } from '../write/verifications.ts';
+import {
+  readVerified,
+  saveGrade,
+  setVerified,
+  type Certified,
+  logVerification,
+} from '../write/verifications.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
-import { type VerifyContext, openStep, type Check, type CheckInput, type CheckStep } from './checks/check.ts';
-import { type Checked, type Finding, spansOf } from './checks/finding.ts';
+import {
+  type VerifyContext,
+  openStep,
+  type Check,
+  type CheckInput,
+  type CheckStep,
+  type CheckLook,
+  type Result,
+  JOINED,
+  onFastSnapshot,
+} from './checks/check.ts';
+import { type Checked, type Finding, spansOf, describeFinding } from './checks/finding.ts';
 import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './dependencies.ts';
-import { logChecks } from './log-checks.ts';
 import { isReadTwice } from './checks/second-reading.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
 import { databaseTime } from '../postgres/server-clock.ts';
 import { checksOf } from './checks/every-check.ts';
-import { JOINED } from './checks/near.ts';
-import { runStep } from './run-step.ts';
+import type { Session, Database } from '../postgres/database.ts';
+import type { Stop } from '../stop.ts';
 
 /** The result of verifying one dataset, or one scope of it, in a range. */
 export interface Verified {
@@ -212,4 +227,42 @@ async function timed(
     requests: index === 0 ? source.requests() - asked : 0,
     ms: index === 0 ? clock.monotonic() - start : 0,
   }));
+}
+
+export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
+  for (const check of checks) await logVerification(session, toEntry(check));
+}
+
+function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: Checked) {
+  return {
+    check,
+    dataset,
+    scope,
+    span,
+    rows,
+    requests,
+    ms,
+    found: findings.reduce((sum, { count }) => sum + count, 0),
+    holes: spansOf(findings),
+    detail: findings.map(describeFinding).join('; '),
+  };
+}
+
+/** Runs a check of one stretch. A warning of the server fails it, because the check may not have seen every row. */
+export async function runStep(
+  { database, stop }: { readonly database: Database; readonly stop: Pick<Stop, 'finishing'> },
+  { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
+  { check, stretch, run }: CheckStep,
+): Promise<Result> {
+  stop.finishing.throwIfAborted();
+  const facts = { check, dataset, scope, rows: [] };
+  const warned: Finding[] = [];
+  const onWarning = (text: string) => {
+    const example = `the database warned during the check: ${text}`;
+    warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: partsOf(stretch), count: 1, example });
+  };
+  const look: CheckLook = (work) =>
+    onFastSnapshot(database, work, { onWarning: onWarning, signal: stop.finishing });
+  const result = await run(look);
+  return { ...result, findings: [...result.findings, ...warned] };
 }

@@ -3,18 +3,17 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseConflictError } from '../errors.ts';
 import { formatTime, union, type Range } from '../range.ts';
-import type { CopyPieces } from '../postgres/copy-in.ts';
+import type { CopyPieces } from '../postgres/copy-streams.ts';
 import { oneRow, type Database, type OpenTransaction, type Session } from '../postgres/database.ts';
 import { identifiers } from '../postgres/sql.ts';
 import { addCoverage } from '../ledger/stored-coverage.ts';
 import { forgetRefusals } from '../ledger/refused.ts';
-import { logPage } from './log-page.ts';
+import { logPage, commitRows } from './commit.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
-import { commitRows } from './commit.ts';
 import { isCurrent, deleteSuperseded, type Staged } from './insert.ts';
 import { byRank, lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow } from './seals.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 import { noteWrites, Seconds, secondsOf, unverify } from './writes.ts';
 
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */

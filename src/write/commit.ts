@@ -1,5 +1,5 @@
 import type { Rejected } from '../dataset/job.ts';
-import type { Rows, Tables } from '../dataset/rows.ts';
+import type { Rows, Tables } from '../dataset/declaration/row-layout.ts';
 import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without } from '../range.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { addCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
@@ -11,24 +11,30 @@ import {
   type Outcomes,
   type Unserved,
 } from '../ledger/subjects.ts';
-import { answersOf } from '../postgres/answers-of.ts';
+import { answersOf, insertInto, rangeParam } from '../postgres/sql.ts';
 import type { Database, Session, OpenTransaction } from '../postgres/database.ts';
 import { differingSeconds, type ReadRange } from './compare-rows.ts';
-import { copyDirect, divide } from './copy-direct.ts';
-import { insertStaged, secondsOfLines, stageRows, type InsertOptions, type Staged } from './insert.ts';
-import type { Lines } from './line-bytes.ts';
-import { linesOfRows } from './lines.ts';
-import { logPage, type PageLog } from './log-page.ts';
+import {
+  copyDirect,
+  divide,
+  insertStaged,
+  secondsOfLines,
+  stageRows,
+  type InsertOptions,
+  type Staged,
+} from './insert.ts';
+import { type Lines, linesOfRows } from './lines.ts';
 import { holdLease, leaseLost, renewLease, shortenLease, type Lease } from '../ledger/leases.ts';
 import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './write-quarantine.ts';
 import { forgetRefusals, refuse, type Refusal } from '../ledger/refused.ts';
 import { withdrawVerified } from './verifications.ts';
-import { readFloors } from '../ledger/floors.ts';
+import { readFloors } from '../ledger/stored-settings.ts';
 import { byRank, lockTables } from './target.ts';
 import { checkedAmong, noteWrites, unverify, type Changed } from './writes.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
+import { pages } from '../tables/etl/pages.ts';
 
 /**
  * One transaction that writes rows: the parts that differ between a page, a response, a released record and an import.
@@ -416,4 +422,48 @@ export async function release(
     records: { stream, request: '', rejected: [], extras, ids: [recordId] },
     finish: () => Promise.resolve(),
   });
+}
+
+/** The log entry of a requested page. */
+export interface PageLog {
+  /** The seconds in which its rows lie; omitted if they have no time. */
+  readonly span?: Range;
+  readonly request: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly ms: number;
+  readonly apiVersion: string | undefined;
+}
+
+/** What requested the page: a stream, and a worker. */
+interface Asker {
+  readonly dataset: string;
+  readonly scope: string;
+  readonly pass: number;
+  readonly worker: string;
+}
+
+/** Requests are stored up to this number of characters: one for many addresses is much longer. */
+const LONGEST_REQUEST = 2000;
+
+/** Adds a committed page to the log, with the seconds that it completes. */
+export async function logPage(
+  session: OpenTransaction,
+  asker: Asker,
+  page: PageLog,
+  completed?: Range,
+): Promise<void> {
+  await session.run(
+    insertInto(pages, {
+      ...asker,
+      span: page.span === undefined ? 'empty' : rangeParam(page.span),
+      completed: completed && rangeParam(completed),
+      request: page.request.slice(0, LONGEST_REQUEST),
+      rows: page.rows,
+      bytes: page.bytes,
+      ms: Math.round(page.ms),
+      api_version: page.apiVersion,
+      committed_at: session.began,
+    }),
+  );
 }

@@ -9,7 +9,7 @@ import { targetOf, type Target } from './target.ts';
 import { spanOfRow } from '../postgres/sql.ts';
 import { during, secondOf } from '../postgres/seconds.ts';
 import { same } from './insert.ts';
-import type { Scope } from '../dataset/scope.ts';
+import type { Scope } from '../dataset/job.ts';
 
 /** A row on which the source and the table do not agree. */
 export interface Difference {

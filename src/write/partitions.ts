@@ -6,9 +6,8 @@ import type { Database, Session } from '../postgres/database.ts';
 import { insertInto, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { partitions } from '../tables/etl/pages.ts';
 import { targetOf } from './target.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
+import { writeTransaction, holdLock } from '../postgres/write-transaction.ts';
 import { LOCKS } from '../locks.ts';
-import { holdLock } from '../postgres/hold-lock.ts';
 
 /** The length of time that one partition holds. */
 export type PartitionSize = 'day' | 'week' | 'month';

@@ -3,8 +3,7 @@ import * as z from 'zod';
 import { formatTime, stretchesOf, type Range } from '../range.ts';
 import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import { keepSealFindings } from '../ledger/stored-findings.ts';
-import { DEEP } from '../ledger/found-row.ts';
-import { isHeldByTraces, withdrawTraces } from '../ledger/held-by-traces.ts';
+import { DEEP, isHeldByTraces, withdrawTraces } from '../ledger/held-by-traces.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { lockTables, targetOf } from './target.ts';
 import { insertLease, type Lease } from '../ledger/leases.ts';
@@ -17,8 +16,8 @@ import { coverage } from '../tables/etl/coverage.ts';
 import { during } from '../postgres/seconds.ts';
 import { identifiers, multirangeParam } from '../postgres/sql.ts';
 import { same } from './insert.ts';
-import { expiredOf, holdFloors } from '../ledger/floors.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
+import { expiredOf, holdFloors } from '../ledger/stored-settings.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 
 /** Holes of one stream that the process which found them reads again now. */
 export interface Reopening {

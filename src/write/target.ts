@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { LOCKS } from '../locks.ts';
-import { lockOf, type LockMode } from '../postgres/hold-lock.ts';
+import { lockOf, type LockMode } from '../postgres/write-transaction.ts';
 import type { Session } from '../postgres/database.ts';
 import { identifiers, texts, prerendered } from '../postgres/sql.ts';
-import { endStrayCopies } from '../ledger/copying.ts';
+import { endStrayCopies } from '../ledger/leases.ts';
 import { factsOf, type TableFacts } from '../tables/describe.ts';
-import type { CopyColumn } from './copy-text.ts';
+import type { CopyColumn } from './copy-buffer.ts';
 
 /** Facts about a table for statements, computed once. */
 export interface Target {

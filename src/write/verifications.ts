@@ -1,11 +1,17 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { spansWithFindings } from '../ledger/stored-findings.ts';
-import type { GradeFacts } from '../dataset/grade.ts';
-import { type Range, union, without } from '../range.ts';
 import * as z from 'zod';
-import { coveredOf, everReadOf, type Stream } from '../ledger/stored-coverage.ts';
-import { ofStream } from '../ledger/of-stream.ts';
-import { floorOfDataset } from '../ledger/floors.ts';
+import { spansWithFindings } from '../ledger/stored-findings.ts';
+import type { GradeFacts } from '../dataset/checks.ts';
+import { type Range, union, without } from '../range.ts';
+import {
+  coveredOf,
+  everReadOf,
+  type Stream,
+  addCoverage,
+  readDue,
+  ofStream,
+} from '../ledger/stored-coverage.ts';
+import { floorOfDataset } from '../ledger/stored-settings.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import {
   bare,
@@ -22,7 +28,7 @@ import { grades, verifications } from '../tables/etl/verification.ts';
 import { findUnreadRows, seal, type RowsReadByCheck, type UnreadRows } from './seals.ts';
 import { writtenSince } from './writes.ts';
 import { lockTables, targetOf } from './target.ts';
-import { writeTransaction } from '../ledger/write-transaction.ts';
+import { writeTransaction } from '../postgres/write-transaction.ts';
 
 interface Verification {
   readonly dataset: string;
@@ -181,4 +187,46 @@ export async function saveGrade(
     on conflict (${bare(grades.dataset)}) do update
       set ${setExcluded(...said)}, ${bare(grades.updated_at)} = default
     where (${list(said)}) is distinct from (${list(said.map(excluded))})`);
+}
+
+/** A second reading of a stream, whose rows were all compared with the source. */
+interface SecondReading {
+  readonly first: Stream;
+  /** Seconds in which all rows agree. */
+  readonly ranges: readonly Range[];
+  /** The least age of the first reading. */
+  readonly ageSeconds: number;
+  readonly tables: readonly object[];
+  /** The last write before the reading began, from `readLastWrite`. */
+  readonly lastWrite: number;
+}
+
+const Written = z.object({ spans: spansOfRow });
+
+/**
+ * Marks ranges as read a second time, if that is due. It excludes seconds into which a row was written since the
+ * reading began, such as a record out of quarantine, because the reading has not seen that row.
+ * @returns the confirmed ranges
+ * @throws WrongDatabaseError if a newer program has migrated the database
+ */
+export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
+  const { first, ranges, ageSeconds, lastWrite } = reading;
+  const targets = reading.tables.map(targetOf);
+  return writeTransaction(database, async (session) => {
+    await lockTables(session, targets, 'alone');
+    // Locked until the end: no range can leave coverage and be read again meanwhile. Second readings are locked first,
+    // as in every transaction that changes both.
+    await session.run(sql`
+      select 1 from ${coverage} where ${coverage.dataset} = ${first.dataset} and ${coverage.scope} = ${first.scope}
+      order by ${coverage.pass} desc for update`);
+    const [written] = await session.rows(
+      sql`select ${writtenSince(targets, lastWrite)}::text as spans`,
+      Written,
+    );
+    const confirmed: Range[] = [];
+    for (const range of without(ranges, written?.spans ?? []))
+      for (const [, due] of await readDue(session, [first], range, ageSeconds)) confirmed.push(...due);
+    for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
+    return confirmed;
+  });
 }

@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { guardKey } from '../../src/api/response/key-guard.ts';
-import { createTransport } from '../../src/api/transport.ts';
+import { guardKey, createTransport } from '../../src/api/transport.ts';
 import { systemClock } from '../../src/clock.ts';
 import { ApiUnavailableError } from '../../src/errors.ts';
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createInFlight, type InFlight } from '../../src/budget/in-flight.ts';
-import { systemClock } from '../../src/clock.ts';
-import { linkSignals } from '../../src/api/link-signals.ts';
+import { systemClock, linkSignals } from '../../src/clock.ts';
 import { PRIORITIES, type Priority } from '../../src/budget/priority.ts';
 import { json, startFakeApi, type HttpResponse, type FakeApi } from './fake-api.ts';
 
@@ -17,6 +16,7 @@ const LANES_OF_TWO = 18;
 /** Always the same target. */
 const inFlight = (target: number): InFlight => ({
   isRateBound: () => false,
+  rateOf: () => 1,
   open: (priority) => createInFlight({ rps: 1000, clock: systemClock }).open(priority),
   target,
   evenShare: () => target,

@@ -1,10 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { saveWatermark } from '../../src/ledger/stored-watermark.ts';
+import { saveWatermark } from '../../src/ledger/stored-settings.ts';
 import { takeDuty } from '../../src/ledger/holds.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { query } from '../support/database/query.ts';

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/clock.ts';
 import { trackRun, type WaitsFor } from '../../src/commands/run-progress.ts';
 import { overallWords } from '../../src/commands/progress-display.ts';
 
-test('a dataset that another brings counts in the percentage once its bringer is read', () => {
+test('a dataset that another brings counts in the percentage once its holder is read', () => {
   const range = { from: 0, to: 100 };
   const work = ['traces', 'transactions'].map((dataset) => ({
     dataset,
@@ -14,7 +14,7 @@ test('a dataset that another brings counts in the percentage once its bringer is
   const known = { profile: undefined, before: { rows: 0, seconds: 0 }, pageSize: 1000, share: 1 };
   const tasks = [
     { ...known, dataset: 'traces' },
-    { ...known, dataset: 'transactions', bringer: 'traces' },
+    { ...known, dataset: 'transactions', holder: 'traces' },
   ];
   let now = 0;
   const clock = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../src/records/action-types.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
-import { createTurns } from '../../src/budget/turns.ts';
+import { createTurns } from '../../src/daemon/collections-loop.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readWanted } from '../../src/ledger/wanted.ts';
-import { readSavedWatermark } from '../../src/ledger/stored-watermark.ts';
+import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { AuthError } from '../../src/errors.ts';
 import { lengthOf } from '../../src/range.ts';

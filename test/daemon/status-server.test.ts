@@ -1,8 +1,9 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { systemClock } from '../../src/clock.ts';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
@@ -10,9 +11,8 @@ import { createMetrics, type Metrics } from '../../src/daemon/server/metrics.ts'
 import { startStatusServer, type StatusServer } from '../../src/daemon/server/status-server.ts';
 import { createSnapshots, type Snapshot } from '../../src/status/snapshot.ts';
 import { keepWanted } from '../../src/ledger/wanted.ts';
-import { saveWatermark } from '../../src/ledger/stored-watermark.ts';
+import { saveWatermark } from '../../src/ledger/stored-settings.ts';
 import { UsageError } from '../../src/errors.ts';
-import * as z from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
-import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { createVerifyLoop, type VerifyLoop } from '../../src/daemon/verify-loop.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';

@@ -6,7 +6,7 @@ import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { ANY_TEXT, textEnd } from '../../src/dataset/bytes/json-bytes.ts';
 import { runsOf } from '../../src/dataset/bytes/layout.ts';
 import { rawOf, View } from '../../src/dataset/bytes/view.ts';
-import { elsewhere, spread } from '../../src/dataset/declaration/column-mapping.ts';
+import { elsewhere, spread } from '../../src/dataset/declaration/row-layout.ts';
 import { ACCOUNT } from '../../src/ton/address.ts';
 import { SHARD } from '../../src/ton/shard.ts';
 import { ADDRESS } from '../../src/records/members/form.ts';

@@ -11,22 +11,13 @@ import traces from '../../jobs/traces.ts';
 import transactions from '../../jobs/transactions.ts';
 import validatorComplaints from '../../jobs/validator_complaints.ts';
 import validatorEvents from '../../jobs/validator_events.ts';
-import { parseJson } from '../../src/api/response/parse-json.ts';
-import { echoOf } from '../../src/api/response/v3-echo.ts';
-import { listOf } from '../../src/api/response/v3-envelope.ts';
-import {
-  contentOf,
-  inside,
-  readBody,
-  readRecords,
-  type Content,
-} from '../../src/crawl/streams/page/read-page.ts';
+import { parseJson, echoOf, listOf } from '../../src/api/response/parse-json.ts';
+import { contentOf, inside, readBody, readRecords, type Content } from '../../src/crawl/streams/page.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { View } from '../../src/dataset/bytes/view.ts';
 import type { Job, RecordsReading } from '../../src/dataset/job.ts';
-import type { Lines } from '../../src/write/line-bytes.ts';
-import { toJson } from '../../src/write/copy-text.ts';
-import { linesOfRecords, linesOfRows } from '../../src/write/lines.ts';
+import { type Lines, linesOfRecords, linesOfRows } from '../../src/write/lines.ts';
+import { toJson } from '../../src/write/copy-buffer.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
 import {
   sampleAction,

@@ -2,13 +2,12 @@ import { appendFile, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { columnType } from '../../src/lake/column-type.ts';
+import { columnType } from '../../src/lake/copied-rows.ts';
 import { commit, tablesIn, type TableLog } from '../../src/lake/delta-log.ts';
 import { openEngine } from '../../src/lake/engine.ts';
-import { withLake } from '../../src/lake/open-lake.ts';
+import { withLake, directoryStore } from '../../src/lake/open-lake.ts';
 import { openLakeReader } from '../../src/lake/open-lake-reader.ts';
 import { DatabaseError, LakeBusyError, messageOf } from '../../src/errors.ts';
-import { directoryStore } from '../../src/lake/directory-store.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { targetOf } from '../../src/write/target.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';

@@ -1,11 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Stream } from '../../src/ledger/stored-coverage.ts';
-import { holdFloors } from '../../src/ledger/floors.ts';
+import { holdFloors, keepSetting, readSetting } from '../../src/ledger/stored-settings.ts';
 import { reopen } from '../../src/write/reopen.ts';
 import { claimLease, releaseLease, type Lease } from '../../src/ledger/leases.ts';
 import { keepWanted, readWanted } from '../../src/ledger/wanted.ts';
-import { keepSetting, readSetting } from '../../src/ledger/stored-settings.ts';
 import { keptBy } from '../../src/lake/kept-by.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 

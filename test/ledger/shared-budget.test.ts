@@ -3,9 +3,14 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '../../src/clock.ts';
-import { refuseSlots, takeSlots, type Ask } from '../../src/ledger/budget-row.ts';
+import {
+  refuseSlots,
+  takeSlots,
+  type Ask,
+  createSharedBudget,
+  type SharedBudget,
+} from '../../src/ledger/shared-budget.ts';
 import { readSpending } from '../../src/ledger/workers.ts';
-import { createSharedBudget, type SharedBudget } from '../../src/ledger/shared-budget.ts';
 import { DatabaseUnavailableError } from '../../src/errors.ts';
 import type { Budget } from '../../src/budget/request-budget.ts';
 import { PRIORITIES, rankOf, type Priority } from '../../src/budget/priority.ts';

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { spendingLines } from '../../src/commands/status-command.ts';
 import { createSharedBudget } from '../../src/ledger/shared-budget.ts';
-import { startHeartbeat } from '../../src/ledger/heartbeat.ts';
-import { readSpending, reportWorker } from '../../src/ledger/workers.ts';
+import { startHeartbeat, readSpending, reportWorker } from '../../src/ledger/workers.ts';
 import { silent } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { lengthOf } from '../../src/range.ts';

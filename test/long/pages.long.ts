@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';

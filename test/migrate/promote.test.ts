@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { promoteTables } from '../../src/migrate/promote.ts';
 import { UsageError, WrongDatabaseError } from '../../src/errors.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { answersOf } from '../../src/postgres/answers-of.ts';
+import { answersOf } from '../../src/postgres/sql.ts';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { createDatabase } from '../support/database/postgres.ts';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { namingOf, pollLagOf, restingLagsOf } from '../../src/status/lag.ts';
+import { namingOf, restingLagsOf } from '../../src/status/lag.ts';
 import { datasetsNamed } from '../support/crawl.ts';
+import { pollLagOf } from '../../src/dataset/tail-pace.ts';
 
 test('how long the chain takes is told by the newest block of the polls that first saw a second named', () => {
   expect(namingOf([])).toBe(null);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Work } from '../../src/crawl/streams/missing.ts';
+import type { Work } from '../../src/crawl/streams/planner.ts';
 import { countProgress, percentOf } from '../../src/status/progress.ts';
 
 const range = { from: 1000, to: 2000 };

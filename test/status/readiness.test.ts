@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createStats } from '../../src/api/stats.ts';
+import { createStats } from '../../src/api/exchange.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer } from '../../src/daemon/server/status-server.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { keepWanted } from '../../src/ledger/wanted.ts';
-import { saveWatermark } from '../../src/ledger/stored-watermark.ts';
+import { saveWatermark } from '../../src/ledger/stored-settings.ts';
 import { toMultirangeText } from '../../src/range.ts';
 import { readinessOf } from '../../src/status/readiness.ts';
 import { readReport } from '../../src/status/report.ts';

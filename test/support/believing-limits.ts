@@ -1,5 +1,5 @@
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
-import type { LimitTrust } from '../../src/crawl/limit-trust.ts';
+import type { LimitTrust } from '../../src/crawl/page-size.ts';
 
 const believing: LimitTrust = {
   limit: (wanted) => wanted,

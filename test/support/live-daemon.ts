@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach } from 'vitest';
 import * as z from 'zod';
-import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import type { Range } from '../../src/range.ts';

@@ -2,8 +2,7 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { commit, tablesIn } from '../../src/lake/delta-log.ts';
-import { withLake } from '../../src/lake/open-lake.ts';
-import { directoryStore } from '../../src/lake/directory-store.ts';
+import { withLake, directoryStore } from '../../src/lake/open-lake.ts';
 import { exported, logIn } from './lake.ts';
 
 interface Store {

@@ -5,13 +5,17 @@ import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { Config } from '../../src/settings/config.ts';
 import { releaseLease } from '../../src/ledger/leases.ts';
 import { reopen, type Reopening } from '../../src/write/reopen.ts';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart, type ReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
-import { createRepairContext } from '../../src/verify/repair-context.ts';
-import { repairRange, type RepairContext, type Repaired } from '../../src/verify/repair.ts';
+import {
+  createRepairContext,
+  repairRange,
+  type RepairContext,
+  type Repaired,
+} from '../../src/verify/repair.ts';
 import { verifyRange, type Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, never, openTestCrawl } from './crawl.ts';
 import { openTestStore, type TestStore } from './database/database.ts';

@@ -5,12 +5,12 @@ import { readTree } from '../../tools/structure/tree.ts';
 
 /** What may not grow. If a change makes one of these smaller, lower the number with it. */
 const LIMITS = {
-  'files, src without simulator': 440,
-  'lines, src without simulator': 48_229,
-  'product files with one importer': 162,
+  'files, src without simulator': 341,
+  'lines, src without simulator': 47_952,
+  'product files with one importer': 113,
   'folders of one room that import each other': 0,
   'file names used twice': 0,
-  'files that name the setting TONCENTER_RPS': 17,
+  'files that name the setting TONCENTER_RPS': 11,
   'circles of imports, types included': 0,
 };
 

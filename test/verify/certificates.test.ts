@@ -1,11 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { streamOf } from '../../src/crawl/streams/planner.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { confirmDue } from '../../src/write/confirm.ts';
+import { confirmDue, readVerified, setVerified } from '../../src/write/verifications.ts';
 import { readFindings } from '../../src/ledger/stored-findings.ts';
-import { readVerified, setVerified } from '../../src/write/verifications.ts';
 import { readLastWrite } from '../../src/write/writes.ts';
 import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
 import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';

@@ -6,7 +6,7 @@ import { readVerified } from '../../src/write/verifications.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { compareRows, type RowSum } from '../../src/write/compare-rows.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
-import { addRows, isSameSum } from '../../src/verify/added-rows.ts';
+import { addRows, isSameSum } from '../../src/verify/compare-span.ts';
 import { rowsBySecond } from '../../src/verify/sample.ts';
 import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
 import { printReports } from '../../src/commands/verify-command.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { worthKeeping } from '../../src/verify/derivable.ts';
+import { worthKeeping } from '../../src/verify/derive.ts';
 
 const span = { from: 0, to: 1000 };
 

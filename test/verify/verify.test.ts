@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { printReports } from '../../src/commands/verify-command.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-
 import { readVerified } from '../../src/write/verifications.ts';
 import { common, lengthOf, type Range, union, without, spanOfSecond } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
@@ -14,9 +13,8 @@ import type { Result, CheckStep } from '../../src/verify/checks/check.ts';
 import { countTransactions } from '../../src/verify/checks/check-transactions.ts';
 import { countRows } from '../../src/read/table-rows.ts';
 import { piecesOf } from '../../src/verify/checks/check-messages.ts';
-import { runStep } from '../../src/verify/run-step.ts';
+import { runStep, type Verified } from '../../src/verify/verify.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
-import type { Verified } from '../../src/verify/verify.ts';
 import { never } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { linesOfRows } from '../../src/write/lines.ts';
-import { divide } from '../../src/write/copy-direct.ts';
+import { divide } from '../../src/write/insert.ts';
 import { giveMemory, takeMemory } from '../../src/spare-memory.ts';
 import { formatTime } from '../../src/range.ts';
 import { messages } from '../../src/tables/ton/messages.ts';

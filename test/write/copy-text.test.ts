@@ -1,6 +1,6 @@
 import { LosslessNumber } from 'lossless-json';
 import { expect, test } from 'vitest';
-import { toCopyText as toPieces } from '../../src/write/copy-text.ts';
+import { toCopyText as toPieces } from '../../src/write/copy-buffer.ts';
 
 const toCopyText = (...args: Parameters<typeof toPieces>) => [...toPieces(...args)].join('');
 

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openCrawl } from '../../src/app/open-crawl.ts';
 import { openStore } from '../../src/app/open-store.ts';
 import { readConfig } from '../../src/settings/config.ts';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { createLogger } from '../../src/logger.ts';

@@ -1,6 +1,6 @@
 import { openCrawl } from '../../src/app/open-crawl.ts';
 import { readConfig } from '../../src/settings/config.ts';
-import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { formatTable } from '../../src/commands/table.ts';

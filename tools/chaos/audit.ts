@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { parseRangeText, type Range } from '../../src/range.ts';
 import type { Truth } from '../../test/support/simulator/truth.ts';
-import { otherOf } from '../../src/simulator/network/ledger/reorganisation.ts';
+import { otherOf } from '../../src/simulator/network/ledger/chain-ledger.ts';
 import { BIG } from './harm/spoil.ts';
 
 /**

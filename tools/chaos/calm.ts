@@ -8,7 +8,7 @@ import { readConfig } from '../../src/settings/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { EXIT, type ExitCode } from '../../src/errors.ts';
 import { checkDeep } from '../../src/verify/deep.ts';
-import { DEEP } from '../../src/ledger/found-row.ts';
+import { DEEP } from '../../src/ledger/held-by-traces.ts';
 import { describeFinding } from '../../src/verify/checks/finding.ts';
 import { differences } from '../proof/differences.ts';
 import { datasetsNamed, openTestCrawl, silent } from '../../test/support/crawl.ts';

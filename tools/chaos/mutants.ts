@@ -129,7 +129,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a range that is to be tried again counts as read',
     edits: [
       {
-        module: 'crawl/streams/crawl-lease',
+        module: 'crawl/streams/read-leases',
         find: 'read().catch(lost)',
         instead: `read().catch(lost).catch(async (error) => {
         if (stop.finishing.aborted || error.retryable !== true)

@@ -20,7 +20,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a page that is shorter than what was asked is the end of its window, whatever length it has',
     edits: [
       {
-        module: 'crawl/limit-trust',
+        module: 'crawl/page-size',
         find: 'const isDoubted = rows < asked && isDoubtful(known, rows);',
         instead: 'const isDoubted = false;',
       },
@@ -119,7 +119,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
         instead: 'if (staged.length >= 0)',
       },
       {
-        module: 'crawl/streams/page/to-commit',
+        module: 'crawl/streams/page',
         find: "overwrite: priority === 'repair' || isAgain,",
         instead: "overwrite: priority === 'repair',",
       },

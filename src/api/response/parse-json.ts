@@ -1,8 +1,21 @@
 import * as z from 'zod';
 import { isSafeNumber, LosslessNumber } from 'lossless-json';
-import { countNames, doubledIn, noteDoubled, surveyJson } from '../../dataset/declaration/doubled.ts';
+import { countNames, doubledIn, noteDoubled, surveyJson } from '../../dataset/declaration/record.ts';
 import { BadResponseError, RequestTooLargeError } from '../../errors.ts';
 import { excerpt, reasonOf, summary } from './reason.ts';
+import type { Echo } from '../../dataset/paginators/paginator.ts';
+
+const second = z.number().nullish();
+const echo = z.looseObject({ start_utime: second, end_utime: second });
+
+/**
+ * The window that a v3 body says it answers, for endpoints that echo their request; empty if it says none.
+ * Throws a ZodError if the body is not an object or the window is not numeric.
+ */
+export function echoOf(body: unknown): Echo {
+  const { start_utime, end_utime } = echo.parse(body);
+  return { ...(start_utime != null && { start_utime }), ...(end_utime != null && { end_utime }) };
+}
 
 /**
  * A number of more than 15 digits, or with an exponent of three: beyond 2^53 or a double's range. Numbers
@@ -190,4 +203,17 @@ function skipSpaces(json: Uint8Array, from: number): number {
   let at = from - 1;
   while ((json[at] ?? QUOTE) <= SPACE) at -= 1;
   return at;
+}
+
+/**
+ * A parser for v3 bodies with a list: `{ [member]: [...] | null, ... }`. Returns the raw records, none for
+ * null (an empty Go slice). Throws a ZodError if the member is missing or is not a list. A body of another
+ * endpoint, or an error with status 200, must not pass as an empty list.
+ */
+export function listOf(member: string): (body: unknown) => unknown[] {
+  const schema = z.looseObject({ [member]: z.array(z.unknown()).nullable() });
+  return (body) => {
+    const list = schema.parse(body)[member];
+    return Array.isArray(list) ? list : [];
+  };
 }

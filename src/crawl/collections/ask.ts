@@ -1,9 +1,10 @@
+import * as z from 'zod';
 import type { Exchange } from '../../api/exchange.ts';
 import type { Flight } from '../../budget/in-flight.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import { BadResponseError } from '../../errors.ts';
-import { mapsOf, recordsOf } from './parse-response.ts';
 import { nameOf, type WalkContext } from './walk-context.ts';
+import type { ResponseReading, Endpoint, ResponseShape } from '../../dataset/walk.ts';
 
 /** A response: its records as they came, and the maps that came with them. */
 export interface Answered {
@@ -49,4 +50,41 @@ export async function ask(
       ? context.api.get({ ...request, path: endpoint.path })
       : context.api.call({ ...request, method: endpoint.method }),
   );
+}
+
+/**
+ * Reads a response's records by the walk's rules. `key`: the subject that was asked for; `first`: the rank of
+ * the first record.
+ */
+export function readResponseRecords(
+  walkContext: WalkContext,
+  response: WalkResponse,
+  key: string,
+  first = 0,
+): ResponseReading {
+  const at = new Date(walkContext.context.clock.now()).toISOString();
+  return walkContext.walk.read(response.value.records, { at, key }, first);
+}
+
+const Body = z.record(z.string(), z.unknown());
+const List = z.array(z.unknown());
+
+/** The records of a body, as they came. */
+export function recordsOf(shape: ResponseShape, body: unknown): unknown[] {
+  if (shape === 'one') return [body];
+  if (shape === 'array') return List.parse(body);
+  if (shape === 'map') return entriesOf(body);
+  const member = Body.parse(body)[shape.member];
+  if (member === undefined) throw new BadResponseError(`the response has no ${shape.member}`);
+  return member === null ? [] : List.parse(member);
+}
+
+/** A map's values, each with its key as `address`. */
+export function entriesOf(map: unknown): unknown[] {
+  return Object.entries(Body.parse(map)).map(([address, entry]) => ({ address, ...Body.parse(entry) }));
+}
+
+/** The maps that v3 sends with its records: names and token data of the addresses in them. */
+function mapsOf(endpoint: Endpoint, shape: ResponseShape, body: unknown): Readonly<Record<string, unknown>> {
+  return 'path' in endpoint && typeof shape === 'object' ? Body.parse(body) : {};
 }

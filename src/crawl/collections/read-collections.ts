@@ -12,8 +12,7 @@ import { isOver, type RunContext, type WalkContext, nowOf } from './walk-context
 import { walkList } from './walk-list.ts';
 import { walkLookup } from './walk-lookup.ts';
 import { walkBlocks } from './walk-per-block.ts';
-import { ask } from './ask.ts';
-import { readResponseRecords } from './read-response-records.ts';
+import { ask, readResponseRecords } from './ask.ts';
 import { writeResponse } from './write-response.ts';
 
 /**

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { hashOf } from '../../dataset/declaration/record.ts';
-import { Lacking } from '../../dataset/paginators/lacking.ts';
+import { Lacking } from '../../dataset/paginators/paginator.ts';
 import type { OffsetCursor, OffsetStep } from '../../dataset/paginators/offset.ts';
 import type { ListWalk } from '../../dataset/walk.ts';
 import {
@@ -12,8 +12,7 @@ import {
 } from '../../errors.ts';
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import { createPageSize, type PageSize } from '../page-size.ts';
-import { ask, type AskOptions } from './ask.ts';
-import { readResponseRecords } from './read-response-records.ts';
+import { ask, type AskOptions, readResponseRecords } from './ask.ts';
 import { writeResponse } from './write-response.ts';
 import { isOver, nowOf, type WalkContext } from './walk-context.ts';
 

@@ -14,8 +14,7 @@ import {
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
-import { ask, type WalkResponse } from './ask.ts';
-import { readResponseRecords } from './read-response-records.ts';
+import { ask, type WalkResponse, readResponseRecords } from './ask.ts';
 import { writeResponse } from './write-response.ts';
 import { createRenewal, isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';

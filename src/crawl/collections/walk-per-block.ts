@@ -1,14 +1,13 @@
+import * as z from 'zod';
 import { parseCanonical } from '../../dataset/declaration/canonical.ts';
 import { seqno } from '../../records/members/form.ts';
-import * as z from 'zod';
 import type { PerBlockWalk } from '../../dataset/walk.ts';
-import { readStoredBorder } from '../../ledger/second-borders.ts';
-import { Lacking } from '../../dataset/paginators/lacking.ts';
+import { readStoredBorder } from '../../read/bounding-blocks.ts';
+import { Lacking } from '../../dataset/paginators/paginator.ts';
 import { mayConcernPage, NotFoundError, NotServedError, type EtlError } from '../../errors.ts';
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import type { SeqnoCursor, Seqnos } from '../../dataset/paginators/seqnos.ts';
-import { ask } from './ask.ts';
-import { readResponseRecords } from './read-response-records.ts';
+import { ask, readResponseRecords } from './ask.ts';
 import { writeResponse } from './write-response.ts';
 import { createRenewal, isOver, nameOf, nowOf, type WalkContext } from './walk-context.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';

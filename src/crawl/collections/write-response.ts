@@ -1,14 +1,13 @@
 import type { Collection } from '../../dataset/dataset.ts';
-import type { Rows } from '../../dataset/rows.ts';
+import type { Rows } from '../../dataset/declaration/row-layout.ts';
 import type { ResponseReading } from '../../dataset/walk.ts';
 import type { Outcomes } from '../../ledger/subjects.ts';
 import { commitResponse, type ResponseCommit } from '../../write/commit.ts';
-import { commitWithRetry } from '../commit-with-retry.ts';
-import type { WalkResponse } from './ask.ts';
-import { entriesOf } from './parse-response.ts';
+import { commitWithRetry } from '../failure-policy.ts';
+import { type WalkResponse, entriesOf } from './ask.ts';
 import type { WalkContext } from './walk-context.ts';
 import { loggedOf } from '../../api/exchange.ts';
-import { extrasOf } from '../streams/page/read-page.ts';
+import { extrasOf } from '../streams/page.ts';
 
 interface ResponseToWrite {
   readonly response: WalkResponse;

@@ -1,4 +1,5 @@
-import type { BusyMoment } from '../../read/busy-moments.ts';
+import type { InFlight } from '../../budget/in-flight.ts';
+import type { BusyMoment } from '../../read/activity.ts';
 
 /** Seconds of one step of the commit history. */
 export const STEP_SECONDS = 10;
@@ -6,8 +7,6 @@ export const STEP_SECONDS = 10;
 const USUAL = 10_000_000;
 /** The busiest steps may be chance; the next one counts. */
 const CHANCE = 2;
-/** Above this share of the allowed requests, the rate was the limit and not the machine. */
-const RATE_BOUND = 0.8;
 
 /** How fast this machine reads and writes. */
 export interface MachineSpeed {
@@ -24,7 +23,7 @@ export interface MachineSpeed {
 export function machineSpeed(
   moments: readonly BusyMoment[],
   sizes: ReadonlyMap<string, number>,
-  rps: number,
+  isRateBound: InFlight['isRateBound'],
 ): MachineSpeed {
   const steps = new Map<number, { size: number; requests: number; waitedMs: number }>();
   for (const { at, dataset, rows, requests, waitedMs } of moments) {
@@ -39,6 +38,6 @@ export function machineSpeed(
   const seen = busy.sort((a, b) => b.size - a.size)[CHANCE];
   if (seen === undefined || seen.size === 0) return { perSecond: USUAL, isSeen: false };
   const perSecond = seen.size / STEP_SECONDS;
-  const isRateBound = seen.requests / STEP_SECONDS > RATE_BOUND * rps;
-  return isRateBound && perSecond < USUAL ? { perSecond: USUAL, isSeen: false } : { perSecond, isSeen: true };
+  const isLimited = isRateBound(seen.requests, 1000 * STEP_SECONDS);
+  return isLimited && perSecond < USUAL ? { perSecond: USUAL, isSeen: false } : { perSecond, isSeen: true };
 }

@@ -1,14 +1,13 @@
 import { alsoHeldAmong, type Dataset } from '../../dataset/dataset.ts';
-import { readBusyMoments } from '../../read/busy-moments.ts';
+import { readBusyMoments } from '../../read/activity.ts';
 import { keepEstimate, type Guess } from '../../read/row-estimates.ts';
 import { EtlError } from '../../errors.ts';
 import type { Stream } from '../../ledger/stored-coverage.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../failure-policy.ts';
-import { missingOf } from '../streams/missing.ts';
+import { missingOf, streamOf, streamsOf } from '../streams/planner.ts';
 import type { ReadablePart } from '../streams/readable-part.ts';
-import { streamOf, streamsOf } from '../streams/streams.ts';
 import { neededShareOf } from './also-held.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import { machineSpeed, STEP_SECONDS, type MachineSpeed } from './machine-speed.ts';
@@ -50,8 +49,6 @@ export interface Plan {
 }
 
 interface PlanOptions {
-  /** Requests a second that are allowed. */
-  readonly rps: number;
   readonly datasets: readonly Dataset[];
   /** All datasets that exist. */
   readonly jobs: readonly Dataset[];
@@ -86,7 +83,7 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   }
   const sizes = new Map(planned.map(({ dataset, estimate: { recordSize } }) => [dataset, recordSize]));
   const moments = await readBusyMoments(context.database, STEP_SECONDS);
-  return { planned, unknown, speed: machineSpeed(moments, sizes, options.rps) };
+  return { planned, unknown, speed: machineSpeed(moments, sizes, context.api.inFlight.isRateBound) };
 }
 
 /** If the API fails for one dataset, it may still answer for the others. */

@@ -3,7 +3,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../ledger/stored-coverage.ts';
 import { DAY, isInside, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { askPage, type PageRead } from '../streams/page/ask-page.ts';
+import { askPage, type PageRead } from '../streams/page.ts';
 
 /** The result of a sample request, and the part of the range that it stands for. */
 export interface Sample {

@@ -1,10 +1,28 @@
-import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
+import { createInterruptibleSleep } from '../../clock.ts';
 import type { Stop } from '../../stop.ts';
-import type { CrawlContext } from '../crawl-context.ts';
-import { crawlLease } from './crawl-lease.ts';
-import type { IdleReaders } from './read-pages.ts';
+import { type CrawlContext, alsoOnPage } from '../crawl-context.ts';
+import { type IdleReaders, readPages, type LeaseReading } from './read-pages.ts';
 import type { Priority } from '../../budget/priority.ts';
-import type { Assignment, Planner } from './planner.ts';
+import {
+  type Assignment,
+  type Planner,
+  type Want,
+  missingOf,
+  firstReadings,
+  secondReadings,
+} from './planner.ts';
+import { readMissing } from '../../ledger/stored-coverage.ts';
+import { refuse } from '../../ledger/refused.ts';
+import { HOLD_SECONDS } from '../../ledger/holds.ts';
+import { renewLease, releaseLease, isLeased } from '../../ledger/leases.ts';
+import { LeaseLostError, type EtlError } from '../../errors.ts';
+import { formatRange, type Range } from '../../range.ts';
+import { explainByGap } from '../gaps.ts';
+import { levelOf, readUnlessRefused } from '../failure-policy.ts';
+import { keepAlive } from '../keep-alive.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import { outlast, outlastDatabase } from '../../retry.ts';
+import type { ReadablePart } from './readable-part.ts';
 
 /** Milliseconds between two searches for work if none was found. */
 const IDLE_MS = 250;
@@ -71,4 +89,125 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   inFlight.noteIdle(false);
   await Promise.all(readings);
   if (failures.length > 0) throw failures[0];
+}
+
+/** Used if a lease is read alone: no reader waits for work. */
+const NO_IDLE_READERS: IdleReaders = { count: () => 0, wake: () => undefined };
+
+type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'idleReaders'>>;
+
+/**
+ * Reads a lease, and releases what is left of it. If the API fails for good for a range, the range is refused
+ * for a while and logged.
+ * @throws every error that stops the other readers too, after the lease was released
+ */
+export async function crawlLease(
+  context: CrawlContext,
+  assignment: Assignment,
+  { stop, idleReaders = NO_IDLE_READERS }: CrawlLeaseOptions,
+): Promise<void> {
+  const { database, logger } = context;
+  const { dataset, lease } = assignment;
+  const { stream } = lease;
+  const renew = () => renewLease(database, lease);
+  const stopRenewing = keepAlive(context, {
+    what: `a lease of ${dataset.name}`,
+    heldSeconds: HOLD_SECONDS,
+    renew,
+  });
+  let rest = lease.span;
+  const network = context.network.begin();
+  const read = async () => {
+    for await (rest of readPages(context, { ...assignment, stop, idleReaders, network }));
+  };
+  const logLost = () => {
+    logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');
+  };
+  const lost = (error: unknown) => {
+    if (!(error instanceof LeaseLostError)) throw error;
+    logLost();
+  };
+  try {
+    const failure = await readUnlessRefused({ context, stream, stop }, () => read().catch(lost));
+    // The range is refused while its lease is held. Otherwise another reader could claim it and send the same
+    // request again.
+    if (failure === undefined) return;
+    if (dataset.name === 'blocks' && (await explainByGap(context, rest, failure, stop.leaving))) return;
+    if (await renew()) await refuseRest(context, assignment, rest, failure);
+    else logLost();
+  } finally {
+    stopRenewing();
+    // The commit that completes a lease also ends it.
+    if (rest.from < rest.to) await releaseLease(database, lease).catch(() => undefined);
+  }
+}
+
+async function refuseRest(
+  { database, logger }: CrawlContext,
+  { dataset, lease: { stream } }: Assignment,
+  rest: Range,
+  failure: EtlError,
+): Promise<void> {
+  const { code, message } = failure;
+  for (const span of await readMissing(database, stream, [rest])) {
+    const range = formatRange(span);
+    logger[levelOf(failure)](
+      { dataset: dataset.name, scope: stream.scope, range, code, reason: message },
+      'range refused',
+    );
+    await refuse(database, stream, span, { reason: 'failing', detail: message });
+  }
+}
+
+export interface CrawlOptions {
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly datasets: readonly Dataset[];
+  readonly readable: ReadablePart;
+  readonly stop: Stop;
+  /** Attempts while the API or the database is down; default 1. */
+  readonly attempts?: number;
+  /** If true, ranges that have matured since their first reading are read a second time. */
+  readonly again?: boolean;
+  /** A dataset that is read last. `derive` first covers what the pages of other datasets contain of it. */
+  readonly derived?: { readonly dataset: string; readonly derive: (range: Range) => Promise<unknown> };
+}
+
+/** Covers a range once. Returns the ranges that are still missing, by dataset. */
+export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
+  const { context, datasets, derived, readable, stop } = options;
+  const { range, watermark } = readable;
+  if (range === undefined) return new Map();
+  const { attempts = 1 } = options;
+  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async (onAnswer) => {
+    const own = { ...options, context: alsoOnPage(context, onAnswer) };
+    const others = datasets.filter(({ name }) => name !== derived?.dataset);
+    if (others.length < datasets.length) {
+      await coverOnce({ ...own, datasets: others }, range);
+      if (!stop.finishing.aborted) await derived?.derive(range);
+    }
+    await coverOnce(own, range);
+  });
+  const waiting = { ...context, attempts, signal: stop.leaving };
+  return outlastDatabase(waiting, () => missingOf(context, datasets, range, watermark));
+}
+
+async function coverOnce(options: CrawlOptions, range: Range): Promise<void> {
+  if (options.datasets.length === 0) return;
+  // Computed for each lease, because reading one dataset may reveal new pools of another.
+  const take = async (readers: number) => options.planner.takeSome(await wantsOf(options, range), readers);
+  const names = options.datasets.map(({ name }) => name);
+  // If another worker gives its lease up unread, this process has to read that range.
+  const isOver = async () => !(await isLeased(options.context.database, names, range));
+  await readLeases({ ...options, priority: 'backfill', isOver, take });
+}
+
+async function wantsOf({ context, datasets, readable, again }: CrawlOptions, range: Range): Promise<Want[]> {
+  const first = await firstReadings(context.database, datasets, {
+    range,
+    watermark: readable.watermark,
+    priority: 'backfill',
+  });
+  if (again !== true) return first;
+  return [...first, ...(await secondReadings(context.database, datasets, range, readable.watermark))];
 }

@@ -1,6 +1,6 @@
 import type { Flight } from '../../budget/in-flight.ts';
 import { commitPage, type PageCommit } from '../../write/commit.ts';
-import { isEmpty } from '../../write/copy-direct.ts';
+import { isEmpty } from '../../write/insert.ts';
 import { cutLease, type Lease } from '../../ledger/leases.ts';
 import { recordFailure } from '../../ledger/failures.ts';
 import type { Refusal } from '../../ledger/refused.ts';
@@ -8,16 +8,14 @@ import { mayConcernPage, ApiTimeoutError, type EtlError } from '../../errors.ts'
 import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT, commitWithRetry } from '../failure-policy.ts';
 import { readServed, servesElsewhere } from './second-rows.ts';
-import { askPage } from './page/ask-page.ts';
-import { commitWithRetry } from '../commit-with-retry.ts';
+import { askPage, needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { requirePredecessors } from '../gaps.ts';
 import { leaseLength } from './lease-length.ts';
-import type { SpanTrust } from '../limit-trust.ts';
+import type { SpanTrust } from '../page-size.ts';
 import type { Assignment } from './planner.ts';
-import { needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page/to-commit.ts';
 
 /** Milliseconds after which a page is logged as slow. Usual pages take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;

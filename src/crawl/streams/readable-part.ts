@@ -4,8 +4,12 @@ import { createOutagePolicy, retry } from '../../retry.ts';
 import { logAndKeepGap } from '../gaps.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readChainInfo, type ChainInfo } from '../chain-info.ts';
-import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
-import { watermarkNotKnown, type PolledWatermark, type WatermarkReader } from '../watermark/watermark.ts';
+import {
+  openWatermarkReader,
+  watermarkNotKnown,
+  type PolledWatermark,
+  type WatermarkReader,
+} from '../watermark/watermark.ts';
 
 /** If a range ended longer ago than this, no block of it can still appear in the index. */
 const FINAL_AGE_SECONDS = 6 * HOUR;

@@ -1,14 +1,12 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { requireInside } from '../../dataset/paginators/require-inside.ts';
-import type { Paginator } from '../../dataset/paginators/paginator.ts';
+import { requireInside, type Paginator } from '../../dataset/paginators/paginator.ts';
 import { mayConcernPage, type EtlError } from '../../errors.ts';
 import { spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import type { NetworkWatch } from '../network-guard.ts';
-import { askPage } from './page/ask-page.ts';
-import type { FetchedPage } from './page/to-commit.ts';
+import { askPage, type FetchedPage } from './page.ts';
 import type { Assignment } from './planner.ts';
 
 /** The most requests that one second is worth. Halving finds one bad row among a thousand in about twenty. */

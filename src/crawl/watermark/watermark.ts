@@ -1,9 +1,9 @@
-import { parseCanonical } from '../../dataset/declaration/canonical.ts';
 import * as z from 'zod';
+import { parseCanonical } from '../../dataset/declaration/canonical.ts';
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock.ts';
-import type { EtlError } from '../../errors.ts';
 import {
+  type EtlError,
   ApiUnavailableError,
   NoEndpointError,
   NotFoundError,
@@ -28,6 +28,8 @@ import {
 import { createFinalityDelay, LOOK_BACK, type PollResult, type SafeWatermark } from './finality-delay.ts';
 import type { ChainInfo } from '../chain-info.ts';
 import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from '../visible-blocks.ts';
+import { readFoundWatermark } from '../../ledger/stored-settings.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 
 /** Seconds before the head that are requested again, for blocks that become visible out of order. */
 const OVERLAP = 120;
@@ -401,4 +403,22 @@ function withoutOld(
   utime: number,
 ): ReadonlyMap<string, LinkedBlock> {
   return new Map([...known].filter(([, block]) => block.gen_utime >= utime - LOOK_BACK));
+}
+
+/**
+ * Opens a reader of the watermark that continues from the last process's polls.
+ *
+ * `ETL_WATERMARK_DELAY` (here `delaySeconds`) is how far one replica of a source may lag behind another. New rows are
+ * held back for that long. The tail reads what every replica shows by then. All other readers stay this far below the
+ * watermark. A dataset's own `delay` replaces it if its endpoint is served from a copy that lags by minutes.
+ */
+export async function openWatermarkReader(
+  { api, database, clock }: Pick<CrawlContext, 'api' | 'database' | 'clock'>,
+  info: ChainInfo,
+  delaySeconds: number,
+): Promise<WatermarkReader> {
+  const found = await readFoundWatermark(database);
+  // An earlier version of the program stored only the result: at most one delay above what all replicas had.
+  const before = found && (found.polls ?? [{ newest: found.newest, utime: found.utime - delaySeconds }]);
+  return createWatermarkReader({ api, info, clock, delaySeconds, before, joinedUntil: found?.headUtime });
 }

@@ -1,8 +1,15 @@
 import * as z from 'zod';
-import { mappingOf, unwrap } from '../declaration/column-mapping.ts';
+import { mappingOf } from '../declaration/row-layout.ts';
 import { ANY_TEXT, kindWhere, MANY, type Run } from './json-bytes.ts';
-import { compileReader, type Layout, type Member, type ValueCheck } from './object-reader.ts';
-import { viewClassOf, type MemberKind } from './view.ts';
+import {
+  compileReader,
+  type Layout,
+  type Member,
+  type ValueCheck,
+  viewClassOf,
+  type MemberKind,
+} from './view.ts';
+import { unwrap } from '../declaration/record.ts';
 
 /*
  * Derives from a schema which bytes its records may have. Besides zod, this is the only check of records. It

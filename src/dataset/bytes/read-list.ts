@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { doubledWithin } from '../declaration/doubled.ts';
+import { doubledWithin } from '../declaration/record.ts';
 import {
   ANY_TEXT,
   CLOSE,
@@ -16,8 +16,7 @@ import {
   valueEnd,
 } from './json-bytes.ts';
 import { layoutOf } from './layout.ts';
-import { passesAll, type Layout, type ValueCheck } from './object-reader.ts';
-import { Page, scalarAt, type View } from './view.ts';
+import { passesAll, type Layout, type ValueCheck, Page, scalarAt, type View } from './view.ts';
 
 /** The records of a body, and its remainder. */
 export interface ReadList {

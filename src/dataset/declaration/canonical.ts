@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { BadResponseError } from '../../errors.ts';
-import { doubledWithin, TWICE } from './doubled.ts';
+import { doubledWithin, TWICE } from './record.ts';
 
 /** Converts a value into the form that its schema accepts. Returns unreadable values unchanged. */
 export type FormReader = (value: unknown) => unknown;

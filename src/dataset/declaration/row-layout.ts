@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { formatTime } from '../../range.ts';
-import { orNull, type Extra } from './record.ts';
-import { isMoment, mappingOf, unwrap } from './column-mapping.ts';
+import { orNull, type Extra, unwrap } from './record.ts';
 
 /** The part of a Drizzle table that a job needs: the type of inserted rows. */
 export interface Table {
@@ -154,4 +153,83 @@ function memberAt(value: unknown, path: readonly string[]): unknown {
 
 function isObject(value: unknown): value is Row {
   return typeof value === 'object' && value !== null;
+}
+
+export type Tables = Readonly<Record<string, Table>>;
+
+/** The rows of one record, by table. */
+export type RowsOf<T extends Tables> = { readonly [Name in keyof T]?: readonly T[Name]['$inferInsert'][] };
+
+/** Rows by table name, as they are written. */
+export type Rows = Readonly<Record<string, readonly object[] | undefined>>;
+
+/** Collects rows as objects, by the names of their tables. */
+export function collectRows(tables: Tables, visit: (put: Put) => void): Rows {
+  const names = new Map<Table, string>(Object.entries(tables).map(([name, table]) => [table, name]));
+  const rows: Record<string, object[]> = Object.fromEntries(Object.keys(tables).map((name) => [name, []]));
+  visit(
+    <T extends Table, Rec>(layout: RowLayout<T, Rec>, record: Rec, given: Given<T>, extra?: Extra | null) => {
+      const name = names.get(layout.table);
+      if (name === undefined) throw new TypeError('a row for a table that its job does not name');
+      rows[name]?.push(rowOf(layout, record, given, extra));
+    },
+  );
+  return rows;
+}
+
+/*
+ * Which column stores a member of a record. By default, it is the column of the member's own name. Anything else is
+ * declared around the member's schema, with these functions, and nowhere else.
+ */
+
+/** How a member is stored that has no column of its own name. */
+type ColumnMapping =
+  | { readonly kind: 'column'; readonly name: string }
+  /** Its members are columns of the same row, with this prefix. */
+  | { readonly kind: 'spread'; readonly prefix: string; readonly notesEmpty: boolean }
+  /** No column: it has rows of its own, or other columns contain it. */
+  | { readonly kind: 'elsewhere' }
+  /** No column, because it is never sent: kept in `extra` if it comes. */
+  | { readonly kind: 'extra' };
+
+const mappings = new WeakMap<object, ColumnMapping>();
+const moments = new WeakSet();
+
+/** The member is stored in this column. */
+export const column = <S extends z.ZodType>(name: string, schema: S): S =>
+  withMapping(schema, { kind: 'column', name });
+
+/** The members of the member are columns of the same row, with `prefix` before their names. */
+export const spread = <S extends z.ZodType>(prefix: string, schema: S): S =>
+  withMapping(schema, { kind: 'spread', prefix, notesEmpty: false });
+
+/** Like `spread`. If it was sent empty, `extra` notes that, because no column shows it. */
+export const phase = <S extends z.ZodType>(prefix: string, schema: S): S =>
+  withMapping(schema, { kind: 'spread', prefix, notesEmpty: true });
+
+/** The member has no column in the row: it has rows of its own, or other columns contain it. */
+export const elsewhere = <S extends z.ZodType>(schema: S): S => withMapping(schema, { kind: 'elsewhere' });
+
+/** The member has no column, because no server is known to send it. It is kept in `extra` if it comes. */
+export const inExtra = <S extends z.ZodType>(schema: S): S => withMapping(schema, { kind: 'extra' });
+
+export function mappingOf(schema: z.core.$ZodType): ColumnMapping | undefined {
+  return mappings.get(schema);
+}
+
+/** Marks a schema of unix seconds, which are stored as timestamps. */
+export function asMoment<S extends z.ZodType>(schema: S): S {
+  moments.add(schema.def);
+  return schema;
+}
+
+function isMoment(schema: z.core.$ZodType): boolean {
+  return moments.has(schema._zod.def);
+}
+
+/** Creates a copy, because one schema is used for many members. */
+function withMapping<S extends z.ZodType>(schema: S, mapping: ColumnMapping): S {
+  const copy = schema.clone();
+  mappings.set(copy, mapping);
+  return copy;
 }

@@ -1,9 +1,17 @@
 import { BadResponseError, NotJoinedError } from '../../errors.ts';
-import type { Joins, Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from './paginator.ts';
+import {
+  type Joins,
+  type Page,
+  type Paginator,
+  type Params,
+  type Position,
+  type Step,
+  type WholeSecondsPaginator,
+  requireInside,
+  nextLength,
+  readLt,
+} from './paginator.ts';
 import { formatTime, spanOfSecond, type Range } from '../../range.ts';
-import { nextLength } from './next-length.ts';
-import { requireInside } from './require-inside.ts';
-import { readLt } from './position.ts';
 
 /** Seconds beyond the span in which a request looks for successors: doubled while there are none. */
 const FIRST_LOOK_AHEAD = 30;

@@ -1,5 +1,4 @@
-import type { Params } from './paginator.ts';
-import { withLacking, type Lacking } from './lacking.ts';
+import { type Params, withLacking, type Lacking } from './paginator.ts';
 
 /**
  * How far a list has been read. An example of a list of 2500 records, read in pages of 1000 (`end` and

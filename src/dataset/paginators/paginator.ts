@@ -1,4 +1,55 @@
-import type { Range } from '../../range.ts';
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { type Range, formatTime, isInside, readSeconds } from '../../range.ts';
+import { BadResponseError } from '../../errors.ts';
+
+/** The members that contain a record's position, even if its schema refuses it. */
+export interface PositionMembers {
+  /** Unix seconds, a number or a string of digits. */
+  readonly utime: string;
+  /** Logical time; omitted if the records have none. */
+  readonly lt?: string;
+  /** What distinguishes it from its neighbors: texts or numbers. */
+  readonly id: readonly string[];
+  /** Separates the parts of `id`. Default: a slash. */
+  readonly separator?: string;
+}
+
+/** Undefined if the record does not contain its position. */
+export function readPosition(members: PositionMembers, raw: unknown): Position | undefined {
+  if (!isRecord(raw)) return undefined;
+  const utime = readSeconds(raw[members.utime]);
+  const id = readId(members, raw);
+  if (utime === undefined || id === undefined) return undefined;
+  const lt = members.lt === undefined ? '0' : raw[members.lt];
+  return { utime, lt: typeof lt === 'string' ? lt : '0', id };
+}
+
+/** Undefined if it is not a logical time: a record in quarantine may contain anything. */
+export function readLt(lt: string): bigint | undefined {
+  return /^\d{1,19}$/.test(lt) ? BigInt(lt) : undefined;
+}
+
+function readId({ id, separator = '/' }: PositionMembers, raw: Readonly<Record<string, unknown>>) {
+  let read = '';
+  for (const [index, name] of id.entries()) {
+    const part = raw[name];
+    if (typeof part !== 'string' && typeof part !== 'number') return undefined;
+    read += index === 0 ? String(part) : `${separator}${part}`;
+  }
+  return nameable(read);
+}
+
+/** Record ids are keys of an index, which limits their length. The API has no longer id, so its digest replaces it. */
+const LONGEST_NAME = 300;
+
+export function nameable(name: string): string {
+  return name.length > LONGEST_NAME ? createHash('sha256').update(name).digest('base64') : name;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
 
 /** A query parameter; an array becomes repeated keys. */
 export type Param = string | number | boolean | readonly string[] | undefined;
@@ -98,3 +149,58 @@ interface RowsOfSecond {
 
 /** A paginator for seconds that are written as a whole, or compared with stored rows as a whole. */
 export type WholeSecondsPaginator<Cursor> = Paginator<Cursor> & { readonly wholeSeconds: true };
+
+/** If a server answered for another window than the requested one, empty seconds would look covered. */
+export function requireInside({ utime, id }: Position, asked: Range): void {
+  if (isInside(utime, asked)) return;
+  throw new BadResponseError(
+    utime === 0
+      ? `the time of row ${id} cannot be read, nor that of any other row of its page`
+      : `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
+  );
+}
+
+/**
+ * How full the next page should be. If a page is full, the part of its window beyond the last row was
+ * requested or scanned in vain.
+ */
+const AIM = 0.75;
+/** The most that a request grows at once: a quiet period does not mean that the next one is quiet. */
+const GROWTH = 8;
+
+interface SeenDensity {
+  /** Seconds of the last request. */
+  readonly length: number;
+  /** Seconds that its page completed, and the number of their rows. */
+  readonly seconds: number;
+  readonly rows: number;
+  /** The most rows of the next page. */
+  readonly size: number;
+}
+
+/** The length of the next request in seconds. */
+export function nextLength({ length, seconds, rows, size }: SeenDensity): number {
+  return Math.min(GROWTH * length, (AIM * size * seconds) / Math.max(1, rows));
+}
+
+/** An offset of a list, or a seqno, for which the server fails. */
+export const Lacking = z.object({
+  at: z.number(),
+  /** Attempts so far. */
+  tries: z.number(),
+  /** Unix seconds before which it is not retried. */
+  until: z.number(),
+});
+
+export type Lacking = z.infer<typeof Lacking>;
+
+const FIRST_PAUSE = 60;
+const LONGEST_PAUSE = 24 * 60 * 60;
+
+/** Notes a failed attempt. The next one follows after a minute, then after twice as long each time, at most a day. */
+export function withLacking(known: readonly Lacking[], at: number, now: number): Lacking[] {
+  const tries = (known.find((one) => one.at === at)?.tries ?? 0) + 1;
+  const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(tries - 1, 20));
+  const others = known.filter((one) => one.at !== at);
+  return [...others, { at, tries, until: now + pause }].sort((one, other) => one.at - other.at);
+}

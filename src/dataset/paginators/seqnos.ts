@@ -1,5 +1,4 @@
-import type { Params } from './paginator.ts';
-import { withLacking, type Lacking } from './lacking.ts';
+import { type Params, withLacking, type Lacking } from './paginator.ts';
 
 /** Seqnos of masterchain blocks, half-open. */
 export interface Seqnos {

@@ -1,8 +1,13 @@
 import { BadResponseError } from '../../errors.ts';
-import type { Echo, Page, Step, WholeSecondsPaginator } from './paginator.ts';
+import {
+  type Echo,
+  type Page,
+  type Step,
+  type WholeSecondsPaginator,
+  requireInside,
+  nextLength,
+} from './paginator.ts';
 import { formatRange, type Range } from '../../range.ts';
-import { nextLength } from './next-length.ts';
-import { requireInside } from './require-inside.ts';
 
 export interface WindowCursor {
   /** The next second to complete; everything before it in the span is done. */

@@ -3,7 +3,7 @@ import { canonicalOf, optional, withOtherForms } from '../../dataset/declaration
 import { ACCOUNT, readAddress } from '../../ton/address.ts';
 import { readHash } from '../../ton/hash.ts';
 import { MASTERCHAIN, readShard, SHARD } from '../../ton/shard.ts';
-import { requiredInt } from './scalar.ts';
+import { requiredInt, requiredCount, requiredDigits, requiredInt64 } from './scalar.ts';
 
 /*
  * Forms of TON's own names, as the servers of v3 print them and the tables hold them. Other forms with only one meaning
@@ -93,3 +93,23 @@ export const optionalKey = optional(
 function ofText(read: (word: string) => string | undefined): (value: unknown) => unknown {
   return (value) => (typeof value === 'string' ? (read(value) ?? value) : value);
 }
+
+/*
+ * Records of v2. The schemas of v3 read their members, so that both can be joined. A `@type` only repeats the position
+ * of its member: it is read and dropped.
+ */
+
+export const tag = z.string().optional();
+
+export const blockIdExt = z.strictObject({
+  '@type': tag,
+  workchain: requiredInt,
+  shard,
+  seqno: requiredInt,
+  root_hash: hash,
+  file_hash: hash,
+});
+
+export const accountAddress = z.strictObject({ '@type': tag, account_address: account });
+export const currency = z.strictObject({ '@type': tag, id: requiredCount, amount: requiredDigits });
+export const transactionId = z.strictObject({ '@type': tag, lt: requiredInt64, hash });

@@ -1,7 +1,7 @@
 import { LosslessNumber } from 'lossless-json';
 import * as z from 'zod';
 import { optional, withOtherForms } from '../../dataset/declaration/canonical.ts';
-import { asMoment } from '../../dataset/declaration/column-mapping.ts';
+import { asMoment } from '../../dataset/declaration/row-layout.ts';
 import { formatTime, readSeconds } from '../../range.ts';
 
 /*

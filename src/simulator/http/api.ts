@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { errorResponse, jsonResponse, textResponse, type HttpResponse } from './response.ts';
-import { asksArchive, type ArchiveOptions } from './archive.ts';
 import { API_VERSIONS, type Build } from '../build.ts';
-import type { Faults } from '../faults.ts';
+import type { Faults, UnservableRows } from '../faults.ts';
 import type { Ledger } from '../ledger.ts';
 import type { View } from '../network-view.ts';
 import { Query } from './simulator-query.ts';
@@ -17,8 +17,100 @@ import { traceRoutes } from './routes/traces-routes.ts';
 import { transactionRoutes } from './routes/transactions-routes.ts';
 import { ServedError } from './served-error.ts';
 import type { RequestLog } from './simulator-stats.ts';
-import { failureFor } from './unservable.ts';
 import { answerV2, isV2 } from './v2/v2-api.ts';
+
+/** The real server's error for a row that it cannot read from its database, or cannot print. */
+const TEXTS = [
+  "can't scan into dest[8]: cannot scan NULL into *string",
+  '4294967296 is greater than maximum value for uint32',
+  'json: unsupported value: NaN',
+];
+
+/** Members that identify a row: the first that exists counts. The identity decides whether the row can be served. */
+const NAMES = ['action_id', 'complaint_hash', 'root_hash', 'hash', 'transaction_hash', 'tx_hash', 'trace_id'];
+/** The same for rows without a hash. */
+const NAMES_OF_OTHERS = ['nft_item_address', 'address', 'transaction_id'];
+
+type ServedRecord = Readonly<{ [member: string]: unknown }>;
+
+/** The error instead of a response with such a row; undefined if it has none. */
+function failureFor(
+  path: string,
+  response: HttpResponse,
+  { unservable = [], unservableAs = '500' }: Faults,
+): HttpResponse | undefined {
+  const own = unservable.filter((rows) => rows.path === path);
+  if (own.length === 0 || response.status !== 200) return undefined;
+  const row = recordsOf(JSON.parse(response.body.toString())).find((record) =>
+    own.some((rows) => isOne(rows, record)),
+  );
+  if (row === undefined) return undefined;
+  const { length } = TEXTS;
+  const text = TEXTS[Math.floor(shareOf(row) * length * 1000) % length] ?? '';
+  if (unservableAs === 'timeout') return errorResponse(500, 'timeout: context deadline exceeded');
+  if (unservableAs === 'broken') return jsonResponse(200, response.body.toString().slice(0, -7));
+  const status = Number(unservableAs);
+  return path.startsWith('/api/v2/')
+    ? jsonResponse(status, JSON.stringify({ ok: false, error: text, code: status }))
+    : errorResponse(status, text);
+}
+
+function isOne(rows: UnservableRows, record: ServedRecord): boolean {
+  return 'share' in rows ? shareOf(record) < rows.share : String(record[rows.member]) === rows.value;
+}
+
+/** A number from 0 to 1 that a row always has. */
+function shareOf(record: ServedRecord): number {
+  const name = [...NAMES, ...NAMES_OF_OTHERS].find((member) => record[member] !== undefined);
+  const text = JSON.stringify(name === undefined ? record : record[name]);
+  return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32;
+}
+
+/** The records of a body: the elements of its lists, of v2 its result. */
+function recordsOf(body: unknown): ServedRecord[] {
+  if (!isRecord(body)) return [];
+  const { result } = body;
+  if (isRecord(result)) return [result];
+  return Object.values(body)
+    .filter((member) => Array.isArray(member))
+    .flat()
+    .filter(isRecord);
+}
+
+function isRecord(value: unknown): value is ServedRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The archive of a server: a copy whose newest data are `lagSeconds` old. */
+interface ArchiveOptions {
+  /** Windows that began longer ago go to the archive. */
+  readonly ageSeconds: number;
+  readonly lagSeconds: number;
+}
+
+/** Lists that are split between the newest data and the archive. */
+const SPLIT = new Set([
+  '/api/v3/blocks',
+  '/api/v3/transactions',
+  '/api/v3/messages',
+  '/api/v3/traces',
+  '/api/v3/events',
+  '/api/v3/actions',
+  '/api/v3/jetton/transfers',
+  '/api/v3/jetton/burns',
+  '/api/v3/nft/transfers',
+]);
+
+/**
+ * True if a request goes to the archive. A window that begins before the split goes there whole, even if a part of it is
+ * in the newest data only. So does a scan upwards from the beginning.
+ */
+function asksArchive(path: string, query: Query, headTime: number, { ageSeconds }: ArchiveOptions): boolean {
+  if (!SPLIT.has(path) || query.has('mc_seqno')) return false;
+  const start = query.utime('start_utime');
+  if (start !== undefined) return start < headTime - ageSeconds;
+  return !query.has('start_lt') && ['asc', 'a'].includes((query.text('sort') ?? '').toLowerCase());
+}
 
 /** A request as it reaches the server behind the gateway. */
 export interface ApiRequest {

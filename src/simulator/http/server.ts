@@ -4,9 +4,8 @@ import { isAbort } from '../../errors.ts';
 import { errorResponse, gatewayError, htmlResponse, type HttpResponse } from './response.ts';
 import type { ApiRequest } from './api.ts';
 import { openSite, type Site, type SiteOptions } from './site.ts';
-import { send } from './delivery.ts';
+import { send, Gateway, type GatewayOptions } from './delivery.ts';
 import type { Faults } from '../faults.ts';
-import { Gateway, type GatewayOptions } from './gateway.ts';
 import { Random } from '../random.ts';
 import type { RequestRecord, RequestLog } from './simulator-stats.ts';
 

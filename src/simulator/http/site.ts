@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger.ts';
 import type { ChainOptions } from '../network/chain/options.ts';
 import { ChainSource } from '../network/chain-source.ts';
 import { Random } from '../random.ts';
-import { CorpusSource } from '../recorded/corpus/corpus-source.ts';
+import { CorpusSource } from '../recorded/corpus/corpus-ledger.ts';
 import { isRecording } from '../recorded/recording/read-recording.ts';
 import { Recording } from '../recorded/recording/recording.ts';
 import { Api, type Answering, type ApiOptions } from './api.ts';

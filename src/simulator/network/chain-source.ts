@@ -1,11 +1,12 @@
 import type { Clock } from '../../clock.ts';
 import { ChainLedger } from './ledger/chain-ledger.ts';
-import { Chain } from './chain/chain.ts';
-import type { ChainOptions } from './chain/options.ts';
+import { type ChainOptions, resolveChainOptions } from './chain/options.ts';
 import type { Faults } from '../faults.ts';
 import type { HeadOptions, ServedNetwork } from '../head.ts';
 import type { View } from '../network-view.ts';
 import { Visibility } from './ledger/visibility.ts';
+import { Generator } from './chain/generate/generator.ts';
+import { World } from './chain/world.ts';
 
 /** A generated network whose head is fixed or moves with the wall clock. */
 export class ChainSource implements ServedNetwork {
@@ -53,3 +54,25 @@ function missingBounds(options: ChainOptions & HeadOptions, liveHead: number | u
 }
 
 const HOUR = 3600;
+
+/** A generated network that grows on demand. Equal options give equal networks, however far each has grown. */
+export class Chain {
+  readonly world: World;
+  private readonly generator: Generator;
+
+  constructor(options: ChainOptions = {}) {
+    this.world = new World(resolveChainOptions(options));
+    this.generator = new Generator(this.world);
+  }
+
+  /** Generates every masterchain block up to a second, or up to the network's end. */
+  extendTo(utime: number): this {
+    while (!this.generator.isOver && this.generator.nextUtime <= utime) this.generator.step();
+    return this;
+  }
+
+  /** Generates a finite network whole. */
+  extendToEnd(): this {
+    return this.extendTo(this.world.options.end);
+  }
+}

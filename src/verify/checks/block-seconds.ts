@@ -2,11 +2,10 @@ import { sql } from 'drizzle-orm';
 import { blocks } from '../../tables/ton/blocks.ts';
 import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
-import type { Check, Result } from './check.ts';
+import { type Check, type Result, joinByHash } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { joinByHash } from './fast-snapshot.ts';
 import { countReadRows } from '../../write/seals.ts';
-import { blockKeyOf } from './block-key-of.ts';
+import { blockKeyOf } from './check-blocks.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'block-seconds';

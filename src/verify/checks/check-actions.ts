@@ -2,9 +2,8 @@ import { sql, type SQL } from 'drizzle-orm';
 import { action_accounts, action_transactions, actions as actionsTable } from '../../tables/ton/actions.ts';
 import type { Session } from '../../postgres/database.ts';
 import type { Stretch } from '../../range.ts';
-import type { Check, Result } from './check.ts';
+import { type Check, type Result, joinByHash } from './check.ts';
 import { findingsOf } from './finding.ts';
-import { joinByHash } from './fast-snapshot.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 

@@ -4,7 +4,7 @@ import { block_parents, blocks as blocksTable } from '../../tables/ton/blocks.ts
 import type { Session } from '../../postgres/database.ts';
 import { common, formatTime, spanOfSecond, without, type Range, HOUR } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import type { Check, CheckLook, Result, VerifyContext } from './check.ts';
+import { type Check, type CheckLook, type Result, type VerifyContext, NEAR, joinByHash } from './check.ts';
 import {
   blocksBefore,
   readBlocksAround,
@@ -13,16 +13,12 @@ import {
   type BlocksAround,
 } from './blocks-around.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
-import { joinByHash } from './fast-snapshot.ts';
 import { countReadRows } from '../../write/seals.ts';
-import { blockKeyOf } from './block-key-of.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
-import { blocksBeyond, linksOf } from './links.ts';
 import type { LinkedBlock } from '../../crawl/block-links.ts';
 import type { BlocksOfSource } from './block-source.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
-import { NEAR } from './near.ts';
 
 /** The bits of a shard's prefix, as text: a shard lies in another if its prefix begins with the other's. */
 const prefix = (shard: SQL) => sql`left(rtrim(('x' || lpad(${shard}, 16, '0'))::bit(64)::text, '0'), -1)`;
@@ -437,4 +433,41 @@ function newestBelow(from: number, near: readonly LinkedBlock[]): SQL {
           and b.utime >= to_timestamp(${from}::float8) and ${overlaps(stored)}
         order by b.utime desc limit 1),
       ${fromNear})`;
+}
+
+/** Blocks after the stored ones: those that were requested, and the tops. */
+function blocksBeyond(around: BlocksAround): LinkedBlock[] {
+  const beyond = [...around.after, ...around.tops.filter((top) => top.gen_utime >= around.storedUntil)];
+  return [...new Map(beyond.map((block) => [blockKey(block), block])).values()];
+}
+
+/**
+ * Links to parents, from the stored blocks of a stretch and from the blocks after it; and links to the tops themselves.
+ */
+function linksOf(from: number, around: BlocksAround): SQL {
+  const links = blocksBeyond(around).flatMap((child) =>
+    (child.prev_blocks ?? []).map((parent) => linkOf(child, parent, child.gen_utime)),
+  );
+  const tops = around.tops
+    .filter((top) => top.gen_utime < around.storedUntil)
+    .map((top) => linkOf(top, top, top.gen_utime));
+  return sql`
+    select p.parent_workchain as workchain, p.parent_shard as shard, p.parent_seqno as seqno,
+      p.shard as child_shard, p.seqno as child_seqno, extract(epoch from p.utime)::int8 as child_at
+    from ton.block_parents p where ${during('p', { from, to: around.storedUntil })}
+    union all
+    select * from jsonb_to_recordset(${JSON.stringify([...links, ...tops])}::jsonb)
+      as l (workchain int, shard text, seqno int, child_shard text, child_seqno int, child_at int8)`;
+}
+
+type Id = Pick<LinkedBlock, 'workchain' | 'shard' | 'seqno'>;
+
+function linkOf(child: Id, { workchain, shard, seqno }: Id, at: number) {
+  return { workchain, shard, seqno, child_shard: child.shard, child_seqno: child.seqno, child_at: at };
+}
+
+/** The key of a block in a statement, as `blockKey` writes it, from the columns workchain, shard and seqno. */
+export function blockKeyOf(alias: string): SQL {
+  const of = (column: string) => sql`${sql.identifier(alias)}.${sql.identifier(column)}`;
+  return sql`${of('workchain')} || ':' || ${of('shard')} || ':' || ${of('seqno')}`;
 }

@@ -3,16 +3,13 @@ import { messages as messagesTable } from '../../tables/ton/messages.ts';
 import { transactions } from '../../tables/ton/transactions.ts';
 import type { Session } from '../../postgres/database.ts';
 import { common, HOUR, partsOf, type Range, type Stretch, stretchesOf, without } from '../../range.ts';
-import type { Check, CheckStep, Result } from './check.ts';
+import { type Check, type CheckStep, type Result, NEAR, joinByHash, splitFollowing } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { joinByHash } from './fast-snapshot.ts';
 import { countByMinute } from '../../read/table-rows.ts';
 import { countReadRows } from '../../write/seals.ts';
-import { splitFollowing } from './split-following.ts';
 import { missingTransactions } from './check-transactions.ts';
-import { floorOfTable } from '../../ledger/floors.ts';
+import { floorOfTable } from '../../ledger/stored-settings.ts';
 import { during, secondAt, secondOf } from '../../postgres/seconds.ts';
-import { NEAR } from './near.ts';
 
 /** The chain itself sends messages from this address, and no transaction does. */
 const SYSTEM = `-1:${'0'.repeat(64)}`;

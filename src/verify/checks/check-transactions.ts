@@ -6,7 +6,7 @@ import type { Check, Result, CheckStep } from './check.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
-import { blockKeyOf } from './block-key-of.ts';
+import { blockKeyOf } from './check-blocks.ts';
 import { during, secondOf } from '../../postgres/seconds.ts';
 
 const NAME = 'transactions';

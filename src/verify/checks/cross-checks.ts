@@ -5,10 +5,8 @@ import { during, secondOf } from '../../postgres/seconds.ts';
 import type { Stretch } from '../../range.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { targetOf } from '../../write/target.ts';
-import { joinByHash } from './fast-snapshot.ts';
-import type { Check, CheckInput, Result } from './check.ts';
+import { joinByHash, type Check, type CheckInput, type Result, NEAR } from './check.ts';
 import { findingsOf, type Finding } from './finding.ts';
-import { NEAR } from './near.ts';
 
 const NAME = 'cross-checks';
 

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { ownTablesOf } from '../../tables/owners.ts';
 import type { Session } from '../../postgres/database.ts';
-import { SEAL } from '../../ledger/found-row.ts';
+import { SEAL } from '../../ledger/held-by-traces.ts';
 import { factsOf } from '../../tables/describe.ts';
 import { countToSeal, otherThanSealed, sealedWithin } from '../../write/seals.ts';
 import { targetOf, type Target } from '../../write/target.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { echoOf } from '../../../src/api/response/v3-echo.ts';
+import { echoOf } from '../../../src/api/response/parse-json.ts';
 
 describe('the window that a response echoes', () => {
   it('is what stands beside the records', () => {

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
-import { crawlLease } from '../../../src/crawl/streams/crawl-lease.ts';
-import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import { crawlLease } from '../../../src/crawl/streams/read-leases.ts';
+import { streamOf } from '../../../src/crawl/streams/planner.ts';
 import { readChainInfo } from '../../../src/crawl/chain-info.ts';
 import { isLeased } from '../../../src/ledger/leases.ts';
 import { WrongNetworkError } from '../../../src/errors.ts';

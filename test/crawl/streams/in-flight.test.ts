@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { datasetsNamed, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';

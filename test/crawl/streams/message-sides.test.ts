@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore } from '../../support/database/database.ts';

@@ -1,13 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill, readLeases } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Crawl } from '../../../src/app/open-crawl.ts';
-import { readLeases } from '../../../src/crawl/streams/read-leases.ts';
-import type { Want } from '../../../src/crawl/streams/planner.ts';
-import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import { type Want, streamOf } from '../../../src/crawl/streams/planner.ts';
 import { addWatch } from '../../../src/ledger/stored-watch-list.ts';
 import type { Range } from '../../../src/range.ts';
 import type { SimulatorOptions } from '../../support/simulator/simulator.ts';

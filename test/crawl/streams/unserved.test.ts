@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { streamOf } from '../../../src/crawl/streams/planner.ts';
 import { readCoverage } from '../../../src/ledger/stored-coverage.ts';
 import { endPauses } from '../../../src/ledger/refused.ts';
 import { spanOfSecond, without, type Range } from '../../../src/range.ts';

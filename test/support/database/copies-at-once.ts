@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { answersOf } from '../../../src/postgres/answers-of.ts';
+import { answersOf } from '../../../src/postgres/sql.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 
 /** More than the system takes at once. */

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';
 import { migrate } from '../../../src/migrate/migrate.ts';
-import { Chain } from '../../../src/simulator/network/chain/chain.ts';
+import { Chain } from '../../../src/simulator/network/chain-source.ts';
 import type { ChainOptions } from '../../../src/simulator/network/chain/options.ts';
 import { startSimulator } from '../simulator/simulator.ts';
 import type { Range } from '../../../src/range.ts';

@@ -1,6 +1,6 @@
 import { openCrawl } from '../../../src/app/open-crawl.ts';
 import { openStore } from '../../../src/app/open-store.ts';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { type Dataset, chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import type { Range } from '../../../src/range.ts';

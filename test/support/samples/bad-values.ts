@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { toCopyText } from '../../../src/write/copy-text.ts';
+import { toCopyText } from '../../../src/write/copy-buffer.ts';
 import { targetOf } from '../../../src/write/target.ts';
-import type { Rows, Tables } from '../../../src/dataset/rows.ts';
+import type { Rows, Tables } from '../../../src/dataset/declaration/row-layout.ts';
 
 /** JSON texts that a server should not send, and may. */
 const VALUES = [

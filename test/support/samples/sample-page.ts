@@ -1,6 +1,5 @@
 import transactionsJob from '../../../jobs/transactions.ts';
-import { linesOfRecords } from '../../../src/write/lines.ts';
-import type { Lines } from '../../../src/write/line-bytes.ts';
+import { linesOfRecords, type Lines } from '../../../src/write/lines.ts';
 import type { Range } from '../../../src/range.ts';
 import { sampleTransaction } from './sample-records.ts';
 

@@ -1,7 +1,7 @@
 import { openCrawl } from '../../../src/app/open-crawl.ts';
 import { openStore } from '../../../src/app/open-store.ts';
 import { readConfig } from '../../../src/settings/config.ts';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { runDaemon } from '../../../src/daemon/daemon.ts';
 import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';

@@ -7,8 +7,7 @@ import {
   type SimulatorOptions as ServedOptions,
 } from '../../../src/simulator/http/server.ts';
 import { openSite, partsOf, siteOf, type Site } from '../../../src/simulator/http/site.ts';
-import { Chain } from '../../../src/simulator/network/chain/chain.ts';
-import { ChainSource } from '../../../src/simulator/network/chain-source.ts';
+import { Chain, ChainSource } from '../../../src/simulator/network/chain-source.ts';
 import { prebuild } from './prebuilt.ts';
 import { Truth } from './truth.ts';
 

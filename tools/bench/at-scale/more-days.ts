@@ -1,13 +1,13 @@
 import { loadTables } from '../../../src/postgres/load-tables.ts';
 import { literal } from '../../../src/tables/literal.ts';
 import { describeTable, type TableDescription } from '../../../src/read/table-description.ts';
-import { columnType } from '../../../src/lake/column-type.ts';
+import { columnType } from '../../../src/lake/copied-rows.ts';
 import { commit, readLog, tablesIn, type TableLog } from '../../../src/lake/delta-log.ts';
 import { keyHash } from '../../../src/lake/lake-columns.ts';
 import { type Lake, withFiles, missing } from '../../../src/lake/lake.ts';
 import { withLake } from '../../../src/lake/open-lake.ts';
 import type { Part } from '../../../src/lake/part.ts';
-import { putPart } from '../../../src/lake/write-part.ts';
+import { putPart } from '../../../src/lake/export-lake.ts';
 import { DAY } from '../../../src/range.ts';
 import { valueOn, type Dialect } from '../queries/other-day.ts';
 

@@ -1,4 +1,4 @@
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import type { Range } from '../../../src/range.ts';

@@ -1,8 +1,7 @@
-import { parseJson } from '../../../src/api/response/parse-json.ts';
-import { listOf } from '../../../src/api/response/v3-envelope.ts';
+import { parseJson, listOf } from '../../../src/api/response/parse-json.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { readRecords } from '../../../src/crawl/streams/page/read-page.ts';
+import { readRecords } from '../../../src/crawl/streams/page.ts';
 import { readList } from '../../../src/dataset/bytes/read-list.ts';
 import { linesOfRecords } from '../../../src/write/lines.ts';
 import type { Range } from '../../../src/range.ts';

@@ -1,11 +1,9 @@
 import { sql } from 'drizzle-orm';
 import job from '../../../jobs/transactions.ts';
-import { contentOf, inside, readBody } from '../../../src/crawl/streams/page/read-page.ts';
+import { contentOf, inside, readBody, toCommit } from '../../../src/crawl/streams/page.ts';
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
-import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
 import { commitPage, type PageCommit } from '../../../src/write/commit.ts';
-import { answersOf } from '../../../src/postgres/answers-of.ts';
-import { identifiers } from '../../../src/postgres/sql.ts';
+import { answersOf, identifiers } from '../../../src/postgres/sql.ts';
 import { claimLease } from '../../../src/ledger/leases.ts';
 import { createPartitions } from '../../../src/write/partitions.ts';
 import { SPAN } from '../network.ts';

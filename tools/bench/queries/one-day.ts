@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';

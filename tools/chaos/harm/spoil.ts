@@ -1,7 +1,7 @@
 import type { HttpResponse } from '../../../src/simulator/http/response.ts';
 import type { ApiRequest } from '../../../src/simulator/http/api.ts';
 import { mix32, salt } from '../../../src/simulator/random.ts';
-import { elementTexts } from '../../../src/simulator/recorded/recording/element-texts.ts';
+import { elementTexts } from '../../../src/simulator/recorded/recording/recording.ts';
 
 /** Ways in which a record is not what it should be. */
 const WAYS = ['wrong type', 'NUL', 'new member'] as const;

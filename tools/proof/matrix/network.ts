@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { backfill } from '../../../src/commands/backfill-command.ts';
 import { verify } from '../../../src/commands/verify-command.ts';
-import { backfill as crawlRange } from '../../../src/crawl/streams/backfill.ts';
+import { backfill as crawlRange } from '../../../src/crawl/streams/read-leases.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { openDatabase, type Database } from '../../../src/postgres/database.ts';

@@ -1,7 +1,6 @@
 import { Column } from './tables/column.ts';
 import { Accounts } from './tables/accounts.ts';
 import { BlockTable } from './tables/block-table.ts';
-import { EventTable } from './tables/event-table.ts';
 import type { Family } from './tables/family.ts';
 import { HashSpace } from './tables/hash-space.ts';
 import { MessageTable } from './tables/message-table.ts';
@@ -139,4 +138,18 @@ function slice(values: Column, firsts: Column, at: number): number[] {
   const rows: number[] = [];
   for (let index = firsts.get(at); index < end; index++) rows.push(values.get(index));
   return rows;
+}
+
+/** Rows of the transactions of one family. */
+class EventTable {
+  /** In the order (lt, account). */
+  readonly byLt = Column.uint32();
+  /** In the order (utime, lt, account). */
+  readonly byTime = Column.uint32();
+
+  /** Appends the rows of one round, ascending by (lt, account). */
+  append(rows: readonly number[], utime: (row: number) => number): void {
+    for (const row of rows) this.byLt.push(row);
+    for (const row of rows.toSorted((a, b) => utime(a) - utime(b) || a - b)) this.byTime.push(row);
+  }
 }

@@ -3,9 +3,7 @@ import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
 import { ChainActions } from './chain-actions.ts';
 import { ChainStaking } from './chain-staking.ts';
-import { chainTokens } from './chain-tokens.ts';
 import { chainTraces } from './chain-traces.ts';
-import { createReorganisation } from './reorganisation.ts';
 import { ChainEntities } from '../entities/entities.ts';
 import type { Faults } from '../../faults.ts';
 import { addressBook, metadata } from '../../json/address-book-json.ts';
@@ -26,6 +24,16 @@ import type { View } from '../../network-view.ts';
 import { listed, slice, type OrderedRows } from '../../simulator-rows.ts';
 import type { NodeSource } from '../../http/v2/v2-api.ts';
 import type { ChainView } from './visibility.ts';
+import type { Family } from '../chain/tables/family.ts';
+import {
+  jettonBurnJson,
+  jettonParties,
+  jettonTransferJson,
+  nftParties,
+  nftTransferJson,
+  type TokenPartiesJson,
+} from '../../json/token-json.ts';
+import { mix32 } from '../../random.ts';
 
 /** Serves a generated network. */
 export class ChainLedger implements Ledger {
@@ -261,4 +269,93 @@ function messageFacts(world: World, row: number): MessageFacts {
     sender: sender === NONE ? undefined : sender,
     receiver: receiver === NONE ? undefined : receiver,
   };
+}
+
+type MakeJson = (world: World, bocs: BocMaker, row: number) => object;
+type FindParties = (world: World, row: number) => TokenPartiesJson;
+
+const KINDS = {
+  jetton_transfers: [jettonTransferJson, jettonParties],
+  jetton_burns: [jettonBurnJson, jettonParties],
+  nft_transfers: [nftTransferJson, nftParties],
+} as const satisfies Partial<Record<Family, readonly [MakeJson, FindParties]>>;
+
+type TokenFamily = keyof typeof KINDS;
+
+/** Transfers and burns of a generated network; rows are those of their transactions. */
+function chainTokens(
+  world: World,
+  bocs: BocMaker,
+  family: TokenFamily,
+  transactions: TransactionSource,
+): TokenSource {
+  const table = world.events[family];
+  const [toJson, parties] = KINDS[family];
+  const lt = (row: number): number => world.transactions.lt.get(row);
+  const utime = (row: number): number => world.utimeOf(row);
+  const address = (account: number): string => world.accounts.address(account);
+  return {
+    byLt: ({ first, last }) =>
+      slice(
+        (index) => table.byLt.get(index),
+        table.byLt.lowerBound(first, lt),
+        table.byLt.lowerBound(last + 1, lt),
+      ),
+    byTime: ({ first, last }) =>
+      slice(
+        (index) => table.byTime.get(index),
+        table.byTime.lowerBound(first, utime),
+        table.byTime.lowerBound(last + 1, utime),
+      ),
+    visible: (view, row) => transactions.visible(view, row),
+    lt,
+    utime,
+    parties: (row) => {
+      const { from, to, item, group } = parties(world, row);
+      return { from: address(from), to: address(to), item: address(item), group: address(group) };
+    },
+    text: (row) => JSON.stringify(toJson(world, bocs, row)),
+  };
+}
+
+const HASH = /[A-Za-z0-9+/]{43}=/g;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+/**
+ * Exchanges the hashes of blocks that will be reorganised, and of their transactions, with their later ones. So it
+ * turns a text of the later network into one of the earlier network, and a question about the earlier one into one
+ * about the later one.
+ */
+function createReorganisation(world: World, faults: Faults): (text: string, view: View) => string {
+  const blockOf = (hash: string): number | undefined => {
+    const { blocks, transactions } = world;
+    const row = world.hashes('transaction').indexOf(hash, transactions.count);
+    if (row !== undefined) return transactions.block.get(row);
+    return ['root', 'file']
+      .map((kind) => world.hashes(kind).indexOf(hash, blocks.count))
+      .find(Number.isInteger);
+  };
+  return (text, { headTime }) => {
+    const { reorganise } = faults;
+    if (reorganise === undefined) return text;
+    const isEarlier = (block: number): boolean => {
+      const tick = world.blocks.tick.get(block);
+      return (
+        world.blocks.shard.get(block) !== 0 &&
+        mix32(block ^ 0x5e0) < reorganise.probability * 2 ** 32 &&
+        (tick === NONE || headTime < world.ticks.utime.get(tick) + reorganise.seconds)
+      );
+    };
+    return text.replaceAll(HASH, (hash) => {
+      const other = otherOf(hash);
+      const block = blockOf(hash) ?? blockOf(other);
+      return block !== undefined && isEarlier(block) ? other : hash;
+    });
+  };
+}
+
+/** The hash that a block or transaction has before it is reorganised, or after it: each is the other's. */
+export function otherOf(hash: string): string {
+  const [first = ''] = hash;
+  return (ALPHABET[ALPHABET.indexOf(first) ^ 1] ?? '') + hash.slice(1);
 }

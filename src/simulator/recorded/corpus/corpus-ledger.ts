@@ -10,16 +10,24 @@ import type {
   TokenSource,
   TraceSource,
   TransactionSource,
+  TokenParties,
 } from '../../ledger.ts';
 import { NO_ENTITIES } from '../../network/entities/entities.ts';
 import { listed } from '../../simulator-rows.ts';
-import { corpusActions } from './corpus-actions.ts';
-import { collectMessages, corpusMessages } from './corpus-messages.ts';
-import { corpusTokens } from './corpus-tokens.ts';
-import { corpusTraces } from './corpus-traces.ts';
-import { corpusTransactions } from './corpus-transactions.ts';
-import { at } from './recorded-rows.ts';
-import type { Recorded } from './recorded.ts';
+import { collectMessages, corpusMessages, type MessageEntry } from './corpus-messages.ts';
+import { at, sortedWithin, indexes } from './recorded-rows.ts';
+import {
+  type Recorded,
+  type RecordedAction,
+  type RecordedTrace,
+  type RecordedToken,
+  type RecordedTransaction,
+  readRecorded,
+} from './recorded.ts';
+import { withActions } from '../../network/ledger/chain-traces.ts';
+import type { Clock } from '../../../clock.ts';
+import type { ServedNetwork } from '../../head.ts';
+import type { View } from '../../network-view.ts';
 
 /** Masterchain blocks after the last recorded transaction: nothing has happened since. */
 const AFTERWARDS = 7200;
@@ -176,4 +184,161 @@ const UNEVENTFUL = {
 
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+interface CorpusEntry {
+  readonly action: RecordedAction;
+  readonly trace: number;
+}
+
+/** Recorded actions, served as they were recorded. `traces`: in the order of the rows of the trace source. */
+function corpusActions(traces: readonly RecordedTrace[], transactions: TransactionSource): ActionSource {
+  const entries: CorpusEntry[] = traces.flatMap((recorded, trace) =>
+    recorded.actions.map((action) => ({ action, trace })),
+  );
+  const rows = entries.map((_, row) => row);
+  const ofTransactions = ({ action }: CorpusEntry): number[] => {
+    const found = transactions.ofHashes(action.transactions ?? []);
+    return Array.from({ length: found.length }, (_, index) => found.at(index));
+  };
+  return {
+    ofTrace: (_, trace) => rows.filter((row) => at(entries, row).trace === trace),
+    tracesOf: (ids) => [
+      ...new Set(entries.filter(({ action }) => ids.includes(action.action_id)).map(({ trace }) => trace)),
+    ],
+    facts: (row) => {
+      const entry = at(entries, row);
+      const { action } = entry;
+      return {
+        id: action.action_id,
+        type: action.type,
+        ancestors: [],
+        startLt: Number(action.start_lt),
+        endLt: Number(action.end_lt),
+        endUtime: action.end_utime,
+        transactions: ofTransactions(entry),
+        accounts: action.accounts ?? ofTransactions(entry).map((found) => transactions.account(found)),
+      };
+    },
+    text: (row, include) => {
+      const { accounts, ...rest } = at(entries, row).action;
+      return JSON.stringify(include.accounts ? { ...rest, accounts: accounts ?? [] } : rest);
+    },
+  };
+}
+
+/** Recorded transfers or burns, served as they were recorded. `members`: what each kind calls its parties. */
+function corpusTokens(
+  rows: readonly RecordedToken[],
+  members: Readonly<Record<keyof TokenParties, string>>,
+): TokenSource {
+  const text = (row: RecordedToken, member: string): string => {
+    const value = row[member];
+    return typeof value === 'string' ? value : '';
+  };
+  return {
+    byLt: (range) => sortedWithin(rows, (row) => Number(row.transaction_lt), range),
+    byTime: (range) => sortedWithin(rows, (row) => row.transaction_now, range),
+    visible: () => true,
+    lt: (row) => Number(at(rows, row).transaction_lt),
+    utime: (row) => at(rows, row).transaction_now,
+    parties: (row) => {
+      const recorded = at(rows, row);
+      return {
+        from: text(recorded, members.from),
+        to: text(recorded, members.to),
+        item: text(recorded, members.item),
+        group: text(recorded, members.group),
+      };
+    },
+    text: (row) => JSON.stringify(at(rows, row)),
+  };
+}
+
+/** Recorded traces as a ledger shows them. */
+function corpusTraces(rows: readonly RecordedTrace[]): TraceSource {
+  const transactionsOf = (row: RecordedTrace): RecordedTransaction[] => Object.values(row.transactions);
+  return {
+    byLt: (range) => sortedWithin(rows, (row) => Number(row.end_lt), range),
+    byTime: (range) => sortedWithin(rows, (row) => row.end_utime, range),
+    ofMasterchainBlock: (seqno) => indexes(rows, (row) => Number(row.mc_seqno_end) === seqno),
+    ofTraces: (ids) => indexes(rows, (row) => ids.includes(row.trace_id)),
+    ofTransactions: (hashes) =>
+      indexes(rows, (row) => hashes.some((hash) => Object.hasOwn(row.transactions, hash))),
+    ofMessages: (hashes) =>
+      indexes(rows, (row) =>
+        transactionsOf(row).some(({ in_msg: received, out_msgs: sent }) =>
+          [received?.hash, received?.hash_norm, ...sent.map((message) => message.hash)].some(
+            (hash) => hash !== undefined && hash !== null && hashes.includes(hash),
+          ),
+        ),
+      ),
+    ofAccount: (address) =>
+      indexes(rows, (row) => transactionsOf(row).some((transaction) => transaction.account === address)),
+    visible: () => true,
+    endLt: (row) => Number(at(rows, row).end_lt),
+    endUtime: (row) => at(rows, row).end_utime,
+    texts: (page, actions) =>
+      page
+        .map((row) => withActions(JSON.stringify({ ...at(rows, row), actions: undefined }), actions?.(row)))
+        .join(','),
+    addresses: (row) => transactionsOf(at(rows, row)).map((transaction) => transaction.account),
+  };
+}
+
+/** Recorded transactions as a ledger shows them. */
+function corpusTransactions(
+  rows: readonly RecordedTransaction[],
+  messages: readonly MessageEntry[],
+): TransactionSource {
+  const byReceiver = new Map(messages.map((entry, index) => [entry.receiver, index]));
+  const byHash = new Map(messages.map((entry, index) => [entry.message.hash, index]));
+  const outMessages = (row: number): number[] =>
+    at(rows, row)
+      .out_msgs.map((message) => byHash.get(message.hash))
+      .filter((index) => index !== undefined);
+  return {
+    byLt: (range) => sortedWithin(rows, (row) => Number(row.lt), range),
+    byTime: (range) => sortedWithin(rows, (row) => row.now, range),
+    ofAccounts: (addresses) => indexes(rows, (row) => addresses.includes(row.account)),
+    ofHashes: (hashes) => indexes(rows, (row) => hashes.includes(row.hash)),
+    ofMasterchainBlock: (seqno) => indexes(rows, (row) => row.mc_block_seqno === seqno),
+    visible: () => true,
+    lt: (row) => Number(at(rows, row).lt),
+    utime: (row) => at(rows, row).now,
+    mcSeqno: (row) => at(rows, row).mc_block_seqno,
+    account: (row) => at(rows, row).account,
+    hash: (row) => at(rows, row).hash,
+    block: (row) => at(rows, row).block_ref,
+    inMessage: (row) => byReceiver.get(row),
+    outMessages,
+    texts: (page) => page.map((row) => JSON.stringify(at(rows, row))).join(','),
+    addresses: (row) => {
+      const { account, in_msg: received, out_msgs: sent } = at(rows, row);
+      const ends = [received?.source, ...sent.map((message) => message.destination)];
+      return [account, ...ends.filter((end) => end !== null && end !== undefined)];
+    },
+  };
+}
+
+/** Recorded data: all of it is visible, always. */
+export class CorpusSource implements ServedNetwork {
+  readonly ledger: CorpusLedger;
+  headTime: number;
+
+  /** The network is read off the directory's name: `testnet` in it means testnet, else mainnet. */
+  constructor(directory: string, clock: Clock) {
+    const network = directory.includes('testnet') ? 'testnet' : 'mainnet';
+    this.ledger = new CorpusLedger(readRecorded(directory), network, Math.floor(clock.now() / 1000));
+    this.headTime = this.ledger.lastUtime;
+  }
+
+  view(): View {
+    const { firstSeqno, lastSeqno } = this.ledger;
+    return {
+      headTime: this.headTime,
+      head: lastSeqno,
+      seesMasterchain: (seqno) => seqno >= firstSeqno && seqno <= lastSeqno,
+    };
+  }
 }

@@ -2,11 +2,10 @@ import * as z from 'zod';
 import { UsageError } from '../../../errors.ts';
 import { errorResponse, jsonResponse, type HttpResponse } from '../../http/response.ts';
 import type { ApiRequest } from '../../http/api.ts';
-import { elementTexts } from './element-texts.ts';
-import { LISTS, PAGING } from './lists.ts';
+import { LISTS, PAGING, type ListFacts } from './lists.ts';
 import { readRecording, type ReplayedResponse } from './read-recording.ts';
-import { RecordedList, type RecordedWindow } from './recorded-list.ts';
 import { programName } from '../../../terminal/program-name.ts';
+import type { Bounds } from '../../bounds.ts';
 
 const INFO = '/api/v3/masterchainInfo';
 const BLOCKS = '/api/v3/blocks';
@@ -132,4 +131,168 @@ function windowOf(search: URLSearchParams): RecordedWindow {
     // Newest first is the servers' default.
     descending: search.get('sort') !== 'asc',
   };
+}
+
+/**
+ * The elements of the array that is a member of a JSON object, as text, without reading a number: what was recorded is
+ * served to the last digit. Undefined if there is no such array at the top.
+ */
+export function elementTexts(json: string, member: string): string[] | undefined {
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    if (json[at] !== '"') {
+      depth += nesting(json[at]);
+      continue;
+    }
+    const end = endOfString(json, at);
+    const isMember = depth === 1 && json.slice(at + 1, end) === member;
+    const open = isMember ? valueAfter(json, end) : undefined;
+    if (open !== undefined) return json[open] === '[' ? elementsFrom(json, open) : undefined;
+    at = end;
+  }
+  return undefined;
+}
+
+/** How much deeper a character leads. */
+function nesting(char: string | undefined): number {
+  if (char === '{' || char === '[') return 1;
+  return char === '}' || char === ']' ? -1 : 0;
+}
+
+/** Where the value of a name begins that ends at `end`; undefined if the string is no name. */
+function valueAfter(json: string, end: number): number | undefined {
+  const colon = skipSpace(json, end + 1);
+  return json[colon] === ':' ? skipSpace(json, colon + 1) : undefined;
+}
+
+function elementsFrom(json: string, open: number): string[] {
+  const elements: string[] = [];
+  let depth = 0;
+  let begin = open + 1;
+  const take = (end: number) => {
+    const text = json.slice(begin, end).trim();
+    if (text !== '') elements.push(text);
+    begin = end + 1;
+  };
+  for (let at = open; at < json.length; at += 1) {
+    const char = json[at];
+    if (char === '"') at = endOfString(json, at);
+    else if (char === ',' && depth === 1) take(at);
+    depth += nesting(char);
+    if (depth === 0) {
+      take(at);
+      return elements;
+    }
+  }
+  return elements;
+}
+
+/** The place of the quote that ends the string beginning at `at`. */
+function endOfString(json: string, at: number): number {
+  let end = at + 1;
+  while (end < json.length && json[end] !== '"') end += json[end] === '\\' ? 2 : 1;
+  return end;
+}
+
+function skipSpace(json: string, at: number): number {
+  let place = at;
+  while (/\s/.test(json[place] ?? 'x')) place += 1;
+  return place;
+}
+
+/** A record as text, and what windows ask of it. */
+interface RecordedEntry {
+  readonly text: string;
+  readonly time: number;
+  readonly lt: bigint;
+  readonly key: string;
+}
+
+/** What is asked of a list; bounds are inclusive. */
+interface RecordedWindow {
+  readonly time: Bounds;
+  readonly lt: { readonly first: bigint; readonly last: bigint };
+  readonly limit: number;
+  readonly offset: number;
+  readonly descending: boolean;
+}
+
+/** The records of one list from all recorded responses, and the seconds for which they are complete. */
+class RecordedList {
+  private readonly facts: ListFacts;
+  private readonly entries = new Map<string, RecordedEntry>();
+  private readonly answered: Bounds[] = [];
+  private sorted: RecordedEntry[] | undefined;
+
+  constructor(facts: ListFacts) {
+    this.facts = facts;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /** The newest second of any record. */
+  get latest(): number {
+    return Math.max(0, ...[...this.entries.values()].map(({ time }) => time));
+  }
+
+  /** Adds a response. If a record came twice, the later copy counts. */
+  add(asked: RecordedWindow, records: readonly { readonly value: unknown; readonly text: string }[]): void {
+    const times: number[] = [];
+    for (const { value, text } of records) {
+      const entry = this.entryOf(value, text);
+      if (entry === undefined) continue;
+      this.entries.set(entry.key, entry);
+      times.push(entry.time);
+    }
+    this.sorted = undefined;
+    const full = records.length >= asked.limit;
+    // The last second of a full page may be incomplete; in an open window, more may have become visible later.
+    const last = full || !Number.isFinite(asked.time.last) ? Math.max(...times, -1) - 1 : asked.time.last;
+    if (!asked.descending && last >= asked.time.first) this.answered.push({ first: asked.time.first, last });
+    if (asked.descending && !full) this.answered.push(asked.time);
+  }
+
+  /** The part of a window that was not recorded begins here; undefined if all of it was. */
+  missing({ time, lt }: RecordedWindow): number | undefined {
+    // A part of a second that filled a page is asked for by logical time; other logical times are those of the seconds.
+    const isOneSecond = lt.first > 0n && time.first === time.last;
+    if (isOneSecond && [...this.entries.values()].some((entry) => entry.time === time.first))
+      return undefined;
+    let at = time.first;
+    for (const { first, last } of this.answered.toSorted((a, b) => a.first - b.first))
+      if (first <= at && last >= at) at = last + 1;
+    if (this.facts.joined === true) return at === time.first ? at : undefined;
+    return at > time.last ? undefined : at;
+  }
+
+  texts({ time, lt, limit, offset, descending }: RecordedWindow): string[] {
+    this.sorted ??= [...this.entries.values()].sort(
+      (a, b) => a.time - b.time || (a.lt < b.lt ? -1 : a.lt > b.lt ? 1 : a.key < b.key ? -1 : 1),
+    );
+    const found = this.sorted.filter((entry) => within(entry.time, time) && within(entry.lt, lt));
+    return (descending ? found.reverse() : found).slice(offset, offset + limit).map(({ text }) => text);
+  }
+
+  private entryOf(value: unknown, text: string): RecordedEntry | undefined {
+    if (typeof value !== 'object' || value === null) return undefined;
+    const members = new Map(Object.entries(value));
+    const time = Number(members.get(this.facts.time));
+    if (!Number.isInteger(time)) return undefined;
+    const lt = String(this.facts.lt === undefined ? 0 : members.get(this.facts.lt));
+    return {
+      text,
+      time,
+      lt: /^\d+$/.test(lt) ? BigInt(lt) : 0n,
+      key: this.facts.key.map((name) => String(members.get(name))).join('/'),
+    };
+  }
+}
+
+function within<T extends number | bigint>(
+  value: T,
+  { first, last }: { readonly first: T; readonly last: T },
+): boolean {
+  return value >= first && value <= last;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import transactions from '../../../../jobs/transactions.ts';
-import { contentOf, inside, readBody } from '../../../../src/crawl/streams/page/read-page.ts';
+import { contentOf, inside, readBody } from '../../../../src/crawl/streams/page.ts';
 import { sampleTransaction } from '../../../support/samples/sample-records.ts';
 
 const NOW = 1_780_000_000;

@@ -10,10 +10,9 @@ import { finish } from './finish.ts';
 import { HeldTies } from './held-ties.ts';
 import { Round } from './round.ts';
 import { Shards, type Shard } from './shards.ts';
-import { SpecialTransactions } from './special-transactions.ts';
-import { Timetable, type PlannedRound } from './timetable.ts';
 import type { Draft } from '../tables/transaction-table.ts';
 import type { World } from '../world.ts';
+import { CONFIG, ELECTOR } from '../tables/accounts.ts';
 
 const LT_STEP = 1_000_000;
 /** The last ticks of a finite network begin nothing: every message finds its receiver. */
@@ -283,4 +282,112 @@ function tooFew(round: Round): UsageError {
 
 function maxEndLt(world: World, round: Round): number {
   return round.drafts.reduce((most, draft) => Math.max(most, world.blocks.endLt.get(draft.block)), 0);
+}
+
+/** A round of the shards that is still to be made. */
+interface PlannedRound {
+  /** Unix seconds with a fraction. */
+  readonly time: number;
+  readonly tie: Tie | undefined;
+}
+
+/** Says when ticks and rounds are; ties have a round of their own in their very second. */
+class Timetable {
+  /** Ties of the masterchain's own transactions, and those of the shards. */
+  readonly electorTies: readonly Tie[];
+  readonly shardTies: readonly Tie[];
+  private readonly world: World;
+  private nextTie = 0;
+
+  constructor(world: World) {
+    const { ties } = world.options;
+    this.world = world;
+    this.electorTies = ties.filter((tie) => tie.of === 'validator_events');
+    this.shardTies = ties.filter((tie) => tie.of !== 'validator_events');
+  }
+
+  /** The precise time of a tick's masterchain block, unix seconds with a fraction. */
+  timeOf(tick: number): number {
+    const time = this.plainTimeOf(tick);
+    if (this.electorTies.length === 0 || tick === 0) return time;
+    // A block of the masterchain must be in exactly the second of such a tie.
+    const before = this.plainTimeOf(tick - 1);
+    return this.electorTies.find(({ second }) => before < second && second <= time)?.second ?? time;
+  }
+
+  private plainTimeOf(tick: number): number {
+    const { start, masterchainInterval } = this.world.options;
+    const jitter =
+      tick === 0 ? 0 : (this.world.hashes('jitter').prefix(tick) / 2 ** 32) * masterchainInterval * 0.6;
+    return start + tick * masterchainInterval + jitter;
+  }
+
+  /** The rounds of the tick that begins at `start` and ends at `end`; to be asked once for each tick. */
+  roundsUntil(end: number, start: number): PlannedRound[] {
+    const { roundsPerTick } = this.world.options;
+    const rounds: PlannedRound[] = [];
+    for (let i = 1; i <= roundsPerTick; i++)
+      rounds.push({ time: start + ((end - start) * i) / roundsPerTick, tie: undefined });
+    for (;;) {
+      const tie = this.shardTies[this.nextTie];
+      if (tie === undefined || tie.second > Math.floor(end)) break;
+      this.nextTie++;
+      const at = rounds.findIndex((round) => Math.floor(round.time) >= tie.second && round.tie === undefined);
+      rounds.splice(at === -1 ? rounds.length : at, 0, { time: tie.second, tie });
+    }
+    return rounds;
+  }
+}
+
+/** Nanotons that the protocol emits at a time. */
+const EMISSION = 4_000_000_000_000_000;
+/** Emissions on their way to one account at a time: a third would take its balance beyond 2^53, where numbers lose nanotons. */
+const MOST_EMISSIONS = 2;
+
+/** Makes the transactions of the masterchain that the protocol itself causes. */
+class SpecialTransactions {
+  private readonly world: World;
+  private readonly executor: Executor;
+  private readonly opener: Opener;
+  private readonly mailbox: Mailbox;
+  /** Emissions since the giver last had enough. */
+  private emissions = 0;
+
+  constructor(executor: Executor, opener: Opener, mailbox: Mailbox) {
+    this.world = executor.world;
+    this.executor = executor;
+    this.opener = opener;
+    this.mailbox = mailbox;
+  }
+
+  /** Makes those of a tick. `emits`: money is emitted where the giver has too little. */
+  run(round: Round, block: number, tick: number, { emits }: { readonly emits: boolean }): void {
+    if (!this.opener.giverIsPoor) this.emissions = 0;
+    else if (emits && tick % 8 === 0 && this.emissions < MOST_EMISSIONS) this.emit(round, block);
+    const { tickTockEvery } = this.world.options;
+    if (tickTockEvery === 0 || tick % tickTockEvery !== 0) return;
+    this.tickElector(round, block, true);
+    this.tickElector(round, block, false);
+    const trace = this.begin(CONFIG, 'tick_tock');
+    this.executor.spontaneous({ round, block, account: CONFIG, trace }, 'tock');
+  }
+
+  tickElector(round: Round, block: number, first: boolean): void {
+    const turn = { round, block, account: ELECTOR, trace: this.begin(ELECTOR, 'tick_tock') };
+    this.executor.spontaneous(turn, first ? 'tick' : 'tock');
+  }
+
+  private emit(round: Round, block: number): void {
+    const { executor } = this;
+    this.emissions += 1;
+    const elector = { round, block, account: ELECTOR, trace: this.begin(ELECTOR, 'emission') };
+    this.mailbox.park(executor.emission(elector, EMISSION, 1_000_000_000));
+    if (executor.states.isActive(CONFIG)) return;
+    const config = { round, block, account: CONFIG, trace: this.begin(CONFIG, 'emission') };
+    executor.emission(config, 10_000_000_000, 0);
+  }
+
+  private begin(account: number, purpose: 'emission' | 'tick_tock'): number {
+    return this.world.traces.push({ purpose, actor: account, partner: account, slot: 0, amount: 0 });
+  }
 }
