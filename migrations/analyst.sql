@@ -475,19 +475,39 @@ comment on column etl.refused_transfers.transaction_hash is 'Hash of the transac
 comment on column etl.refused_transfers.source_wallet is 'Jetton wallet that the jettons went back to, raw form.';
 comment on column etl.refused_transfers.refused_at is 'Block time, UTC, at which the receiving jetton wallet refused them.';
 
+create or replace view etl.transfers as
+select t.utime, t.transaction_lt, t.transaction_hash, t.trace_id, t.source, t.destination, t.source_wallet, t.jetton_master, t.amount,
+  t.query_id, t.comment, t.response_destination, t.forward_ton_amount,
+  -- Looked up row by row: a join would compare each transfer with each one that was refused.
+  coalesce(t.transaction_aborted, false) or (
+    select count(*) from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
+      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') > 0 as is_aborted
+from ton.jetton_transfers t;
+comment on view etl.transfers is 'Transfers of jettons, with whether each one came to pass.';
+comment on column etl.transfers.utime is 'block time, UTC, of the transfer of the jettons.';
+comment on column etl.transfers.transaction_lt is 'Logical time of the transaction of the transfer.';
+comment on column etl.transfers.transaction_hash is 'Hash of the transaction of the transfer, base64.';
+comment on column etl.transfers.trace_id is 'Trace that the transfer is part of, base64; null if the source did not know it.';
+comment on column etl.transfers.source is 'Owner that sent the jettons, raw form; empty if the source does not know it.';
+comment on column etl.transfers.destination is 'Owner that is to get the jettons, raw form; empty if the source does not know it.';
+comment on column etl.transfers.source_wallet is 'Jetton wallet that sent the jettons, raw form.';
+comment on column etl.transfers.jetton_master is 'Contract of the jetton that was transferred, raw form.';
+comment on column etl.transfers.amount is 'How many jettons were transferred, in their smallest units.';
+comment on column etl.transfers.query_id is 'Number that the sender chose for the transfer.';
+comment on column etl.transfers.comment is 'Text that came with the transfer; null if there was none, or the server did not decode it.';
+comment on column etl.transfers.response_destination is 'Account that gets what is left of the coins of the transfer, raw form; null if there is none.';
+comment on column etl.transfers.forward_ton_amount is 'Coins that go to the destination with the notice of the transfer, nanotons.';
+comment on column etl.transfers.is_aborted is 'True if the transaction of the transfer failed, or the receiving jetton wallet refused the jettons within a day.';
+
 create or replace view ton.jetton_movements as
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
-  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true and not exists (
-    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
-      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
+  from etl.transfers t where t.source <> '' and not t.is_aborted
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true and not exists (
-    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
-      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
+  from etl.transfers t where t.destination <> '' and not t.is_aborted
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
   from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true

@@ -261,19 +261,22 @@ join delta.ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_has
 join delta.ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
 where b.bounced and i.opcode = '0x178d4519';
 
+create or replace view etl.transfers as
+select t.utime, t.transaction_lt, t.transaction_hash, t.trace_id, t.source, t.destination, t.source_wallet, t.jetton_master, t.amount,
+  t.query_id, t.comment, t.response_destination, t.forward_ton_amount,
+  coalesce(t.transaction_aborted, false) or (
+    select count(*) from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash) > 0 as is_aborted
+from delta.ton.jetton_transfers t;
+
 create or replace view delta.ton.jetton_movements as
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
-  from delta.ton.jetton_transfers t where t.source <> '' and not coalesce(t.transaction_aborted, false) and not exists (
-    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
-      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
+  from etl.transfers t where t.source <> '' and not t.is_aborted
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-  from delta.ton.jetton_transfers t where t.destination <> '' and not coalesce(t.transaction_aborted, false) and not exists (
-    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
-      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
+  from etl.transfers t where t.destination <> '' and not t.is_aborted
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
   from delta.ton.jetton_burns b where b.owner <> '' and not coalesce(b.transaction_aborted, false)

@@ -676,19 +676,23 @@ join ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
 join ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
 where b.bounced and i.opcode = '0x178d4519';
 
+create or replace view etl.transfers as
+select t.utime, t.transaction_lt, t.transaction_hash, t.trace_id, t.source, t.destination, t.source_wallet, t.jetton_master, t.amount,
+  t.query_id, t.comment, t.response_destination, t.forward_ton_amount,
+  -- Looked up row by row: a join would compare each transfer with each one that was refused.
+  coalesce(t.transaction_aborted, false) or (
+    select count(*) from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash) > 0 as is_aborted
+from ton.jetton_transfers t;
+
 create or replace view ton.jetton_movements as
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
-  from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true and not exists (
-    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
-      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
+  from etl.transfers t where t.source <> '' and not t.is_aborted
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-  from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true and not exists (
-    select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
-      and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day')
+  from etl.transfers t where t.destination <> '' and not t.is_aborted
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
   from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
@@ -876,11 +880,10 @@ left join ton.ton_proxies b on b.address = x.bought;
 
 create or replace view etl.action_messages as
 select a.utime, a.trace_id, a.action_id, t.utime as transaction_utime, t.lt, m.source, m.destination, m.created_lt, m.opcode, m.content_decoded,
-  f.decoded_forward_payload as forwarded
+  t.hash as transaction_hash
 from ton.action_transactions a
 join ton.transactions t on t.hash = a.tx_hash
-join ton.messages m on m.utime = t.in_msg_utime and m.hash = t.in_msg_hash
-left join etl.any_jetton_transfers f on f.utime = t.utime and f.transaction_lt = t.lt and f.transaction_hash = t.hash;
+join ton.messages m on m.utime = t.in_msg_utime and m.hash = t.in_msg_hash;
 
 create or replace view etl.asset_trades as
 select l.utime, l.trader, x.asset, x.amount, x.ton, x.usd
@@ -997,7 +1000,8 @@ select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$',
   x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
   etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
   x.bought_raw as bought_amount_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
-  (select max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(p.forwarded::text))) from etl.action_messages p
+  (select max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(f.decoded_forward_payload::text))) from etl.action_messages p
+    left join etl.any_jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
     where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) as referral,
   etl.to_numeric((select array_agg((p.content_decoded->>'query_id') order by p.lt) from etl.action_messages p
     where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime
@@ -1064,8 +1068,8 @@ lateral (
   from (
     select g.dex, g.version, g.pool, g.asset_1, g.symbol_1, g.asset_2, g.symbol_2, g.trades, g.traders, g.volume_ton, g.volume_usd,
       g.gained_1, g.gained_2, g.gained_1_raw, g.gained_2_raw, l.supply as lp_supply_raw,
-      coalesce(h1.held, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
-      coalesce(h2.held, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
+      coalesce(h.held_1, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
+      coalesce(h.held_2, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
       case when g.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end as decimals_1,
       case when g.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end as decimals_2,
       etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals,
@@ -1107,18 +1111,15 @@ lateral (
           when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
         from etl.supply_changes c where c.jetton_master = g.pool), 0) as supply
       where lm.total_supply is not null) l on true
-    left join lateral (
-      select o.balance - coalesce((
-        select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
-          when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
-        from ton.jetton_movements c where c.account = g.pool and c.jetton_master = g.asset_1), 0) as held
-      from ton.jetton_wallets o where o.owner = g.pool and o.jetton = g.asset_1 and g.pairs = 1 order by o.last_transaction_lt desc limit 1) h1 on true
-    left join lateral (
-      select o.balance - coalesce((
-        select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
-          when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
-        from ton.jetton_movements c where c.account = g.pool and c.jetton_master = g.asset_2), 0) as held
-      from ton.jetton_wallets o where o.owner = g.pool and o.jetton = g.asset_2 and g.pairs = 1 order by o.last_transaction_lt desc limit 1) h2 on true) r) x;
+    cross join lateral (
+      select max(w.held) filter (where w.jetton = g.asset_1) as held_1, max(w.held) filter (where w.jetton = g.asset_2) as held_2
+      from (
+        select distinct on (o.jetton) o.jetton, o.balance - coalesce((
+          select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
+            when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
+          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton), 0) as held
+        from ton.jetton_wallets o where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
+        order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
 
 create or replace view ton.staking_prices as
 select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, ton.nano_to_ton(x.staked) as staked,
@@ -1153,11 +1154,9 @@ select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbo
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
     t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
-    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, coalesce(t.transaction_aborted, false) or exists (
-      select 1 from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash
-        and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') as is_aborted,
-    t.transaction_lt as lt, t.trace_id, t.transaction_hash
-  from ton.jetton_transfers t
+    t.response_destination, ton.nano_to_ton(t.forward_ton_amount) as forward_ton_amount, t.is_aborted, t.transaction_lt as lt,
+    t.trace_id, t.transaction_hash
+  from etl.transfers t
   union all
   select b.utime, 'burn', b.jetton_master, nullif(b.owner, ''), null, b.jetton_wallet, b.amount, null, b.query_id,
     b.response_destination, null, coalesce(b.transaction_aborted, false), b.transaction_lt, b.trace_id, b.transaction_hash

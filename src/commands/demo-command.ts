@@ -51,11 +51,26 @@ async function demo({ config: given, logger, now }: Invocation): Promise<ExitCod
       const run = { ...crawl, ...shared, ...ONCE, jobs: datasets, wanted, choices, attempts, stop };
       const isWhole = await runBackfill(run, report);
       if (!isWhole) return EXIT.incomplete;
+      await runSql(store.database, DOLLAR, { write: true });
       await printTables(store, [...datasets, ...collections]);
       return EXIT.done;
     });
   });
 }
+
+/**
+ * The simulated network has no USDT. For prices in USD, the jetton that is traded for TON most, at a likely price, counts as
+ * a dollar.
+ */
+const DOLLAR = `
+  insert into etl.stable_jettons (address, symbol, decimals)
+  select m.address, m.symbol, m.decimals from daily_prices p join jetton_masters m on m.address = p.asset
+  where p.price_ton between 0.05 and 5 and m.symbol is not null and m.decimals > 0
+    and not exists (select from etl.stable_jettons s join jetton_masters known on known.address = s.address)
+  group by m.address order by sum(p.trades) desc, m.address limit 1`;
+
+const DOLLARS = `
+  select s.address, s.symbol, s.decimals from etl.stable_jettons s join jetton_masters m on m.address = s.address`;
 
 const HOUR = `
   select account, count(*) as transactions, round(sum(total_fees) / 1e9, 4) as fees_ton
@@ -78,6 +93,7 @@ async function printTables(
   await show(database, 'What landed', `select * from (${counts}) counted where rows > 0 order by "table"`);
   await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
   await show(database, 'The last blocks', LAST_BLOCKS);
+  await show(database, 'The jetton that counts as a dollar here (etl.stable_jettons)', DOLLARS);
   const setting = embedded === undefined ? '' : `ETL_DATA_DIR=${embedded.dataDir} `;
   console.log(`
 Now ask it yourself:

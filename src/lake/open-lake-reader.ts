@@ -118,7 +118,7 @@ export const POSTGRES_ONLY: Replacements = [
   // These only steer the planner of Postgres, or limit the partitions that it reads.
   [/ offset 0\b/g, ''],
   [/ collate "C"/g, ''],
-  [/\s+and (\w)\.utime >= (\w)\.utime and \1\.utime < \2\.utime \+ interval '1 day'/g, ''],
+  [/\s+and (\w\.(?:utime|refused_at)) >= (\w)\.utime and \1 < \2\.utime \+ interval '1 day'/g, ''],
 ];
 
 export function applyReplacements(query: string, words: Replacements): string {

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
 import { codeOf, DatabaseError, DatabaseUnavailableError, UsageError } from '../errors.ts';
-import { SQLSTATE } from '../sqlstate.ts';
+import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
 import type { RowTaker, TextResult, TextRow } from '../postgres/as-text.ts';
 import type { Database } from '../postgres/database.ts';
 import { nearestName } from '../nearest.ts';
@@ -40,7 +40,8 @@ export async function streamSql(
         hint: 'The statement would write, and sql is read-only by default: add --write.',
       });
     }
-    throw error instanceof DatabaseError ? await explainRefusal(database, text, error) : error;
+    const refused = ofStatement(error);
+    throw refused instanceof DatabaseError ? await explainRefusal(database, text, refused) : refused;
   }
 }
 
@@ -64,6 +65,18 @@ function refusedWrite(error: unknown): string | undefined {
   const cause = error instanceof DatabaseUnavailableError ? error.cause : undefined;
   const isRefused = cause instanceof Error && codeOf(cause) === SQLSTATE.readOnlySqlTransaction;
   return isRefused ? cause.message : undefined;
+}
+
+/** Postgres has no better codes for a value that is too large for its memory, or for a file that a statement names. */
+const OF_STATEMENT = sqlstates(SQLSTATE_CLASS.internalError, SQLSTATE_CLASS.systemError);
+
+/** Such an error of a statement that a person wrote: the same statement fails again, so a retry does not help. */
+function ofStatement(error: unknown): unknown {
+  const cause = error instanceof DatabaseUnavailableError ? error.cause : undefined;
+  const code = codeOf(cause) ?? '';
+  return cause instanceof Error && OF_STATEMENT.test(code)
+    ? new DatabaseError(`the database refused: ${cause.message} (${code})`, { cause })
+    : error;
 }
 
 const NAMED = /(?:relation|column|function) "?([^"( ]+)/;

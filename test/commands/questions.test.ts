@@ -131,6 +131,20 @@ describe('sql', () => {
     expect(stdout).toBe('[\n{"big":"9223372036854775807","dime":"0.10","yes":"t","no":null}\n]\n');
   });
 
+  // What Postgres says of a value, or of memory, comes again with the same statement.
+  test.concurrent.each([
+    ['22003', 'select 2147483640 + g from generate_series(0, 10) g'],
+    ['22012', 'select utime, 1 / (lt - lt) from transactions limit 1'],
+    ['22008', `select date '2026-01-01' + 2147483647`],
+    ['22P02', `select ('x' || g)::int from generate_series(1, 3) g`],
+    ['54000', `select repeat('x', 2000000000)`],
+    ['XX000', `select repeat('x', 600000000) || repeat('x', 600000000)`],
+  ])('is not told to try again what the statement itself is wrong in: %s', async (state, statement) => {
+    const { code, stderr } = await cli.run(['sql', '--csv', statement], settings());
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`(${state})`)]);
+    expect(stderr).not.toContain('log');
+  });
+
   test.concurrent('runs the statements of a pipe one after the other', async () => {
     const { stdout } = await cli.run(['sql', '--csv'], settings(), "select ';' as a; -- ;\nselect 2 as b");
     expect(stdout).toBe('a\n;\nb\n2\n');

@@ -16,7 +16,12 @@ export async function clickHouseSql(): Promise<string> {
   const views = all
     .map(({ name, query }) => ({ name: name.replace('etl.open_', 'ton.'), query: toClickHouse(query) }))
     // It looks up one row by another, for which ClickHouse has no words.
-    .filter(({ query }) => !/\blateral\b|\bexists \(|\bbool_or\(|ton\.jetton_movements/.test(query));
+    .filter(
+      ({ query }) =>
+        !/\blateral\b|\bexists \(|\bbool_or\(|etl\.refused_transfers|ton\.jetton_movements|etl\.transfers/.test(
+          query,
+        ),
+    );
   return [
     (await readFile(join(packageRoot, 'tools', 'docs', 'clickhouse.sql'), 'utf8')).trimEnd(),
     ...tables.map((table) =>
