@@ -166,6 +166,7 @@ CREATE TABLE "etl"."kept_daily_activity" (
 	"fees" numeric,
 	"traces" bigint,
 	"blocks" bigint,
+	"bounced" bigint,
 	CONSTRAINT "kept_daily_activity_day_place_pk" PRIMARY KEY("day","place")
 );
 --> statement-breakpoint
@@ -219,6 +220,7 @@ CREATE TABLE "etl"."kept_failed_transactions" (
 	"transactions" bigint,
 	"accounts" bigint,
 	"fees" numeric,
+	"bounced" bigint,
 	CONSTRAINT "kept_failed_transactions_day_place_pk" PRIMARY KEY("day","place")
 );
 --> statement-breakpoint

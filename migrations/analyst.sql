@@ -125,15 +125,13 @@ comment on function ton.nano_to_ton(numeric) is
 
 create or replace function ton.jetton_units(master text, amount numeric) returns numeric
 language sql stable strict parallel safe begin atomic
-  with stored as (
-    select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
-    union all
-    select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master)
-  )
-  select amount * etl.to_numeric('1e-' || coalesce(max(decimals), 9)) from stored having count(*) > 0;
+  select amount * etl.to_numeric('1e-' || etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed))
+  from (select ton.ton_address(master) as address) j
+  left join ton.jetton_masters m on m.address = j.address
+  left join ton.token_metadata k on k.address = j.address;
 end;
 comment on function ton.jetton_units(text, numeric) is
-  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form). If the master is stored and says none, they are 9, as in wallets. Null if no dataset has stored the master, or no number can have so many decimals.';
+  'An amount of a jetton (an address in any form) in whole units, exact. Decimals are known by the one rule of all views: those of the master, else of token_metadata, else 9 if one of them is whole and says none. Null if they are not known, or no number can have so many.';
 
 create or replace function etl.trace_of(hash text) returns text
 language sql stable strict parallel safe begin atomic
@@ -263,11 +261,11 @@ comment on column etl.open_days.starts is 'First moment of the open day: utime >
 comment on column etl.open_days.ends is 'First moment after the open day, exclusive: utime < ends.';
 
 create or replace view etl.open_daily_activity as
-select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
 from etl.open_days d,
 lateral (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    sum(x.total_fees) as fees
+    sum(x.total_fees) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
   from ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) t,
 lateral (
   select count(*) as messages, sum(x.value) as value
@@ -278,13 +276,14 @@ where d.relation = 'daily_activity';
 comment on view etl.open_daily_activity is 'How busy each day was, UTC; days without transactions have no row.';
 comment on column etl.open_daily_activity.day is 'The day that is summed up, UTC.';
 comment on column etl.open_daily_activity.transactions is 'How many transactions the day has: rows of transactions.';
-comment on column etl.open_daily_activity.aborted is 'How many of the transactions failed: those with aborted.';
-comment on column etl.open_daily_activity.accounts is 'How many accounts had a transaction on the day.';
+comment on column etl.open_daily_activity.aborted is 'How many of the transactions are aborted: the contract did not run, or did not succeed. The coins that came stay unless they bounced, as those do that are sent to an account without code.';
+comment on column etl.open_daily_activity.accounts is 'How many accounts had a transaction on the day. Do not add days up: an account counts on each of its days.';
 comment on column etl.open_daily_activity.messages is 'How many messages were created on the day, external ones included: rows of messages.';
 comment on column etl.open_daily_activity.value is 'Coins that the messages of the day carried, nanotons; what passes through three accounts is counted three times.';
 comment on column etl.open_daily_activity.fees is 'Fees that validators collected on the day, nanotons: sum of transactions.total_fees.';
 comment on column etl.open_daily_activity.traces is 'How many traces ended on the day: rows of traces, 0 if traces are not read.';
 comment on column etl.open_daily_activity.blocks is 'How many blocks of all shards and the masterchain were made: rows of blocks, 0 if blocks are not read.';
+comment on column etl.open_daily_activity.bounced is 'How many of the aborted transactions sent the coins that came back to their sender (bounce_type ok); the others kept them.';
 
 create or replace view etl.open_hourly_activity as
 select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
@@ -298,8 +297,8 @@ comment on view etl.open_hourly_activity is 'How busy each hour was; hours witho
 comment on column etl.open_hourly_activity.day is 'The day of the hour, UTC: name it, and only that day is read.';
 comment on column etl.open_hourly_activity.hour is 'First moment of the hour.';
 comment on column etl.open_hourly_activity.transactions is 'How many transactions the hour has.';
-comment on column etl.open_hourly_activity.aborted is 'How many of the hour''s transactions failed: those with aborted.';
-comment on column etl.open_hourly_activity.accounts is 'How many accounts had a transaction in the hour.';
+comment on column etl.open_hourly_activity.aborted is 'How many of the hour''s transactions are aborted: the contract did not run, or did not succeed.';
+comment on column etl.open_hourly_activity.accounts is 'How many accounts had a transaction in the hour. Do not add hours up: an account counts in each of its hours.';
 comment on column etl.open_hourly_activity.fees is 'Fees that validators collected in the hour, nanotons: sum of transactions.total_fees.';
 
 create or replace view etl.open_active_wallets as
@@ -312,7 +311,7 @@ lateral (
 where d.relation = 'active_wallets';
 comment on view etl.open_active_wallets is 'How many wallets were used on each day, UTC: accounts that received a message from outside the chain, which their owner signed. Contracts that programs call from outside count, too; accounts that only received something do not.';
 comment on column etl.open_active_wallets.day is 'The day on which the wallets were used, UTC.';
-comment on column etl.open_active_wallets.wallets is 'How many accounts received a message from outside the chain.';
+comment on column etl.open_active_wallets.wallets is 'How many accounts received a message from outside the chain. Do not add days up: a wallet counts on each of its days.';
 comment on column etl.open_active_wallets.messages is 'How many such messages came in.';
 
 create or replace view etl.open_fees_by_part as
@@ -338,12 +337,13 @@ comment on column etl.open_fees_by_part.total is 'All fees that validators colle
 comment on column etl.open_fees_by_part.forward is 'Fees for delivering the messages that were sent on the day, beyond the share in action and bounce, nanotons: sum of fwd_fee and ihr_fee of messages.';
 
 create or replace view etl.open_failed_transactions as
-select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from etl.open_days d,
 lateral (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+    count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
-    select t.account, t.total_fees,
+    select t.account, t.total_fees, t.bounce_type,
       case when t.compute_skipped then 'skipped' when t.compute_success is false then 'compute'
         when t.action_success is false then 'action' else 'other' end as phase,
       case when t.compute_skipped then t.compute_reason end as reason,
@@ -352,7 +352,7 @@ lateral (
     from ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.aborted) x
   group by x.phase, x.reason, x.code) f
 where d.relation = 'failed_transactions';
-comment on view etl.open_failed_transactions is 'How transactions failed on each day, UTC: one row for each way of failing.';
+comment on view etl.open_failed_transactions is 'How transactions failed on each day, UTC: one row for each way of failing. A transaction fails if it is aborted: the contract did not run, or did not succeed. That says nothing of the coins that came: see bounced.';
 comment on column etl.open_failed_transactions.day is 'The day on which the transactions failed, UTC.';
 comment on column etl.open_failed_transactions.phase is 'Where they failed: skipped (the contract was not run), compute (it ended with an exit code), action (what it wanted could not be carried out), other.';
 comment on column etl.open_failed_transactions.reason is 'Why the contract was not run: no_state, bad_state, no_gas or suspended; null for other phases. From compute_reason.';
@@ -360,19 +360,20 @@ comment on column etl.open_failed_transactions.code is 'Exit code of the contrac
 comment on column etl.open_failed_transactions.transactions is 'How many transactions failed this way on the day.';
 comment on column etl.open_failed_transactions.accounts is 'On how many accounts they failed this way.';
 comment on column etl.open_failed_transactions.fees is 'Fees that were paid for failing this way, nanotons: sum of total_fees.';
+comment on column etl.open_failed_transactions.bounced is 'How many of them sent the coins that came back to their sender (bounce_type ok). The others kept them: to no_state without a bounce, a transfer of coins is a deposit.';
 
 create or replace view ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from ton.days d,
 lateral (
-  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+  select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
   group by x.account) g;
 comment on view ton.gas_by_contract is 'Gas that each contract used on each day, UTC; runs that were skipped are left out.';
 comment on column ton.gas_by_contract.day is 'The day on which the contract ran, UTC.';
 comment on column ton.gas_by_contract.account is 'The contract that ran, raw form.';
-comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. Null if the source does not hold the state; one of them if the code changed on the day.';
+comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. The last of the day that is known; null if the source holds none of its states.';
 comment on column ton.gas_by_contract.runs is 'How often the contract ran on the day.';
 comment on column ton.gas_by_contract.failed is 'How many of the runs ended with an exit code of failure.';
 comment on column ton.gas_by_contract.gas_used is 'Gas units that all runs used together.';
@@ -438,9 +439,11 @@ where m.opcode = '0x178d4519'
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash
         and x.utime >= m.utime and x.utime < m.utime + interval '1 day') is not true end
 union all
--- The owner of the wallet is not known. Then a master is an account that sends jettons without a request to transfer
--- some.
-select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
+-- The wallet was not looked up. Then a master is an account that sends jettons without a request to transfer some, and
+-- the owner is who gave the wallet an order that it carried out.
+select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+    select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1),
   etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
 from ton.messages m
 left join ton.jetton_wallets w on w.address = m.destination
@@ -458,7 +461,7 @@ comment on column ton.jetton_mints.lt is 'Logical time of the message that broug
 comment on column ton.jetton_mints.message_hash is 'Hash of the message that brought the jettons, base64. With utime it names the mint.';
 comment on column ton.jetton_mints.jetton_master is 'Contract of the jetton that was minted, raw form.';
 comment on column ton.jetton_mints.jetton_wallet is 'Jetton wallet that got the jettons, raw form.';
-comment on column ton.jetton_mints.owner is 'Owner of the jetton wallet, raw form; null if jetton_wallets does not have the wallet: no message of a mint names its owner.';
+comment on column ton.jetton_mints.owner is 'Owner of the jetton wallet, raw form: by jetton_wallets, else who gave the wallet an order to transfer or burn that it carried out. Null if neither is stored: no message of a mint names its owner.';
 comment on column ton.jetton_mints.amount is 'How many jettons were minted, in the smallest units; null if the source could not decode the message.';
 comment on column ton.jetton_mints.query_id is 'Number that the requester of the mint chose; null if the source could not decode the message.';
 comment on column ton.jetton_mints.tx_hash is 'Hash of the transaction of the master that sent the jettons, base64.';
@@ -484,7 +487,7 @@ select t.utime, t.transaction_lt, t.transaction_hash, t.trace_id, t.source, t.de
       and r.refused_at >= t.utime and r.refused_at < t.utime + interval '1 day') > 0 as is_aborted
 from ton.jetton_transfers t;
 comment on view etl.transfers is 'Transfers of jettons, with whether each one came to pass.';
-comment on column etl.transfers.utime is 'block time, UTC, of the transfer of the jettons.';
+comment on column etl.transfers.utime is 'Block time, UTC, of the transfer of the jettons.';
 comment on column etl.transfers.transaction_lt is 'Logical time of the transaction of the transfer.';
 comment on column etl.transfers.transaction_hash is 'Hash of the transaction of the transfer, base64.';
 comment on column etl.transfers.trace_id is 'Trace that the transfer is part of, base64; null if the source did not know it.';
@@ -516,7 +519,7 @@ from (
   from ton.jetton_mints m) j
 where not exists (select 1 from ton.ton_proxies p where p.address = j.jetton_master);
 comment on view ton.jetton_movements is 'Every change of an owner''s jettons that is stored: transfers from both sides, burns, and mints. A transfer counts when it was sent, unless the receiving jetton wallet refused it within a day. Jettons that stand for TON (ton_proxies) are left out.';
-comment on column ton.jetton_movements.account is 'Owner whose jettons changed, raw form; null for what was minted to a wallet that jetton_wallets does not have.';
+comment on column ton.jetton_movements.account is 'Owner whose jettons changed, raw form; null for what was minted to a wallet whose owner is not known: see jetton_mints.owner.';
 comment on column ton.jetton_movements.utime is 'Block time, UTC, of the transfer or burn; of a mint, when the master sent it.';
 comment on column ton.jetton_movements.lt is 'Logical time of the transfer or burn; of a mint, that of its message.';
 comment on column ton.jetton_movements.step is 'Order of movements that share a logical time: 0 what goes, 1 what comes, 2 what is minted.';
@@ -560,35 +563,36 @@ comment on column ton.account_ledger.counterparty is 'Account on the other side 
 comment on column ton.account_ledger.balance is 'What the account held after the movement, nanotons or the jetton''s smallest units.';
 comment on column ton.account_ledger.tx_hash is 'Hash of the transaction that moved the money, base64.';
 
+drop function if exists ton.jetton_holders(text, timestamptz);
 create or replace function ton.jetton_holders(master text, at timestamptz default 'infinity')
-returns table (owner text, balance numeric) language sql stable parallel safe set jit = off begin atomic
-  select m.account, sum(m.amount) from ton.jetton_movements m
-  where m.jetton_master = ton.ton_address(master) and m.utime < at
-  group by m.account having sum(m.amount) <> 0
-  order by 2 desc, 1;
+returns table (owner text, balance numeric, jetton_wallet text) language sql stable parallel safe set jit = off begin atomic
+  select h.owner, sum(h.amount), h.jetton_wallet
+  from (
+    select m.account as owner, m.amount, null::text as jetton_wallet from ton.jetton_movements m
+    where m.jetton_master = ton.ton_address(master) and m.utime < at and m.account is not null
+    union all
+    select null, n.amount, n.jetton_wallet from ton.jetton_mints n
+    where n.jetton_master = ton.ton_address(master) and n.utime < at and n.owner is null) h
+  group by h.owner, h.jetton_wallet having sum(h.amount) <> 0
+  order by 2 desc, 1, 3;
 end;
 comment on function ton.jetton_holders(text, timestamptz) is
-  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first. The sum of the movements that are stored: true balances only if the jetton is stored from its beginning, and below zero for owners whose jettons came before that.';
+  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first: the sum of the movements that are stored. Together they are what was minted but for what was burned. What was minted to a wallet whose owner is not known has no owner and a row for each jetton_wallet. What such a wallet was sent by a transfer is its owner''s. Balances are true if the jetton is stored from its first mint on, burns included. If it is not, those of owners whose jettons came before are too low, or below zero.';
 
 create or replace function ton.account_statement(account text, "from" timestamptz, "to" timestamptz)
 returns table (
   utime timestamptz, kind text, asset text, amount numeric, balance numeric, counterparty text, jetton_master text, tx_hash text
 ) language sql stable parallel safe set jit = off begin atomic
-  select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON'), l.amount * t.unit, l.balance * t.unit,
+  select l.utime, l.kind, coalesce(m.symbol, k.symbol, l.jetton_master, 'TON'), l.amount * u.unit, l.balance * u.unit,
     -- An address without such a form is shown as it is: an external address, a workchain beyond a byte.
     case when l.counterparty ~ '^(-1|[0-9]{1,2}):[0-9A-F]{64}$' then ton.ton_address_friendly(l.counterparty) else nullif(l.counterparty, '') end,
     l.jetton_master,
     case when l.tx_hash ~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$' then ton.hash_hex(l.tx_hash) else l.tx_hash end
   from ton.account_ledger l
-  left join (
-    select j.address, max(j.symbol) as symbol, etl.to_numeric('1e-' || coalesce(max(j.decimals), 9)) as unit
-    from (
-      select m.address, m.symbol, m.decimals from ton.jetton_masters m
-      union all
-      select m.address, m.symbol, m.decimals from ton.token_metadata m) j
-    group by j.address
-    union all
-    select '', 'TON', 0.000000001) t on t.address = coalesce(l.jetton_master, '')
+  left join ton.jetton_masters m on m.address = l.jetton_master
+  left join ton.token_metadata k on k.address = l.jetton_master
+  cross join lateral (select etl.to_numeric('1e-' || case when l.jetton_master is null then 9
+    else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as unit) u
   where l.account = ton.ton_address(account_statement.account)
     and l.utime >= account_statement."from" and l.utime < account_statement."to"
     -- Raises an error if the range is empty, instead of returning a statement without a line.
@@ -597,7 +601,7 @@ returns table (
   order by l.utime, l.lt, l.step, l.tx_hash;
 end;
 comment on function ton.account_statement(text, timestamptz, timestamptz) is
-  'Statement of an account (in any form) between two times, the second exclusive: every movement of account_ledger in whole units, with the symbol of the jetton. Amounts are null for jettons of which neither jetton_masters nor token_metadata is stored: their decimals are not known. Hashes are hex and addresses friendly, as explorers show them.';
+  'Statement of an account (in any form) between two times, the second exclusive: every movement of account_ledger in whole units, with the symbol of the jetton. Amounts are null for jettons whose decimals are not known: jetton_units says how they are found. Hashes are hex and addresses friendly, as explorers show them.';
 
 create or replace view etl.open_jetton_flows as
 select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
@@ -758,7 +762,7 @@ from (
     where v.type = 'stake_recovered') x) m
 group by m.stake_holder_address, case when m.returns_from_here = 0 then -m.election_id else m.returns_from_here end
 having count(m.election_id) > 0;
-comment on view ton.validator_income is 'What came of the stakes of each election, one row for each holder of stakes and return. A return names no election: it settles the holder''s accepted stakes in the elections whose successor has begun by then and that no earlier return settled. Successors are known from stakes that are stored; what is not returned yet has nulls. Of a pool the reward is before its own shares.';
+comment on view ton.validator_income is 'What came of the stakes of each election, one row for each holder of stakes and return. A return names no election: it settles the holder''s accepted stakes in the elections whose successor has begun by then and that no earlier return settled. Successors are known from stakes that are stored; what is not returned yet has nulls. Of a pool the reward is before its own shares. What the elector gives back of a stake in excess is a part of returned, too, so that a reward may hold some.';
 comment on column ton.validator_income.election_id is 'Election whose stakes were settled, named by the unix time at which its validators begin; the last if a return settled several.';
 comment on column ton.validator_income.starts is 'When the validators of that election begin their work, UTC: election_id as a time.';
 comment on column ton.validator_income.stake_holder_address is 'Account that sent the stakes and got them back, raw form: a wallet or a pool.';

@@ -18,12 +18,6 @@ comment on function etl.as_price(numeric) is 'A price that was calculated, with 
 create or replace function etl.as_usd(amount numeric) returns numeric language sql immutable parallel safe return round(amount, 6);
 comment on function etl.as_usd(numeric) is 'An amount of dollars that was calculated, with six decimals.';
 
-create or replace function etl.decimals_of(own int, content jsonb, found int, is_indexed boolean) returns int
-language sql immutable parallel safe
-return coalesce(own, found, case when is_indexed or jsonb_typeof(content) = 'object' and (content->>'uri') is null then 9 end);
-comment on function etl.decimals_of(int, jsonb, int, boolean) is
-  'Decimals of a jetton by its master, else by the indexer''s metadata. If one of these is whole and says none, they are 9, as in wallets. Null if what lies off chain is not known.';
-
 -- Trades.
 
 create or replace function etl.positions_in(list jsonb) returns int[]
@@ -151,8 +145,8 @@ comment on view etl.open_hourly_trades is 'What was paid for each asset in TON a
 comment on column etl.open_hourly_trades.day is 'The day of the hour, UTC: name it, and only that day is read.';
 comment on column etl.open_hourly_trades.hour is 'First moment of the hour in which the traces of the trades ended.';
 comment on column etl.open_hourly_trades.asset is 'The asset that was traded: TON or the raw address of a jetton master.';
-comment on column etl.open_hourly_trades.trades is 'How many legs of swaps traded it in the hour.';
-comment on column etl.open_hourly_trades.traders is 'How many accounts traded it in the hour.';
+comment on column etl.open_hourly_trades.trades is 'How many legs of swaps of the hour its price is made of: those against TON or a stable jetton; of TON, those against a stable jetton alone.';
+comment on column etl.open_hourly_trades.traders is 'How many accounts made those trades in the hour.';
 comment on column etl.open_hourly_trades.ton is 'TON that was paid for it in the hour, nanotons.';
 comment on column etl.open_hourly_trades.ton_amount is 'How much of it that TON paid for, in its smallest units.';
 comment on column etl.open_hourly_trades.usd is 'Stable jettons that were paid for it in the hour, whole units.';
@@ -175,8 +169,8 @@ where d.relation = 'daily_trades';
 comment on view etl.open_daily_trades is 'What was paid for each asset in TON and in stable jettons on each day, UTC: what prices are made of. Trades of two assets that are neither have no price and are not here.';
 comment on column etl.open_daily_trades.day is 'The day of the trades, UTC.';
 comment on column etl.open_daily_trades.asset is 'The asset that was traded: TON or the raw address of a jetton master.';
-comment on column etl.open_daily_trades.trades is 'How many legs of swaps traded it in the day.';
-comment on column etl.open_daily_trades.traders is 'How many accounts traded it in the day.';
+comment on column etl.open_daily_trades.trades is 'How many legs of swaps of the day its price is made of: those against TON or a stable jetton; of TON, those against a stable jetton alone.';
+comment on column etl.open_daily_trades.traders is 'How many accounts made those trades in the day.';
 comment on column etl.open_daily_trades.ton is 'TON that was paid for it in the day, nanotons.';
 comment on column etl.open_daily_trades.ton_amount is 'How much of it that TON paid for, in its smallest units.';
 comment on column etl.open_daily_trades.usd is 'Stable jettons that were paid for it in the day, whole units.';
@@ -207,7 +201,7 @@ lateral (
 where d.relation = 'daily_changes';
 comment on view etl.open_daily_changes is 'What changed of each account''s assets on each day, UTC: what daily_balances is made of. An asset that did not change on the day has no row.';
 comment on column etl.open_daily_changes.day is 'The day on which the asset changed, UTC.';
-comment on column etl.open_daily_changes.account is 'Account whose asset changed, raw form: of jettons their owner; null for what was minted to a wallet that jetton_wallets did not have.';
+comment on column etl.open_daily_changes.account is 'Account whose asset changed, raw form: of jettons their owner; null for what was minted to a wallet whose owner was not known.';
 comment on column etl.open_daily_changes.jetton_wallet is 'Jetton wallet that got what was minted, raw form; null if the owner was known.';
 comment on column etl.open_daily_changes.asset is 'What changed: TON or the raw address of a jetton master.';
 comment on column etl.open_daily_changes.changes is 'How often the asset of the account changed on the day.';
@@ -259,7 +253,7 @@ for each statement execute function etl.reopen_prices();
 
 create or replace view etl.trade_prices as
 select p.period, p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
-  etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
+  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
   p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
 from (
@@ -267,7 +261,7 @@ from (
     case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
     etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
   from (
-    select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
+    select h.*, s.address is not null as is_stable, coalesce(s.decimals, case when h.asset = 'TON' then 9
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
       case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
     from (
@@ -287,7 +281,7 @@ comment on column etl.trade_prices.hour is 'First moment of the hour of those tr
 comment on column etl.trade_prices.asset is 'The asset that is priced: TON or the raw address of a jetton master.';
 comment on column etl.trade_prices.symbol is 'Ticker of the priced asset; null if no dataset has stored it.';
 comment on column etl.trade_prices.price_ton is 'Price of one whole unit in the period, TON; null if the decimals of the asset are not known, or no TON stands behind it.';
-comment on column etl.trade_prices.price_usd is 'Price of one whole unit in the period, USD; null if the decimals are not known, or no stable jetton stands behind it.';
+comment on column etl.trade_prices.price_usd is 'Price of one whole unit in the period, USD: 1 of a stable jetton; null if the decimals are not known, or no stable jetton stands behind it.';
 comment on column etl.trade_prices.volume_ton is 'What was paid for the asset in the period, TON: stable jettons at the price of TON.';
 comment on column etl.trade_prices.volume_usd is 'What was paid for the asset in the period, USD: TON at its own price.';
 comment on column etl.trade_prices.trades is 'How many legs of swaps the price of the period is made of.';
@@ -304,10 +298,10 @@ comment on column ton.hourly_prices.hour is 'First moment of the hour whose trad
 comment on column ton.hourly_prices.asset is 'The asset that has the price: TON or the raw address of a jetton master.';
 comment on column ton.hourly_prices.symbol is 'Ticker of the asset; null if no dataset has stored it.';
 comment on column ton.hourly_prices.price_ton is 'Price of one whole unit in the hour, TON; null if the decimals of the asset are not known, or no TON stands behind it.';
-comment on column ton.hourly_prices.price_usd is 'Price of one whole unit in the hour, USD; null if the decimals are not known, or no stable jetton stands behind it.';
-comment on column ton.hourly_prices.volume_ton is 'What was paid for the asset in the hour, TON: stable jettons at the price of TON.';
-comment on column ton.hourly_prices.volume_usd is 'What was paid for the asset in the hour, USD: TON at its own price.';
-comment on column ton.hourly_prices.trades is 'How many legs of swaps the price of the hour is made of.';
+comment on column ton.hourly_prices.price_usd is 'Price of one whole unit in the hour, USD: 1 of a stable jetton; null if the decimals are not known, or no stable jetton stands behind it.';
+comment on column ton.hourly_prices.volume_ton is 'What was paid for the asset in the hour in TON and stable jettons, TON: stable jettons at the price of TON. A trade of TON for a stable jetton counts for both assets: do not add assets up, but dex_trades.volume_ton.';
+comment on column ton.hourly_prices.volume_usd is 'What was paid for the asset in the hour in TON and stable jettons, USD: TON at its own price. Do not add assets up, but dex_trades.volume_usd.';
+comment on column ton.hourly_prices.trades is 'How many legs of swaps the price of the hour is made of: those against TON or a stable jetton; of TON, those against a stable jetton alone. dex_trades has all legs.';
 comment on column ton.hourly_prices.traders is 'How many accounts made those trades of the hour.';
 comment on column ton.hourly_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the hour.';
 comment on column ton.hourly_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
@@ -320,52 +314,68 @@ comment on column ton.daily_prices.day is 'The day of the price, UTC.';
 comment on column ton.daily_prices.asset is 'The asset that has the price: TON or the raw address of a jetton master.';
 comment on column ton.daily_prices.symbol is 'Ticker of the asset; null if no dataset has stored it.';
 comment on column ton.daily_prices.price_ton is 'Price of one whole unit in the day, TON; null if the decimals of the asset are not known, or no TON stands behind it.';
-comment on column ton.daily_prices.price_usd is 'Price of one whole unit in the day, USD; null if the decimals are not known, or no stable jetton stands behind it.';
-comment on column ton.daily_prices.volume_ton is 'What was paid for the asset in the day, TON: stable jettons at the price of TON.';
-comment on column ton.daily_prices.volume_usd is 'What was paid for the asset in the day, USD: TON at its own price.';
-comment on column ton.daily_prices.trades is 'How many legs of swaps the price of the day is made of.';
+comment on column ton.daily_prices.price_usd is 'Price of one whole unit in the day, USD: 1 of a stable jetton; null if the decimals are not known, or no stable jetton stands behind it.';
+comment on column ton.daily_prices.volume_ton is 'What was paid for the asset in the day in TON and stable jettons, TON: stable jettons at the price of TON. A trade of TON for a stable jetton counts for both assets: do not add assets up, but dex_trades.volume_ton.';
+comment on column ton.daily_prices.volume_usd is 'What was paid for the asset in the day in TON and stable jettons, USD: TON at its own price. Do not add assets up, but dex_trades.volume_usd.';
+comment on column ton.daily_prices.trades is 'How many legs of swaps the price of the day is made of: those against TON or a stable jetton; of TON, those against a stable jetton alone. dex_trades has all legs.';
 comment on column ton.daily_prices.traders is 'How many accounts made those trades of the day.';
 comment on column ton.daily_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the day.';
 comment on column ton.daily_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
 create or replace view ton.dex_trades as
 select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
   coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
-  coalesce((
-    select array_agg(p.destination order by p.created_lt) from etl.action_messages p
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime
-      and p.opcode in ('0x25938561', '0x6664de2a', '0x61ee542d', '0x72aca8aa', '0xa7fb58f8', '0xc0ffee20'))[x.leg + 1],
-    case when x.legs = 1 then x.counterparty end) as pool,
+  coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool,
   x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
   etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
   x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
   etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
   x.bought_raw as bought_amount_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
-  (select max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(f.decoded_forward_payload::text))) from etl.action_messages p
-    left join ton.jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) as referral,
-  etl.to_numeric((select array_agg((p.content_decoded->>'query_id') order by p.lt) from etl.action_messages p
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime
-      and (p.content_decoded->>'query_id') is not null)[1]) as query_id,
-  x.trace_id, x.action_id, x.start_utime,
-  (select max(t.hash) from ton.action_transactions p join ton.transactions t on t.hash = p.tx_hash and t.lt = x.start_lt and t.utime = x.start_utime
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id) as transaction_hash,
-  (select n.label from etl.labels n where n.address = x.trader) as trader_label
+  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash,
+  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt
 from ton.days d,
 lateral (
-  with prices as materialized (
-    select p.hour, p.asset, p.ton_usd, (coalesce(p.ton, 0) + coalesce(1000000000 * p.usd / p.ton_usd, 0))
-      / nullif(coalesce(p.ton_amount, 0) + case when p.ton_usd is null then 0 else coalesce(p.usd_amount, 0) end, 0) as price
-    from ton.hourly_trades p where p.day = d.day)
-  select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(sp.ton_usd, bp.ton_usd) as ton_usd,
+  with hours as materialized (
+    select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd from ton.hourly_trades p where p.day = d.day),
+  days as materialized (
+    select h.asset, sum(h.ton) as ton, sum(h.ton_amount) as ton_amount, sum(h.usd) as usd, sum(h.usd_amount) as usd_amount from hours h group by 1),
+  rates as materialized (
+    -- Of a TON in USD: hour by hour, and (without an hour) of the day.
+    select h.hour, max(h.ton_usd) as rate from hours h group by 1
+    union all
+    select null, sum(y.usd) / ton.nano_to_ton(sum(y.usd_amount)) from days y where y.asset = 'TON'),
+  prices as materialized (
+    -- Of each asset's smallest unit in nanotons: hour by hour, and (without an hour) of the day.
+    select h.hour, h.asset, (coalesce(h.ton, 0) + coalesce(1000000000 * h.usd / r.rate, 0))
+      / nullif(coalesce(h.ton_amount, 0) + case when r.rate is null then 0 else coalesce(h.usd_amount, 0) end, 0) as price
+    from (
+      select s.hour, s.asset, s.ton, s.ton_amount, s.usd, s.usd_amount from hours s
+      union all
+      select null, y.asset, y.ton, y.ton_amount, y.usd, y.usd_amount from days y) h
+    left join rates r on r.hour is not distinct from h.hour)
+  select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(rh.rate, rd.rate) as ton_usd,
     ton.nano_to_ton(coalesce(case when l.sold = 'TON' then l.sold_raw when l.bought = 'TON' then l.bought_raw end,
-      etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(sp.ton_usd, bp.ton_usd)),
-      etl.rounded(coalesce(l.sold_raw * sp.price, l.bought_raw * bp.price)))) as volume_ton
+      etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(rh.rate, rd.rate)),
+      etl.rounded(coalesce(l.sold_raw * sh.price, l.bought_raw * bh.price, l.sold_raw * sd.price, l.bought_raw * bd.price)))) as volume_ton
   from etl.dex_legs l
-  left join prices sp on sp.asset = l.sold and sp.hour = date_trunc('hour', l.utime, 'UTC')
-  left join prices bp on bp.asset = l.bought and bp.hour = date_trunc('hour', l.utime, 'UTC')
+  left join rates rh on rh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join rates rd on rd.hour is null
+  left join prices sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join prices sd on sd.asset = l.sold and sd.hour is null
+  left join prices bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join prices bd on bd.asset = l.bought and bd.hour is null
   left join etl.stable_jettons ss on ss.address = l.sold
   left join etl.stable_jettons bs on bs.address = l.bought
   where l.utime >= d.starts and l.utime < d.ends) x
+-- Joined, so that all of it is computed once; a query that names none of it leaves it out.
+left join lateral (
+  select array_agg(p.destination order by p.created_lt) filter (
+      where p.opcode in ('0x25938561', '0x6664de2a', '0x61ee542d', '0x72aca8aa', '0xa7fb58f8', '0xc0ffee20')) as pools,
+    max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(f.decoded_forward_payload::text))) as referral,
+    (array_agg(p.content_decoded->>'query_id' order by p.lt) filter (where (p.content_decoded->>'query_id') is not null))[1] as query_id,
+    max(p.transaction_hash) filter (where p.transaction_utime = x.start_utime and p.lt = x.start_lt) as transaction_hash
+  from etl.action_messages p
+  left join ton.jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
+  where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) o on true
 left join ton.jetton_masters sm on sm.address = x.sold
 left join ton.token_metadata sk on sk.address = x.sold
 left join ton.jetton_masters bm on bm.address = x.bought
@@ -383,12 +393,12 @@ comment on column ton.dex_trades.sold_asset is 'Asset that the trader gave in th
 comment on column ton.dex_trades.sold_symbol is 'Ticker of the asset that was sold; null if no dataset has stored it.';
 comment on column ton.dex_trades.sold_amount is 'How much was sold, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.sold_amount_raw is 'How much was sold, in the smallest units of the asset.';
-comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null if the source does not know it.';
+comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null if the source does not know it. With a null, `in` may be null: compare each side by itself.';
 comment on column ton.dex_trades.bought_symbol is 'Ticker of the asset that was bought; null if no dataset has stored it.';
 comment on column ton.dex_trades.bought_amount is 'How much was bought, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.bought_amount_raw is 'How much was bought, in the smallest units of the asset.';
-comment on column ton.dex_trades.volume_ton is 'Value of the leg, TON: its TON side, else its stable side at the price of TON in that hour. If it has neither, it is what was sold, or bought, at its own price in that hour. Null if there is no such price.';
-comment on column ton.dex_trades.volume_usd is 'Value of the leg, USD: its stable side, else volume_ton at the price of TON in that hour, or on that day. Null if no TON was traded for a stable jetton on the day.';
+comment on column ton.dex_trades.volume_ton is 'Value of the leg, TON: its TON side, else its stable side at the price of TON in that hour. If it has neither, it is what was sold, or bought, at its own price in that hour. If the hour has no price, that of the day counts. Null if there is none.';
+comment on column ton.dex_trades.volume_usd is 'Value of the leg, USD: its stable side, else volume_ton at the price of TON in that hour, or on that day. Null if volume_ton is, or if no TON was traded for a stable jetton on the day.';
 comment on column ton.dex_trades.leg is 'Number of the leg within its swap, from 0.';
 comment on column ton.dex_trades.legs is 'How many legs the swap of the trade has.';
 comment on column ton.dex_trades.referral is 'Account that the order names as its referral, raw form; null if it names none, or the server did not decode it.';
@@ -398,6 +408,7 @@ comment on column ton.dex_trades.action_id is 'The swap of the trade within its 
 comment on column ton.dex_trades.start_utime is 'Block time, UTC, of the first transaction of the trade.';
 comment on column ton.dex_trades.transaction_hash is 'Hash of the first transaction of the trade, base64.';
 comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null if there is none.';
+comment on column ton.dex_trades.lt is 'Logical time of the first transaction of the trade: order by lt, leg, and trades are in the order in which they began.';
 
 create or replace view etl.supply_changes as
 select n.jetton_master, n.utime, n.lt, n.amount from ton.jetton_mints n
@@ -642,7 +653,7 @@ from (
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type) e;
-comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. A sale moves its item by a transfer, which has a row of its own.';
+comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Of the end of an auction the source tells neither price nor winner: the highest bid before it has both. Domains of items are in dns_records. A sale moves its item by a transfer, which has a row of its own.';
 comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
@@ -676,13 +687,14 @@ create or replace view ton.account_activity as
 select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
   t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and x.orig_status <> 'active' and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
+    where x.account = t.account and x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true order by x.utime, x.lt limit 1) as first_funder,
+    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true
+      and x.bounce_type is distinct from 'ok' order by x.utime, x.lt limit 1) as first_funder,
   t.transactions, t.aborted, t.active_days, ton.nano_to_ton(t.fees) as fees
 from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
-    min(x.utime) filter (where x.orig_status <> 'active' and x.end_status = 'active') as deployed_at, count(*) as transactions,
+    min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
   from ton.transactions x group by x.account) t
 left join etl.labels l on l.address = t.account
@@ -696,11 +708,11 @@ comment on column ton.account_activity.interfaces is 'What kinds of contract the
 comment on column ton.account_activity.first_seen is 'Block time, UTC, of the first transaction of the account that is stored.';
 comment on column ton.account_activity.last_seen is 'Block time, UTC, of the last transaction of the account that is stored.';
 comment on column ton.account_activity.is_whole is 'True if the very first transaction of the account is stored: then first_seen, deployed_at and first_funder are those of the chain.';
-comment on column ton.account_activity.deployed_at is 'When the account became active first, UTC; null if that is not stored.';
+comment on column ton.account_activity.deployed_at is 'When the account was deployed, UTC: became active first, from nonexist or uninit; that a frozen account is active again does not count. Null if that is not stored.';
 comment on column ton.account_activity.deployed_by is 'Who sent the message that made the account active first, raw form; null if it came from outside the chain or is not stored.';
-comment on column ton.account_activity.first_funder is 'Who sent the first coins to the account, raw form; null if that is not stored.';
+comment on column ton.account_activity.first_funder is 'Who sent the first coins that the account kept, raw form: coins that bounced or came back do not count. Null if that is not stored.';
 comment on column ton.account_activity.transactions is 'How many transactions the account had.';
-comment on column ton.account_activity.aborted is 'How many of the transactions of the account failed.';
+comment on column ton.account_activity.aborted is 'How many of the transactions of the account are aborted: its contract did not run, or did not succeed. Coins that came without asking for a bounce are kept all the same.';
 comment on column ton.account_activity.active_days is 'On how many days, UTC, the account had a transaction.';
 comment on column ton.account_activity.fees is 'What validators collected for the transactions of the account, TON.';
 
@@ -719,7 +731,7 @@ from (
     from ton.jetton_movements x where x.account is not null) j) b
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
-comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset. Balances of TON are those of the chain, balances of jettons are the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on.';
+comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset. Balances of TON are those of the chain, balances of jettons are the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on, burns included. What was minted to a wallet whose owner is not known (jetton_mints.owner) is left out. If mints are missing, balances are too low, or below zero. If neither an account nor a range is named, all that is stored is read.';
 comment on column ton.balances.utime is 'Block time, UTC, of the change of the balance.';
 comment on column ton.balances.block_time is 'The same as utime of the change, under the name that other data sets have for it.';
 comment on column ton.balances.account is 'Account whose balance changed, raw form: of jettons their owner, not the jetton wallet.';
@@ -748,14 +760,17 @@ from (
       select c.day, c.account, c.asset, c.balance_raw, c.change_raw from ton.daily_changes c where c.account is not null
       union all
       -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-      select c.day, w.owner, c.asset, c.balance_raw, c.change_raw
-      from ton.daily_changes c join ton.jetton_wallets w on w.address = c.jetton_wallet and w.jetton = c.asset
-      where c.account is null and c.certified and w.owner is not null) c
+      select c.day, o.owner, c.asset, c.balance_raw, c.change_raw
+      from ton.daily_changes c,
+      lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
+          select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+          where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
+      where c.account is null and c.certified and o.owner is not null) c
     group by c.day, c.account, c.asset) x) b
 cross join lateral (select b.day + g.place::int as day from generate_series(0, b.until - b.day) as g (place)) d
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
-comment on view ton.daily_balances is 'What each account held at the end of each day, UTC: the last balance is carried on over days without a change, up to the last day that is stored. Days that are kept (daily_changes) are not read again.';
+comment on view ton.daily_balances is 'What each account held at the end of each day, UTC: the last balance is carried on over days without a change, up to the last day that is stored. Days that are kept (daily_changes) are not read again. What holds of jettons in balances holds here: what was minted to wallets whose owner is not known is left out, and jetton_holders has it.';
 comment on column ton.daily_balances.day is 'The day at whose end the balance was held, UTC.';
 comment on column ton.daily_balances.account is 'Account that held the balance, raw form.';
 comment on column ton.daily_balances.asset is 'What was held: TON or the raw address of a jetton master.';

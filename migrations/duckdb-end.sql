@@ -1,11 +1,10 @@
 -- Functions that read tables: applied after the views.
 
-create or replace macro ton.jetton_units(master, amount) as (
-  select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (
-    select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
-    union all
-    select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master))
-  having count(*) > 0);
+create or replace macro ton.jetton_units(master, amount) as etl.units(amount, etl.decimals_of(
+  (select max(m.decimals) from ton.jetton_masters m where m.address = ton.ton_address(master)),
+  (select any_value(m.jetton_content) from ton.jetton_masters m where m.address = ton.ton_address(master)),
+  (select max(k.decimals) from ton.token_metadata k where k.address = ton.ton_address(master)),
+  (select bool_or(k.is_indexed) from ton.token_metadata k where k.address = ton.ton_address(master))));
 
 create or replace macro etl.trace_of(wanted) as (
   select trace_id from (
@@ -49,28 +48,29 @@ left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
 order by w.path;
 
 create or replace macro ton.jetton_holders(master, moment := 'infinity') as table
-select m.account as owner, sum(m.amount) as balance from ton.jetton_movements m
-where m.jetton_master = ton.ton_address(master) and m.utime < moment::timestamptz
-group by m.account having sum(m.amount) <> 0
-order by 2 desc, 1;
+select h.owner, sum(h.amount) as balance, h.jetton_wallet
+from (
+  select m.account as owner, m.amount, null::varchar as jetton_wallet from ton.jetton_movements m
+  where m.jetton_master = ton.ton_address(master) and m.utime < moment::timestamptz and m.account is not null
+  union all
+  select null, n.amount, n.jetton_wallet from ton.jetton_mints n
+  where n.jetton_master = ton.ton_address(master) and n.utime < moment::timestamptz and n.owner is null) h
+group by h.owner, h.jetton_wallet having sum(h.amount) <> 0
+order by 2 desc, 1, 3;
 
 create or replace macro ton.account_statement(wanted, since, until) as table
-select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
+select l.utime, l.kind, coalesce(m.symbol, k.symbol, l.jetton_master, 'TON') as asset,
+  etl.units(l.amount, u.decimals) as amount, etl.units(l.balance, u.decimals) as balance,
   -- An address without such a form is shown as it is.
   case when regexp_full_match(l.counterparty, '(-1|[0-9]{1,2}):[0-9A-F]{64}') then ton.ton_address_friendly(l.counterparty)
     else nullif(l.counterparty, '') end as counterparty,
   l.jetton_master,
   case when regexp_full_match(l.tx_hash, '[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=') then ton.hash_hex(l.tx_hash) else l.tx_hash end as tx_hash
 from ton.account_ledger l
-left join (
-  select j.address, max(j.symbol) as symbol, pow(10, case when max(j.decimals) not between 0 and 300 then null else coalesce(max(j.decimals), 9) end) as unit
-  from (
-    select m.address, m.symbol, m.decimals from ton.jetton_masters m
-    union all
-    select m.address, m.symbol, m.decimals from ton.token_metadata m) j
-  group by j.address
-  union all
-  select '', 'TON', 1000000000) t on t.address = coalesce(l.jetton_master, '')
+left join ton.jetton_masters m on m.address = l.jetton_master
+left join ton.token_metadata k on k.address = l.jetton_master
+cross join lateral (select case when l.jetton_master is null then 9
+  else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end as decimals) u
 where l.account = ton.ton_address(wanted) and l.utime >= since::timestamptz and l.utime < until::timestamptz
 order by l.utime, l.lt, l.step, l.tx_hash;
 

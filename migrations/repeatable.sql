@@ -366,17 +366,25 @@ comment on column etl.seen_vestings.address is 'Account of the vesting contract,
 comment on column etl.seen_vestings.lt is 'Logical time at which the action that names the contract began.';
 comment on column etl.seen_vestings.utime is 'Block time, UTC, of the action that names the contract.';
 
+create or replace function etl.decimals_of(own int, content jsonb, found int, is_indexed boolean) returns int
+language sql immutable parallel safe
+return coalesce(own, found, case when is_indexed or jsonb_typeof(content) = 'object' and (content->>'uri') is null then 9 end);
+comment on function etl.decimals_of(int, jsonb, int, boolean) is
+  'Decimals of a jetton by its master, else by the indexer''s metadata. If one of these is whole and says none, they are 9, as in wallets. Null if what lies off chain is not known.';
+
 create or replace view ton.accounts as
 select address, b.user_friendly, b.domain, coalesce(b.interfaces, s.interfaces) as interfaces,
-  t.type as token_type, t.name as token_name, t.symbol as token_symbol, t.decimals as token_decimals, t.is_scam,
+  t.type as token_type, t.name as token_name, coalesce(m.symbol, t.symbol) as token_symbol,
+  etl.decimals_of(m.decimals, m.jetton_content, t.decimals, t.is_indexed and t.type = 'jetton_masters') as token_decimals, t.is_scam,
   s.status, s.balance, s.last_transaction_lt, w.note,
   coalesce(nullif(w.note, ''), l.label, b.domain, t.name, b.user_friendly) as label
 from ton.address_book b
 full join ton.token_metadata t using (address)
+full join ton.jetton_masters m using (address)
 full join ton.account_states s using (address)
 full join etl.watch w using (address)
 full join etl.labels l using (address);
-comment on view ton.accounts is 'What is known about an account by name: join this view for labels. It draws on the address book, the metadata of tokens, the states that were looked up, the watch list and labels.';
+comment on view ton.accounts is 'What is known about an account by name: join this view for labels. It draws on the address book, the metadata of tokens, the masters of jettons, the states that were looked up, the watch list and labels.';
 comment on column ton.accounts.address is 'Account, raw form: join it to any address of another table.';
 comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null if the API has not named it.';
 comment on column ton.accounts.domain is 'A domain that leads to the account; null if none is known.';
@@ -384,7 +392,7 @@ comment on column ton.accounts.interfaces is 'What kinds of contract the indexer
 comment on column ton.accounts.token_type is 'What kind of token the account is: jetton_masters, nft_items, …; null if it is none or not known.';
 comment on column ton.accounts.token_name is 'Name of the token that the account is; null if it is none.';
 comment on column ton.accounts.token_symbol is 'Ticker of the jetton that the account is; null if it is none.';
-comment on column ton.accounts.token_decimals is 'Decimal places of amounts of the jetton that the account is; null if they are not known.';
+comment on column ton.accounts.token_decimals is 'Decimal places of amounts of the jetton that the account is, by the rule of jetton_units. Null if they are not known.';
 comment on column ton.accounts.is_scam is 'True if the token is marked as fraud; null if it is not known.';
 comment on column ton.accounts.status is 'Status of the account when it was looked up last: active, uninit, frozen or nonexist; null if it never was looked up.';
 comment on column ton.accounts.balance is 'Nanotons when it was looked up last; null if it never was.';

@@ -128,10 +128,10 @@ create or replace view ton.validator_events as select * from deltaLakeLocal('/da
 create or replace view ton.vesting_contracts as select * from deltaLakeLocal('/data/lake/vesting_contracts') where day = (select max(day) from deltaLakeLocal('/data/lake/vesting_contracts'));
 
 create or replace view ton.daily_activity as
-select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
 from (select {day:Date} as day) d cross join (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    sum(x.total_fees) as fees
+    sum(x.total_fees) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
   from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} having count(*) > 0) t cross join (
   select count(*) as messages, sum(x.value) as value
   from ton.messages x where toDate(x.utime, 'UTC') = {day:Date}) m cross join (select count(*) as traces from ton.traces x where toDate(x.utime, 'UTC') = {day:Date}) c cross join (select count(*) as blocks from ton.blocks x where toDate(x.utime, 'UTC') = {day:Date}) b;
@@ -161,11 +161,12 @@ from (select {day:Date} as day) d cross join (
   from ton.messages x where toDate(x.utime, 'UTC') = {day:Date} and x.out_msg_tx_hash is not null) m;
 
 create or replace view ton.failed_transactions as
-select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from (select {day:Date} as day) d cross join (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+    count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
-    select t.account, t.total_fees,
+    select t.account, t.total_fees, t.bounce_type,
       case when t.compute_skipped then 'skipped' when t.compute_success is false then 'compute'
         when t.action_success is false then 'action' else 'other' end as phase,
       case when t.compute_skipped then t.compute_reason end as reason,
@@ -177,7 +178,7 @@ from (select {day:Date} as day) d cross join (
 create or replace view ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from (select {day:Date} as day) d cross join (
-  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+  select x.account, argMax(tuple(x.after_code_hash), tuple(coalesce(x.after_code_hash<>'',false), x.lt)).1 as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} and x.compute_gas_used is not null
   group by x.account) g;

@@ -142,11 +142,11 @@ create or replace view etl.open_days as
 select r.relation, d.day, d.starts, d.ends from ton.days d cross join (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume')) as r (relation);
 
 create or replace view etl.open_daily_activity as
-select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
 from etl.open_days d,
 lateral (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    sum(x.total_fees) as fees
+    sum(x.total_fees) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
   from ton.transactions x where to_date(x.utime) = d.day having count(*) > 0) t,
 lateral (
   select count(*) as messages, sum(x.value) as value
@@ -187,12 +187,13 @@ lateral (
 where d.relation = 'fees_by_part';
 
 create or replace view etl.open_failed_transactions as
-select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from etl.open_days d,
 lateral (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+    count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
-    select t.account, t.total_fees,
+    select t.account, t.total_fees, t.bounce_type,
       case when t.compute_skipped then 'skipped' when t.compute_success is false then 'compute'
         when t.action_success is false then 'action' else 'other' end as phase,
       case when t.compute_skipped then t.compute_reason end as reason,
@@ -206,7 +207,7 @@ create or replace view ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from ton.days d,
 lateral (
-  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+  select x.account, max_by(x.after_code_hash, struct(coalesce(x.after_code_hash<>'',false), x.lt)) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from ton.transactions x where to_date(x.utime) = d.day and x.compute_gas_used is not null
   group by x.account) g;
@@ -247,7 +248,9 @@ where m.opcode = '0x178d4519'
   and case when m.source = w.jetton then (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
 union all
-select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
+select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+    select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc')),
   try_cast(get_json_object(m.content_decoded, '$.amount.value') as decimal(38,0)), try_cast(get_json_object(m.content_decoded, '$.query_id') as decimal(38,0)), m.out_msg_tx_hash
 from ton.messages m
 left join ton.jetton_wallets w on w.address = m.destination

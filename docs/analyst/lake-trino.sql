@@ -199,12 +199,13 @@ lateral (
 where d.relation = 'hourly_activity';
 
 create or replace view delta.ton.failed_transactions as
-select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from delta.ton.open_days d,
 lateral (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+    count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
-    select t.account, t.total_fees,
+    select t.account, t.total_fees, t.bounce_type,
       case when t.compute_skipped then 'skipped' when not coalesce(t.compute_success, true) then 'compute'
         when not coalesce(t.action_success, true) then 'action' else 'other' end as phase,
       case when t.compute_skipped then t.compute_reason end as reason,
@@ -218,7 +219,7 @@ create or replace view delta.ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from delta.ton.days d,
 lateral (
-  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+  select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
   group by x.account) g;
@@ -242,7 +243,9 @@ where m.opcode = '0x178d4519'
   and case when m.source = w.jetton then (select bool_or(x.aborted) from delta.ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
 union all
-select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
+select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+    select max(r.source) from delta.ton.transactions s join delta.ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+    where s.account = m.destination and not coalesce(s.aborted, false) and r.opcode in ('0x0f8a7ea5', '0x595f07bc')),
   try_cast(json_extract_scalar(m.content_decoded, '$.amount.value') as decimal(38, 0)), try_cast(json_extract_scalar(m.content_decoded, '$.query_id') as decimal(38, 0)), m.out_msg_tx_hash
 from delta.ton.messages m
 left join delta.ton.jetton_wallets w on w.address = m.destination

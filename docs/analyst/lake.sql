@@ -533,11 +533,11 @@ create or replace view etl.open_days as
 select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades'), ('daily_changes')) r (relation);
 
 create or replace view etl.open_daily_activity as
-select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
 from etl.open_days d,
 lateral (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    sum(x.total_fees) as fees
+    sum(x.total_fees) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
   from ton.transactions x where x.day = d.day having count(*) > 0) t,
 lateral (
   select count(*) as messages, sum(x.value) as value
@@ -586,12 +586,13 @@ where d.relation = 'fees_by_part';
 create or replace view ton.fees_by_part as select *, false as certified from etl.open_fees_by_part;
 
 create or replace view etl.open_failed_transactions as
-select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from etl.open_days d,
 lateral (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+    count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
-    select t.account, t.total_fees,
+    select t.account, t.total_fees, t.bounce_type,
       case when t.compute_skipped then 'skipped' when t.compute_success is false then 'compute'
         when t.action_success is false then 'action' else 'other' end as phase,
       case when t.compute_skipped then t.compute_reason end as reason,
@@ -607,7 +608,7 @@ create or replace view ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from ton.days d,
 lateral (
-  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+  select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from ton.transactions x where x.utime::date = d.day and x.compute_gas_used is not null
   group by x.account) g;
@@ -655,9 +656,11 @@ where m.opcode = '0x178d4519'
   and case when m.source = w.jetton then (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
 union all
--- The owner of the wallet is not known. Then a master is an account that sends jettons without a request to transfer
--- some.
-select m.utime, m.created_lt, m.hash, m.source, m.destination, null,
+-- The wallet was not looked up. Then a master is an account that sends jettons without a request to transfer some, and
+-- the owner is who gave the wallet an order that it carried out.
+select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+    select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc')),
   etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
 from ton.messages m
 left join etl.any_jetton_wallets w on w.address = m.destination
@@ -957,7 +960,7 @@ create or replace view ton.daily_changes as select *, false as certified from et
 
 create or replace view etl.trade_prices as
 select p.period, p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
-  etl.as_price(case when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
+  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
   p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
 from (
@@ -965,7 +968,7 @@ from (
     case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
     etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
   from (
-    select h.*, coalesce(s.decimals, case when h.asset = 'TON' then 9
+    select h.*, s.address is not null as is_stable, coalesce(s.decimals, case when h.asset = 'TON' then 9
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
       case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
     from (
@@ -990,42 +993,58 @@ from etl.trade_prices p where p.period = 'day';
 create or replace view ton.dex_trades as
 select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
   coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
-  coalesce((
-    select array_agg(p.destination order by p.created_lt) from etl.action_messages p
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime
-      and p.opcode in ('0x25938561', '0x6664de2a', '0x61ee542d', '0x72aca8aa', '0xa7fb58f8', '0xc0ffee20'))[x.leg + 1],
-    case when x.legs = 1 then x.counterparty end) as pool,
+  coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool,
   x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
   etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
   x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
   etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
   x.bought_raw as bought_amount_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
-  (select max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(f.decoded_forward_payload::text))) from etl.action_messages p
-    left join etl.any_jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) as referral,
-  etl.to_numeric((select array_agg((p.content_decoded->>'query_id') order by p.lt) from etl.action_messages p
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime
-      and (p.content_decoded->>'query_id') is not null)[1]) as query_id,
-  x.trace_id, x.action_id, x.start_utime,
-  (select max(t.hash) from ton.action_transactions p join ton.transactions t on t.hash = p.tx_hash and t.lt = x.start_lt and t.utime = x.start_utime
-    where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id) as transaction_hash,
-  (select n.label from etl.labels n where n.address = x.trader) as trader_label
+  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash,
+  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt
 from ton.days d,
 lateral (
-  with prices as materialized (
-    select p.hour, p.asset, p.ton_usd, (coalesce(p.ton, 0) + coalesce(1000000000 * p.usd / p.ton_usd, 0))
-      / nullif(coalesce(p.ton_amount, 0) + case when p.ton_usd is null then 0 else coalesce(p.usd_amount, 0) end, 0) as price
-    from ton.hourly_trades p where p.day = d.day)
-  select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(sp.ton_usd, bp.ton_usd) as ton_usd,
+  with hours as materialized (
+    select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd from ton.hourly_trades p where p.day = d.day),
+  days as materialized (
+    select h.asset, sum(h.ton) as ton, sum(h.ton_amount) as ton_amount, sum(h.usd) as usd, sum(h.usd_amount) as usd_amount from hours h group by 1),
+  rates as materialized (
+    -- Of a TON in USD: hour by hour, and (without an hour) of the day.
+    select h.hour, max(h.ton_usd) as rate from hours h group by 1
+    union all
+    select null, sum(y.usd) / ton.nano_to_ton(sum(y.usd_amount)) from days y where y.asset = 'TON'),
+  prices as materialized (
+    -- Of each asset's smallest unit in nanotons: hour by hour, and (without an hour) of the day.
+    select h.hour, h.asset, (coalesce(h.ton, 0) + coalesce(1000000000 * h.usd / r.rate, 0))
+      / nullif(coalesce(h.ton_amount, 0) + case when r.rate is null then 0 else coalesce(h.usd_amount, 0) end, 0) as price
+    from (
+      select s.hour, s.asset, s.ton, s.ton_amount, s.usd, s.usd_amount from hours s
+      union all
+      select null, y.asset, y.ton, y.ton_amount, y.usd, y.usd_amount from days y) h
+    left join rates r on r.hour is not distinct from h.hour)
+  select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(rh.rate, rd.rate) as ton_usd,
     ton.nano_to_ton(coalesce(case when l.sold = 'TON' then l.sold_raw when l.bought = 'TON' then l.bought_raw end,
-      etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(sp.ton_usd, bp.ton_usd)),
-      etl.rounded(coalesce(l.sold_raw * sp.price, l.bought_raw * bp.price)))) as volume_ton
+      etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(rh.rate, rd.rate)),
+      etl.rounded(coalesce(l.sold_raw * sh.price, l.bought_raw * bh.price, l.sold_raw * sd.price, l.bought_raw * bd.price)))) as volume_ton
   from etl.dex_legs l
-  left join prices sp on sp.asset = l.sold and sp.hour = date_trunc('hour', l.utime, 'UTC')
-  left join prices bp on bp.asset = l.bought and bp.hour = date_trunc('hour', l.utime, 'UTC')
+  left join rates rh on rh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join rates rd on rd.hour is null
+  left join prices sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join prices sd on sd.asset = l.sold and sd.hour is null
+  left join prices bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join prices bd on bd.asset = l.bought and bd.hour is null
   left join etl.stable_jettons ss on ss.address = l.sold
   left join etl.stable_jettons bs on bs.address = l.bought
   where l.utime::date = d.day) x
+-- Joined, so that all of it is computed once; a query that names none of it leaves it out.
+left join lateral (
+  select array_agg(p.destination order by p.created_lt) filter (
+      where p.opcode in ('0x25938561', '0x6664de2a', '0x61ee542d', '0x72aca8aa', '0xa7fb58f8', '0xc0ffee20')) as pools,
+    max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(f.decoded_forward_payload::text))) as referral,
+    (array_agg(p.content_decoded->>'query_id' order by p.lt) filter (where (p.content_decoded->>'query_id') is not null))[1] as query_id,
+    max(p.transaction_hash) filter (where p.transaction_utime = x.start_utime and p.lt = x.start_lt) as transaction_hash
+  from etl.action_messages p
+  left join etl.any_jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
+  where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) o on true
 left join etl.any_jetton_masters sm on sm.address = x.sold
 left join etl.any_token_metadata sk on sk.address = x.sold
 left join etl.any_jetton_masters bm on bm.address = x.bought
@@ -1205,13 +1224,14 @@ create or replace view ton.account_activity as
 select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
   t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and x.orig_status <> 'active' and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
+    where x.account = t.account and x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true order by x.utime, x.lt limit 1) as first_funder,
+    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true
+      and x.bounce_type is distinct from 'ok' order by x.utime, x.lt limit 1) as first_funder,
   t.transactions, t.aborted, t.active_days, ton.nano_to_ton(t.fees) as fees
 from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
-    min(x.utime) filter (where x.orig_status <> 'active' and x.end_status = 'active') as deployed_at, count(*) as transactions,
+    min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
   from ton.transactions x group by x.account) t
 left join etl.labels l on l.address = t.account
@@ -1249,9 +1269,12 @@ from (
       select c.day, c.account, c.asset, c.balance_raw, c.change_raw from ton.daily_changes c where c.account is not null
       union all
       -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-      select c.day, w.owner, c.asset, c.balance_raw, c.change_raw
-      from ton.daily_changes c join ton.jetton_wallets w on w.address = c.jetton_wallet and w.jetton = c.asset
-      where c.account is null and c.certified and w.owner is not null) c
+      select c.day, o.owner, c.asset, c.balance_raw, c.change_raw
+      from ton.daily_changes c,
+      lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
+          select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+          where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc'))) as owner) o
+      where c.account is null and c.certified and o.owner is not null) c
     group by c.day, c.account, c.asset) x) b
 cross join lateral (select b.day + g.place::int as day from generate_series(0, b.until - b.day) as g (place)) d
 left join etl.any_jetton_masters m on m.address = b.asset
@@ -1266,12 +1289,11 @@ cross join unnest(etl.positions_in(p.active_nominators)) as n (place);
 
 -- Functions that read tables: applied after the views.
 
-create or replace macro ton.jetton_units(master, amount) as (
-  select amount / pow(10, case when max(decimals) not between 0 and 300 then null else coalesce(max(decimals), 9) end) from (
-    select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
-    union all
-    select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master))
-  having count(*) > 0);
+create or replace macro ton.jetton_units(master, amount) as etl.units(amount, etl.decimals_of(
+  (select max(m.decimals) from ton.jetton_masters m where m.address = ton.ton_address(master)),
+  (select any_value(m.jetton_content) from ton.jetton_masters m where m.address = ton.ton_address(master)),
+  (select max(k.decimals) from ton.token_metadata k where k.address = ton.ton_address(master)),
+  (select bool_or(k.is_indexed) from ton.token_metadata k where k.address = ton.ton_address(master))));
 
 create or replace macro etl.trace_of(wanted) as (
   select trace_id from (
@@ -1315,28 +1337,29 @@ left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
 order by w.path;
 
 create or replace macro ton.jetton_holders(master, moment := 'infinity') as table
-select m.account as owner, sum(m.amount) as balance from ton.jetton_movements m
-where m.jetton_master = ton.ton_address(master) and m.utime < moment::timestamptz
-group by m.account having sum(m.amount) <> 0
-order by 2 desc, 1;
+select h.owner, sum(h.amount) as balance, h.jetton_wallet
+from (
+  select m.account as owner, m.amount, null::varchar as jetton_wallet from ton.jetton_movements m
+  where m.jetton_master = ton.ton_address(master) and m.utime < moment::timestamptz and m.account is not null
+  union all
+  select null, n.amount, n.jetton_wallet from ton.jetton_mints n
+  where n.jetton_master = ton.ton_address(master) and n.utime < moment::timestamptz and n.owner is null) h
+group by h.owner, h.jetton_wallet having sum(h.amount) <> 0
+order by 2 desc, 1, 3;
 
 create or replace macro ton.account_statement(wanted, since, until) as table
-select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
+select l.utime, l.kind, coalesce(m.symbol, k.symbol, l.jetton_master, 'TON') as asset,
+  etl.units(l.amount, u.decimals) as amount, etl.units(l.balance, u.decimals) as balance,
   -- An address without such a form is shown as it is.
   case when regexp_full_match(l.counterparty, '(-1|[0-9]{1,2}):[0-9A-F]{64}') then ton.ton_address_friendly(l.counterparty)
     else nullif(l.counterparty, '') end as counterparty,
   l.jetton_master,
   case when regexp_full_match(l.tx_hash, '[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=') then ton.hash_hex(l.tx_hash) else l.tx_hash end as tx_hash
 from ton.account_ledger l
-left join (
-  select j.address, max(j.symbol) as symbol, pow(10, case when max(j.decimals) not between 0 and 300 then null else coalesce(max(j.decimals), 9) end) as unit
-  from (
-    select m.address, m.symbol, m.decimals from ton.jetton_masters m
-    union all
-    select m.address, m.symbol, m.decimals from ton.token_metadata m) j
-  group by j.address
-  union all
-  select '', 'TON', 1000000000) t on t.address = coalesce(l.jetton_master, '')
+left join ton.jetton_masters m on m.address = l.jetton_master
+left join ton.token_metadata k on k.address = l.jetton_master
+cross join lateral (select case when l.jetton_master is null then 9
+  else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end as decimals) u
 where l.account = ton.ton_address(wanted) and l.utime >= since::timestamptz and l.utime < until::timestamptz
 order by l.utime, l.lt, l.step, l.tx_hash;
 

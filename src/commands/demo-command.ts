@@ -22,8 +22,15 @@ export function defineDemo(command: Command): void {
     .action(() => runCommand((invocation) => demo(invocation)));
 }
 
-/** Datasets with the decimals of amounts and the names of accounts: small, and read in seconds. */
-const NAMES = ['jetton_masters', 'nft_collections', 'address_book', 'token_metadata', 'multisig_wallets'];
+/** Datasets with the decimals of amounts, the owners of jetton wallets and the names of accounts: small, and read in seconds. */
+const NAMES = [
+  'jetton_masters',
+  'jetton_wallets',
+  'nft_collections',
+  'address_book',
+  'token_metadata',
+  'multisig_wallets',
+];
 /** The whole network is read: neither the range nor the number of requests is limited. */
 const UNBOUNDED = { wanted: undefined, allowed: undefined };
 const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };

@@ -32,8 +32,17 @@ async function importLabels(invocation: Invocation, path: string): Promise<ExitC
   try {
     return await withStore(invocation, 'toncenter-etl labels', async ({ database }) => {
       const refused: Refused = { rows: 0 };
-      const stored = await storeLabels(database, basename(path), readLabels(engine, path, refused));
+      const { stored, replaced } = await storeLabels(
+        database,
+        basename(path),
+        readLabels(engine, path, refused),
+      );
       console.log(`labelled  ${stored} accounts by ${basename(path)}`);
+      const [first] = replaced;
+      if (first !== undefined)
+        console.log(
+          `replaced  ${replaced.length} labels of other files, the first: ${first.address} is "${first.label}", and was "${first.was}" by ${first.file}`,
+        );
       if (refused.first === undefined) return EXIT.done;
       console.log(`refused   ${refused.rows} rows, the first: ${refused.first}`);
       return EXIT.incomplete;

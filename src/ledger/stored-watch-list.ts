@@ -31,6 +31,11 @@ export async function readWatched(session: Session): Promise<Watched[]> {
   );
 }
 
+const Replaced = z.object({ address: z.string(), was: z.string(), file: z.string(), label: z.string() });
+
+/** A label of another file that an import replaced. */
+type Replaced = z.infer<typeof Replaced>;
+
 /** A name for an account (raw form), as in the imported file. */
 export interface Label {
   readonly address: string;
@@ -51,13 +56,14 @@ function* linesOf(rows: readonly Label[]): Generator<string> {
 
 /**
  * Stores labels in place of those from an earlier import of the same file. An account that another file named gets the
- * new label; of two rows for one account, the later one counts. Returns how many accounts have one now.
+ * new label; of two rows for one account, the later one counts. Returns how many accounts have one now, and the labels of
+ * other files that it replaced by other words.
  */
 export function storeLabels(
   database: Database,
   file: string,
   batches: AsyncIterable<readonly Label[]>,
-): Promise<number> {
+): Promise<{ stored: number; replaced: Replaced[] }> {
   const { address, label, category, organization, imported_from } = labels;
   const columns = bare(address, label, category, organization);
   return writeTransaction(database, async (session) => {
@@ -67,9 +73,17 @@ export function storeLabels(
     );
     for await (const batch of batches)
       await session.copyIn(sql`copy given_labels (${columns}) from stdin (format csv)`, linesOf(batch));
-    return session.run(sql`
+    await session.run(sql`
+      delete from given_labels g using given_labels l where l.address = g.address and l.line > g.line`);
+    const replaced = await session.rows(
+      sql`select l.address, l.label as was, l.imported_from as file, g.label
+          from ${labels} l join given_labels g on g.address = l.address and g.label <> l.label order by g.line`,
+      Replaced,
+    );
+    const stored = await session.run(sql`
       insert into ${labels} (${columns}, ${bare(imported_from)})
-      select distinct on (address) ${columns}, ${file}::text from given_labels order by address, line desc
+      select ${columns}, ${file}::text from given_labels
       on conflict (${bare(address)}) do update set ${setExcluded(label, category, organization, imported_from)}, imported_at = now()`);
+    return { stored, replaced };
   });
 }

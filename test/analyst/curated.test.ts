@@ -81,26 +81,29 @@ describe('trades', () => {
   function prices() {
     const [hours, days] = [tradedBy(legs, stables, byHour), tradedBy(legs, stables, byDay)];
     const tonUsd = (hour: number) => tonPrice(hours.get(String(hour))) ?? tonPrice(days.get(dayOf(hour)));
-    const isPriced = (hour: number, asset: string | null) =>
-      asset !== null && hours.get(String(hour))?.has(asset) === true;
-    return { hours, days, tonUsd, isPriced };
+    return { hours, days, tonUsd };
   }
 
   test('dex_trades has every leg of every successful swap, with its value', async () => {
-    const { hours, tonUsd, isPriced } = prices();
+    const { hours, days, tonUsd } = prices();
     const rows = await expectRows(
       `select extract(epoch from block_time)::int8 as utime, day, dex || '_v' || version as dex, router, trader, sold_asset, sold_amount,
-         bought_asset, bought_amount, leg, legs, trace_id, volume_ton, volume_usd from dex_trades`,
+         bought_asset, bought_amount, leg, legs, trace_id, lt, volume_ton, volume_usd from dex_trades`,
       legs.map(({ action, utime, hour, trader, leg, legs: count, sold, bought }) => {
         const { dex, dex_incoming_transfer: came } = action.details;
-        const usd = isPriced(hour, sold.asset) || isPriced(hour, bought.asset) ? tonUsd(hour) : undefined;
+        const usd = tonUsd(hour);
         const stable = [sold, bought].find(({ asset }) => asset !== null && stables.has(asset));
         const dollars =
           stable === undefined ? undefined : stable.raw / 10 ** (stables.get(stable.asset ?? '') ?? 0);
-        const priced = [sold, bought].flatMap(({ asset, raw }) => {
-          const price = rawPrice(hours.get(String(hour))?.get(asset ?? ''), tonUsd(hour));
-          return price === undefined ? [] : [price * raw];
-        })[0];
+        const day = days.get(dayOf(utime));
+        const ofHour = ({ asset }: typeof sold) => rawPrice(hours.get(String(hour))?.get(asset ?? ''), usd);
+        const ofDay = ({ asset }: typeof sold) => rawPrice(day?.get(asset ?? ''), tonPrice(day));
+        const priced = [ofHour, ofDay].flatMap((priceOf) =>
+          [sold, bought].flatMap((side) => {
+            const price = priceOf(side);
+            return price === undefined ? [] : [price * side.raw];
+          }),
+        )[0];
         const own = sold.asset === 'TON' ? sold : bought.asset === 'TON' ? bought : undefined;
         const ton =
           own !== undefined
@@ -122,6 +125,7 @@ describe('trades', () => {
           leg,
           legs: count,
           trace_id: action.trace_id,
+          lt: action.start_lt,
           volume_ton: ton === undefined ? null : Number(ton.toFixed(9)),
           volume_usd: volume === undefined ? null : Number(volume.toFixed(6)),
         };
@@ -145,7 +149,7 @@ describe('trades', () => {
         return {
           asset,
           price_ton: price,
-          price_usd: price === null || usd === undefined ? null : price * usd,
+          price_usd: stables.has(asset) ? 1 : price === null || usd === undefined ? null : price * usd,
           volume_ton: Number(worth.toFixed(9)),
           volume_usd: usd === undefined ? null : Number((worth * usd).toFixed(6)),
           trades: traded.trades,
@@ -374,10 +378,15 @@ test('account_activity tells when and by whom each account was begun, and what i
     [...groupBy(store.truth.transactions(store.span), ({ account }) => account)].map(([account, all]) => {
       const own = all.sort((a, b) => Number(BigInt(a.lt) - BigInt(b.lt)));
       const deployed = own.find(
-        ({ orig_status, end_status }) => orig_status !== 'active' && end_status === 'active',
+        ({ orig_status, end_status }) =>
+          orig_status !== 'active' && orig_status !== 'frozen' && end_status === 'active',
       );
       const funded = own.find(
-        ({ in_msg }) => in_msg?.source != null && BigInt(in_msg.value ?? 0) > 0n && in_msg.bounced !== true,
+        (each) =>
+          each.in_msg?.source != null &&
+          BigInt(each.in_msg.value ?? 0) > 0n &&
+          each.in_msg.bounced !== true &&
+          phases(each).bounce?.type !== 'ok',
       );
       return {
         account,

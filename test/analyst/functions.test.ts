@@ -185,29 +185,73 @@ test('nano_to_ton is exact to the last digit', async () => {
   ]);
 });
 
-test('jetton_units divides by the decimals that are stored, by nine where none are said, and guesses none', async () => {
-  const master = (byte: string) => `0:${byte.repeat(32).toUpperCase()}`;
-  await client.query(`begin;
-    insert into ton.jetton_masters (address, decimals, last_transaction_lt)
-      values ('${USDT}', 6, 1), ('${master('a1')}', 0, 1), ('${master('a2')}', null, 1), ('${master('a3')}', null, 1);
-    insert into ton.token_metadata (address, is_indexed, decimals)
-      values ('${master('a3')}', true, 3), ('${master('a4')}', true, 18)`);
+test('jetton_units, accounts and jetton_events know decimals by one rule: the master, else metadata, else nine, and guess none', async () => {
+  const onChain = '{"name": "One"}';
+  const offChain = '{"uri": "https://example.com/one.json"}';
+  /** Of the master: decimals and content. Of metadata: whether it is whole, and decimals. Then how many they are. */
+  const kinds = [
+    { master: [6, null], metadata: null, is: 6 },
+    { master: [0, null], metadata: [true, 9], is: 0 },
+    { master: [6, onChain], metadata: [true, 18], is: 6 },
+    { master: [null, onChain], metadata: null, is: 9 },
+    { master: [null, offChain], metadata: [true, 3], is: 3 },
+    { master: [null, offChain], metadata: [false, null], is: null },
+    { master: [null, offChain], metadata: [true, null], is: 9 },
+    { master: [null, null], metadata: null, is: null },
+    { master: null, metadata: [true, 18], is: 18 },
+    { master: null, metadata: [true, null], is: 9 },
+    { master: null, metadata: [false, null], is: null },
+    { master: null, metadata: null, is: null },
+  ] as const;
+  const addressOf = (place: number) => `0:${String(place).padStart(64, 'A')}`;
+  const amount = '123456789012345678901234567890';
+  await client.query(`begin; create table etl_partitions.jetton_burns_probe partition of ton.jetton_burns
+    for values from ('2026-01-01Z') to ('2026-02-01Z')`);
+  for (const [place, { master, metadata }] of kinds.entries()) {
+    const address = addressOf(place);
+    if (master !== null)
+      await client.query(
+        'insert into ton.jetton_masters (address, decimals, jetton_content, last_transaction_lt) values ($1, $2, $3, 1)',
+        [address, ...master],
+      );
+    if (metadata !== null)
+      await client.query(
+        `insert into ton.token_metadata (address, type, is_indexed, decimals) values ($1, 'jetton_masters', $2, $3)`,
+        [address, ...metadata],
+      );
+    await client.query(
+      `insert into ton.jetton_burns (utime, transaction_lt, transaction_hash, owner, jetton_wallet, jetton_master, amount)
+       values ('2026-01-02Z', $1, $2, $3, $3, $2, $4)`,
+      [place, address, addressOf(99), amount],
+    );
+  }
   const { rows } = await client.query<Record<string, string>>(
-    `select jetton_units('${USDT_FRIENDLY}', 1234567) as six, jetton_units('${master('a1')}', 7) as zero,
-      jetton_units('${master('a2')}', 1500000000) as none, jetton_units('${master('a3')}', 1) as looked_up,
-      jetton_units('${master('a4')}', 123456789012345678901234567890) as much, jetton_units('${master('ff')}', 1) as unknown`,
+    `select e.lt::int as place, jetton_units(lower(e.jetton_master), e.amount_raw) as units, e.amount, a.token_decimals, s.amount as stated
+     from ton.jetton_events e left join ton.accounts a on a.address = e.jetton_master
+     join account_statement('${addressOf(99)}', '2026-01-01Z', '2026-02-01Z') s on s.jetton_master = e.jetton_master order by e.lt`,
   );
   await client.query('rollback');
-  expect(rows).toEqual([
-    {
-      six: '1.234567',
-      zero: '7',
-      none: '1.500000000',
-      looked_up: '0.001',
-      much: '123456789012.345678901234567890',
-      unknown: null,
-    },
-  ]);
+  const unitsOf = (places: number | null) => {
+    if (places === null) return null;
+    const split = amount.length - places;
+    return places === 0 ? amount : `${amount.slice(0, split)}.${amount.slice(split)}`;
+  };
+  expect(rows).toEqual(
+    kinds.map(({ is }, place) => {
+      const units = unitsOf(is);
+      return { place, units, amount: units, token_decimals: is, stated: units === null ? null : `-${units}` };
+    }),
+  );
+});
+
+test('accounts takes no item for a jetton', async () => {
+  const item = `0:${'B'.repeat(64)}`;
+  await client.query(
+    `begin; insert into ton.token_metadata (address, type, is_indexed) values ('${item}', 'nft_items', true)`,
+  );
+  const { rows } = await client.query(`select token_decimals from accounts where address = '${item}'`);
+  await client.query('rollback');
+  expect(rows).toEqual([{ token_decimals: null }]);
 });
 
 describe('the planner', () => {

@@ -53,7 +53,15 @@ test('a file of CSV names accounts, in any form of their addresses; its next imp
   expect(first).toMatchObject({ code: 0, stdout: 'labelled  3 accounts by one.csv\n' });
   expect(await labels()).toEqual(['A|Acme cold|CEX|Acme', 'B|Bot|-|-', 'C|two\r\nlines|-|-']);
   const other = await importing('other.csv', `account,name\n${account('B')},Builder\n`);
-  expect(other.code).toBe(0);
+  // The file's own former labels, and the same words of another file, are no news.
+  expect(other).toMatchObject({
+    code: 0,
+    stdout: `labelled  1 accounts by other.csv\nreplaced  1 labels of other files, the first: ${account('B')} is "Builder", and was "Bot" by one.csv\n`,
+  });
+  for (const file of ['other.csv', 'third.csv'])
+    expect((await importing(file, `account,name\n${account('B')},Builder\n`)).stdout).toBe(
+      `labelled  1 accounts by ${file}\n`,
+    );
   expect((await importing('one.csv', `address,label\n${account('D')},Dora\n`)).code).toBe(0);
   expect(await labels()).toEqual(['B|Builder|-|-', 'D|Dora|-|-']);
 });

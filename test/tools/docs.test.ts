@@ -17,7 +17,7 @@ import { questions } from '../support/questions.ts';
 import { timeQuestion } from '../../tools/bench/page/page-questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
 import { answers } from '../../tools/docs/answers.ts';
-import { answersOfDashboards, EXCHANGE } from '../../tools/docs/answers-of-dashboards.ts';
+import { answersOfDashboards, coldWalletOf, EXCHANGE } from '../../tools/docs/answers-of-dashboards.ts';
 import { answersOfMoney } from '../../tools/docs/answers-of-money.ts';
 import { answersOfTrades } from '../../tools/docs/answers-of-trades.ts';
 import { declaredRelations } from '../../tools/docs/declared-relations.ts';
@@ -43,15 +43,20 @@ beforeAll(async () => {
     spanOf: store.spanOf,
   };
   engine = await openEngine();
-  const { address, label, category } = EXCHANGE;
-  const labelled = `insert into etl.labels (address, label, category, imported_from) values ('${address}', '${label}', '${category}', 'test.csv')`;
-  await store.ask(labelled);
+  const { address, label, category, organization } = EXCHANGE;
+  const labels = [address, coldWalletOf(network)].map(
+    (one, place) => `('${one}', '${label} ${place}', '${category}', '${organization}')`,
+  );
+  await store.ask(
+    `insert into etl.labels (address, label, category, organization, imported_from)
+     select *, 'test.csv' from (values ${labels.join(', ')}) given`,
+  );
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-questions-'));
   const all = { from: '2025-12-31', to: '2026-01-02', only: ['all'], out: directory, format: 'parquet' };
   expect((await exported(store.url, all)).code).toBe(0);
   await engine.ask(`create schema if not exists etl;
     create table etl.labels (address varchar, label varchar, category varchar, organization varchar);
-    insert into etl.labels values ('${address}', '${label}', '${category}', null)`);
+    insert into etl.labels values ${labels.join(', ')}`);
   askLake = await openLakeReader(engine, directory);
 });
 afterAll(async () => {

@@ -13,7 +13,17 @@ export const EXCHANGE = {
   address: parseAddress('EQADAn1x46fahB6S6YY0cPAxFbjjU0UzlEgHyV7Q4qNjmkl-'),
   label: 'Hot wallet',
   category: 'CEX',
+  organization: 'Exchange',
 };
+
+/** Another account of the exchange: the first that it sent coins to. */
+export function coldWalletOf({ truth, span }: Pick<Network, 'truth' | 'span'>): string {
+  const sent = [...truth.messages(span)].find(
+    ({ source, destination }) => source === EXCHANGE.address && destination !== null,
+  );
+  if (sent?.destination == null) throw new TypeError('the exchange sent nothing');
+  return sent.destination;
+}
 
 const byLt = (a: TransactionJson, b: TransactionJson) => compare(BigInt(a.lt), BigInt(b.lt));
 const hourOf = (utime: number) => utime - (utime % 3600);
@@ -99,7 +109,11 @@ export const answersOfDashboards: Readonly<Record<string, Answer>> = {
     const accounts = count(transactions, ({ account }) => account).flatMap(({ own: all }) => {
       const own = all.sort(byLt);
       const funded = own.find(
-        ({ in_msg }) => in_msg?.source != null && BigInt(in_msg.value ?? 0) > 0n && in_msg.bounced !== true,
+        (each) =>
+          each.in_msg?.source != null &&
+          BigInt(each.in_msg.value ?? 0) > 0n &&
+          each.in_msg.bounced !== true &&
+          phases(each).bounce?.type !== 'ok',
       );
       const isWhole = own.some(({ prev_trans_lt }) => prev_trans_lt === '0');
       const funder = funded?.in_msg?.source;
@@ -139,19 +153,24 @@ export const answersOfDashboards: Readonly<Record<string, Answer>> = {
       .slice(0, 5)
       .map(({ account, raw }) => ({ account, balance: ton(raw) })),
 
-  'What did an exchange take in and pay out?': ({ truth, span }) => {
-    const all = [...truth.messages(span)];
-    const [came, went] = [
-      all.filter(({ destination }) => destination === EXCHANGE.address),
-      all.filter(({ source }) => source === EXCHANGE.address),
-    ];
+  'What did an exchange take in and pay out?': (network) => {
+    const own = [EXCHANGE.address, coldWalletOf(network)];
+    const bounced = new Set(
+      network.transactions
+        .filter((each) => phases(each).bounce?.type === 'ok')
+        .map(({ in_msg }) => in_msg?.hash),
+    );
+    const all = [...network.truth.messages(network.span)].filter((each) => {
+      const isBack = each.bounced === true || bounced.has(each.hash);
+      return !isBack && own.includes(each.source ?? '') !== own.includes(each.destination ?? '');
+    });
     const total = (some: typeof all) => ton(sum(some.map(({ value }) => value ?? 0)));
     return [
       {
-        label: EXCHANGE.label,
-        came_ton: total(came),
-        went_ton: total(went),
-        messages: came.length + went.length,
+        exchange: EXCHANGE.organization,
+        came_ton: total(all.filter(({ destination }) => own.includes(destination ?? ''))),
+        went_ton: total(all.filter(({ source }) => own.includes(source ?? ''))),
+        messages: all.length,
       },
     ];
   },
@@ -185,7 +204,12 @@ export const answersOfDashboards: Readonly<Record<string, Answer>> = {
     const places = decimalsOf(network.truth.entities().jettonMasters()).get(JETTON) ?? 0;
     const trades = ofJetton(network)
       .map((leg) => ({ ...leg, price: priceOf(leg, places) }))
-      .sort((a, b) => a.utime - b.utime || compare(a.action.trace_id, b.action.trace_id) || a.leg - b.leg);
+      .sort(
+        (a, b) =>
+          compare(BigInt(a.action.start_lt), BigInt(b.action.start_lt)) ||
+          compare(a.action.trace_id, b.action.trace_id) ||
+          a.leg - b.leg,
+      );
     return count(trades, ({ hour }) => String(hour)).map(({ name, own }) => {
       const prices = own.map(({ price }) => price).sort((a, b) => Number(a) - Number(b));
       return {

@@ -3,7 +3,7 @@ import { actionTypes } from '../../src/records/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { jettonMovements } from '../../test/support/books/books-of-accounts.ts';
 import { decimalsOf, legsOf, rawPrice, tradedBy } from '../../test/support/books/books-of-trades.ts';
-import { dayOf, groupBy, sum } from '../../test/support/books/facts.ts';
+import { dayOf, groupBy, phases, sum } from '../../test/support/books/facts.ts';
 import { at, compare, ton, type Answer } from './answer.ts';
 
 const DAY = '2026-01-01';
@@ -123,10 +123,15 @@ export const answersOfTrades: Readonly<Record<string, Answer>> = {
       .flatMap(([account, all]) => {
         const own = all.sort(byLt);
         const deployed = own.find(
-          ({ orig_status, end_status }) => orig_status !== 'active' && end_status === 'active',
+          ({ orig_status, end_status }) =>
+            orig_status !== 'active' && orig_status !== 'frozen' && end_status === 'active',
         );
         const funded = own.find(
-          ({ in_msg }) => in_msg?.source != null && BigInt(in_msg.value ?? 0) > 0n && in_msg.bounced !== true,
+          (each) =>
+            each.in_msg?.source != null &&
+            BigInt(each.in_msg.value ?? 0) > 0n &&
+            each.in_msg.bounced !== true &&
+            phases(each).bounce?.type !== 'ok',
         );
         if (deployed === undefined || dayOf(deployed.now) !== DAY) return [];
         const deployed_by = deployed.in_msg?.source;

@@ -72,6 +72,7 @@ export const answers: Readonly<Record<string, Answer>> = {
       .map((all) => ({
         ...wayOfFailing(all[0]!),
         transactions: all.length,
+        bounced: all.filter((each) => phases(each).bounce?.type === 'ok').length,
         fees_ton: ton(sum(all.map(({ total_fees }) => total_fees))),
       }))
       .sort(

@@ -53,6 +53,7 @@ export const keptDailyActivity = kept('daily_activity', {
   fees: numeric(),
   traces: int8(),
   blocks: int8(),
+  bounced: int8(),
 });
 
 export const keptHourlyActivity = kept('hourly_activity', {
@@ -82,6 +83,7 @@ export const keptFailedTransactions = kept('failed_transactions', {
   transactions: int8(),
   accounts: int8(),
   fees: numeric(),
+  bounced: int8(),
 });
 
 export const keptMessageDelays = kept('message_delays', {

@@ -77,7 +77,7 @@ describe(multisig_orders, {
       'Who has signed, a bit for each signer, up to 256 bits; null if the server does not tell. From orders[].approvals_mask.',
     approvals_num: 'How many have signed; null if the server does not tell. From orders[].approvals_num.',
     expiration_date:
-      'Until when it can be signed, unix seconds of up to 64 bits; null if the server does not tell. From orders[].expiration_date.',
+      'Until when it can be signed, unix seconds of up to 64 bits; to_timestamp(expiration_date) is the time. Null if the server does not tell. From orders[].expiration_date.',
     order_boc:
       'The order itself as a bag of cells, base64; null if the server does not tell. From orders[].order_boc.',
     signers:

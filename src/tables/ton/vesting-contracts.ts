@@ -22,7 +22,7 @@ describe(vesting_contracts, {
   columns: {
     address: 'Account of the vesting contract, raw form: the key. From vesting_contracts[].address.',
     start_time:
-      'When the time begins to run, unix seconds; null if the server does not tell. From vesting_contracts[].start_time.',
+      'When the time begins to run, unix seconds of up to 64 bits: to_timestamp(start_time) is the time; null if the server does not tell. From vesting_contracts[].start_time.',
     total_duration:
       'Seconds after which everything is free; null if the server does not tell. From vesting_contracts[].total_duration.',
     unlock_period:

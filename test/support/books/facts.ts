@@ -18,7 +18,7 @@ export interface Phases {
     readonly result_code: number;
     readonly total_action_fees?: string;
   };
-  readonly bounce?: { readonly msg_fees?: string };
+  readonly bounce?: { readonly type?: string; readonly msg_fees?: string };
 }
 
 export const phases = ({ description }: TransactionJson): Phases => description as Phases;
