@@ -286,7 +286,7 @@ test('without the list of wallets the owner of one is who gave it an order, and 
     })),
   );
   expect(new Set(mints.map(isKnown))).toEqual(new Set([true, false]));
-  // Nobody spends what nobody gave: no balance is below zero.
+  // No account spends more than it got: no balance is below zero.
   await expectRows(
     `select (select count(*) from balances where asset <> 'TON' and balance_raw < 0)
        + (select count(*) from daily_balances where asset <> 'TON' and balance_raw < 0) as negative`,
