@@ -46,7 +46,7 @@ export default defineCollection({
       refreshSeconds: 3600,
       unknownForSeconds: DAY,
       subjects: {
-        // The server answers 404 for a watched account that is no pool, as if the route were missing.
+        // The server answers 404 for a watched account that is not a pool, as if the route were missing.
         watched: false,
         seenIn: [
           { relation: 'ton.nominator_pool_events', key: 'pool_address', lt: 'tx_lt', time: 'utime' },

@@ -19,7 +19,7 @@ export function cellsOf(line: string): Cells {
   );
 }
 
-/** Begins a file for spreadsheets. Without it Excel assumes another encoding than UTF-8. */
+/** Begins a file for spreadsheets. Without it Excel assumes an encoding other than UTF-8. */
 export const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Texts that a spreadsheet would run as a formula. */

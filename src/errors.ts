@@ -211,7 +211,7 @@ export class WrongDatabaseError extends EtlError {
   override readonly exitCode = EXIT.usage;
 }
 
-/** The API answers for another network than when the run began, perhaps because of a gateway. */
+/** The API answers for a different network from the one at the start of the run, perhaps because of a gateway. */
 export class WrongNetworkError extends WrongDatabaseError {
   override readonly code = 'wrong_network';
 }

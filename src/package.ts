@@ -14,7 +14,7 @@ export const version = z
 
 const Journal = z.object({ entries: z.array(z.object({ tag: z.string() })) });
 
-/** The name of the newest migration of this program, or of a database to which this many were applied. */
+/** The name of the newest migration. `migrations`: how many a database has; omitted for all of this program. */
 export async function schemaVersion(migrations?: number): Promise<string> {
   const journal = await readFile(join(packageRoot, 'migrations', 'meta', '_journal.json'), 'utf8');
   return Journal.parse(JSON.parse(journal)).entries.slice(0, migrations).at(-1)?.tag ?? 'none';

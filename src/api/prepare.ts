@@ -44,7 +44,7 @@ const LARGE_ROW = 2 ** 17;
 /** The API sends no larger page, and several of them at once would fill the memory. */
 const LARGEST_LIST = 2 ** 27;
 
-/** The most bytes that a response may have. */
+/** Maximum number of bytes in a response. */
 function mostBytesOf(path: string, { limit }: Params): Outgoing['most'] {
   const bytes = LARGEST_THINGS[path];
   if (bytes !== undefined) return { bytes, isList: false };

@@ -24,7 +24,7 @@ export interface Outgoing {
   /** For messages: `GET /api/v3/blocks`. */
   readonly label: string;
   readonly timeoutMs: number;
-  /** The most bytes of the decoded body of a 200. If `isList` is true, a smaller list can be requested. */
+  /** Maximum size of the decoded body of a 200, in bytes. If `isList` is true, a smaller list can be requested. */
   readonly most: { readonly bytes: number; readonly isList: boolean };
 }
 
@@ -203,7 +203,7 @@ const LONGEST_REASON = 2 ** 20;
 const FIRST_ROOM = 2 ** 16;
 
 interface Gathering {
-  /** The most bytes. If more come, it is an error: a body may be endless. */
+  /** Maximum number of bytes. If more come, it is an error: a body may be endless. */
   readonly most: number;
   /** The expected bytes; NaN if unknown. */
   readonly length: number;
@@ -267,7 +267,7 @@ function decoderOf(encoding: string): Transform | undefined {
   }
 }
 
-/** The most characters of a version, which is stored with each page. */
+/** Maximum number of characters in a version, which is stored with each page. */
 const LONGEST_VERSION = 100;
 
 function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock, key: KeyGuard): ResponseHead {

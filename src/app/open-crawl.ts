@@ -184,7 +184,7 @@ function assemble(
   };
 }
 
-/** The most reasons that are remembered. If each record had its own, they would fill the log. */
+/** Maximum number of reasons that are remembered. If each record had its own, they would fill the log. */
 const MOST_REASONS = 100;
 
 /** Logs each reason for quarantine once. */

@@ -125,7 +125,7 @@ async function cover(
 const OLD_SECONDS = 300;
 
 /**
- * True if the part that is not safe to read yet is older than it should be. A younger end is no hole, because
+ * True if the part that is not safe to read yet is older than it should be. A younger end is not a hole, because
  * the source may still lack it.
  */
 function lacksOldEnd(

@@ -3,7 +3,7 @@ import PQueue from 'p-queue';
 import type { Clock } from '../clock.ts';
 import { urgencyOf, type Priority } from './priority.ts';
 
-/** The most requests in flight, however slow the source is: 25 requests a second at three seconds each. */
+/** Maximum number of requests in flight, however slow the source is: 25 requests a second at three seconds each. */
 export const MOST_IN_FLIGHT = 120;
 /** One request in flight while the rows of another one are written. */
 const LEAST = 2;
@@ -19,7 +19,7 @@ const MOST_FAILED = 1 / 8;
 const CUT = 0.7;
 /** The factor by which the target grows again after attempts with fewer failures. */
 const RECOVERY = 1.25;
-/** The least number of attempts before failures are judged. */
+/** Minimum number of attempts before failures are judged. */
 const FEWEST_JUDGED = 8;
 /** Above this share of the allowed rate, a process waits for slots. */
 const NEARLY_ALL = 0.8;

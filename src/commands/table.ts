@@ -22,8 +22,8 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
 const NARROWEST = 20;
 
 /**
- * A table that fits the terminal: if it is too wide, first the spare columns are removed one after another, then the
- * last column is wrapped.
+ * A table that fits the terminal. If it is too wide, the columns in `spare` are dropped one by one, in that order. If
+ * it is still too wide, the last column is wrapped.
  */
 export function fitTable(
   header: readonly string[],

@@ -13,7 +13,7 @@ import { namedBlock, newestBefore, visibleBlocks, type Asking } from './visible-
  * Seconds after a range within which blocks name their missing parents of the range, if blocks come at the usual rate.
  */
 const AHEAD = 120;
-/** The most missing blocks that are looked up by name before they count as missing. */
+/** Maximum number of absent blocks that are looked up by name before they count as missing. */
 const MOST_NAMED = 64;
 /** Attempts to find a parent that no page shows: the server that answered may lag behind the others. */
 const LOOKS = 3;
@@ -236,7 +236,7 @@ export async function recheckGaps(
   }
 }
 
-/** The most requests for masterchain blocks before a range is read without its blocks. Each covers an hour or more. */
+/** Maximum number of requests for masterchain blocks, each of an hour or more, before a range is read without them. */
 const MOST_PAGES = 100;
 
 /**

@@ -15,7 +15,7 @@ import { MASTERCHAIN } from '../ton/shard.ts';
  * slightly younger.
  */
 const MARGIN_SECONDS = 60;
-/** Additional masterchain blocks, in case the masterchain stood still. No single block is trusted. */
+/** Additional masterchain blocks, in case the masterchain stalled. No single block is trusted. */
 const MARGIN_BLOCKS = 16;
 /** Blocks farther away bound the same seconds, but make the server scan more. */
 const BOUND_WINDOW_SECONDS = 300;
@@ -43,7 +43,7 @@ export interface LtRange {
  * those of the masterchain block that registers it. The masterchain's own logical times only grow. So all rows of the
  * seconds `[from, to)` are later than the last masterchain block to which every block of `from` can refer. They are
  * earlier than the first masterchain block that registers every block before `to`, in any shard. The end of a trace has
- * its greatest logical time and its latest second, possibly of two transactions. That logical time is no less than that
+ * its greatest logical time and its latest second, possibly of two transactions. It is not less than that
  * of the latest transaction, and belongs to a transaction before `to`. So traces keep within the same bounds.
  *
  * The bounds are one minute and 16 masterchain blocks wider than the seconds, on either side. Bounds that are too wide
@@ -77,7 +77,7 @@ export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
       MARGIN_BLOCKS,
     );
     const bound = boundOf(side, stored) ?? fitting(remembered.get(side), within);
-    // At the head no block lies far enough behind yet, and the server has little to scan.
+    // At the head no block lies far enough after the seconds yet, and the server has little to scan.
     if (bound !== undefined || asking.priority === 'tail') return bound?.lt;
     const asked = boundOf(side, await ask(api, side, within, asking).catch(noneWhereUnknown));
     if (asked !== undefined) remembered.set(side, asked);

@@ -174,7 +174,7 @@ function showsItsEnd({ offset, startLt, endLt }: AskedWindow): boolean {
   return offset === 0 || (startLt === undefined && endLt === undefined);
 }
 
-/** After a cut page, one whole page is no proof: a window may hold exactly as many rows as the server's limit. */
+/** After a cut page, one whole page proves nothing: a window may hold exactly as many rows as the server's limit. */
 function learnWhole(known: Known, rows: number): void {
   known.innocent.add(rows);
   known.whole = Math.max(known.whole, rows);

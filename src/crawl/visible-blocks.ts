@@ -35,7 +35,7 @@ interface BlocksPage {
 
 /**
  * Visible blocks from a second on, ascending, page by page. Each page begins in the second in which the last
- * one ended, or behind it if that second fills pages. Ends with an empty page.
+ * one ended, or after it if that second fills pages. Ends with an empty page.
  */
 export async function* visibleBlocks(
   asking: Asking,

@@ -72,7 +72,7 @@ function runOf(
 interface TurnsOptions {
   /** Turns a second, for all names together. */
   readonly perSecond: number;
-  /** The most concurrent turns. */
+  /** Maximum number of concurrent turns. */
   readonly most: () => number;
   readonly clock: Clock;
   /** Ends the waits. */

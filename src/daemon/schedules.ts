@@ -10,7 +10,7 @@ import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { delayOf } from '../dataset/tail-pace.ts';
 
-/** Attempts of a run while the API or the database is down, before the next run has its turn. */
+/** Attempts while the API or the database is down. After that, the run fails and waits for its next time. */
 const ATTEMPTS = 10;
 
 /**

@@ -22,9 +22,9 @@ const SHARE = 0.01;
 const SHORTEST_PERIOD_MS = 60_000;
 /** A daemon that has been absent for this many periods is dead, or repairs a lot: another one verifies. */
 const PERIODS = 10;
-/** The most seconds of chain time in one round: a few seconds of work for Postgres. */
+/** Maximum number of seconds of chain time in one round: a few seconds of work for Postgres. */
 const CHUNK = 3 * HOUR;
-/** The newest covered seconds wait: once blocks behind them are stored, a range is closed with a single request. */
+/** The newest covered seconds wait: once later blocks are stored, a range is closed with a single request. */
 const LEAD = 120;
 /** Milliseconds before an unproved range is verified again, doubled each time. */
 const FIRST_PAUSE_MS = 10 * 60_000;

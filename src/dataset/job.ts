@@ -47,7 +47,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly joinsOf?: (raws: readonly unknown[]) => Joins | undefined;
   /** How far to stay behind the watermark, if the dataset's endpoint lags behind the chain. */
   readonly delaySeconds?: number;
-  /** The least seconds between two requests of the tail, if the dataset is not worth a request in each round. */
+  /** Minimum seconds between two requests of the tail, if the dataset is not worth a request in each round. */
   readonly everySeconds?: number;
   /** Set if the endpoint answers for one address at a time: each has its own coverage. */
   readonly scopes?: Scopes;

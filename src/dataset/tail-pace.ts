@@ -47,8 +47,8 @@ interface HeadSeen {
 }
 
 /**
- * The least seconds between two rounds of the tail, by the interval of blocks. If the interval is unknown,
- * the most that it may be.
+ * Minimum number of seconds between two rounds of the tail, by the interval of blocks. If the interval is
+ * unknown, the largest possible value.
  */
 export function roundSeconds(freshness: number, interval = 0): number {
   return freshness * (interval < GATHERED * freshness ? GATHERING : APART);
@@ -146,9 +146,9 @@ export function wantedPauseSeconds({ everySeconds = 0 }: Dataset['job'], freshne
 }
 
 /**
- * The least seconds between two rounds of the tail. A round begins when there is something new to read. It is
+ * Minimum number of seconds between two rounds of the tail. A round begins when there is something new to read. It is
  * well within the freshness, or longer if that would exceed its share of the budget. `interval`: seconds
- * between blocks, if known. If not, the result is the most that it may be.
+ * between blocks, if known. If not, the result is the largest possible value.
  */
 export function tailPeriodSeconds(
   datasets: readonly Dataset[],

@@ -51,7 +51,7 @@ export async function lifeOf(pid: number, pgdata: string): Promise<Life> {
   return directory !== undefined && (await sameDirectory(directory, pgdata)) ? 'alive' : 'reused';
 }
 
-/** The command line; undefined for a zombie, too. In a container without an init process a zombie may stay for ever. */
+/** The command line; undefined for a zombie, too. In a container without an init process a zombie may stay forever. */
 async function wordsOnLinux(pid: number): Promise<string[] | undefined> {
   const words = await readIfThere(`/proc/${pid}/cmdline`);
   return words === undefined || words === '' ? undefined : words.split('\0');

@@ -77,7 +77,7 @@ export function rowsOf(rows: string, columns: CopiedColumns): string {
     max_line_size = ${LONGEST_LINE}, columns = {${read.join(', ')}}))`;
 }
 
-/** The converted value of a column is placed beside its text, under a name that no column has. */
+/** The converted value of a column is placed next to its text, under a name that no column has. */
 const valueOf = (text: string) => text.replace(/"$/, ' as value"');
 
 /** The texts of a row whose values became null, as JSON; null if there are none. */

@@ -23,7 +23,7 @@ interface ImportOptions {
   readonly database: Database;
   readonly partitions: Partitions;
   readonly datasets: readonly Dataset<AnyJob>[];
-  /** Names of datasets that the lake should have. If it lacks any others, that is no error. */
+  /** Names of datasets that the lake should have. If it lacks any others, that is not an error. */
   readonly expected: ReadonlySet<string>;
   /** All datasets of the program. */
   readonly available: readonly Dataset<AnyJob>[];

@@ -24,9 +24,9 @@ interface Keeping {
 }
 
 /**
- * The time from which each dataset is kept, according to the settings. With `lake`, it is limited to what the lake was
- * proved to have. The current time is the earliest of
- * this machine's clock, the database's clock, and the newest known block. A clock that is ahead must not drop rows.
+ * The time from which each dataset is kept, according to the settings. With `lake`, rows expire only if the lake was
+ * proved to have them. The current time is the earliest of this machine's clock, the database's clock, and the newest
+ * known block: a clock that is ahead must not drop rows.
  */
 export async function keptBy(
   { retention, lake: location, partition }: Keeping,

@@ -2,7 +2,7 @@ import type { TableDescription } from '../read/table-description.ts';
 import type { DeltaColumn } from './delta-actions.ts';
 import { columnType, EXACT } from './copied-rows.ts';
 
-/** The columns of a lake's files, including `EXACT`, and the partition column that their folder names. */
+/** The columns of a lake's files, including `EXACT`, and the partition column, whose value is in the folder's name. */
 export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {
   const columns = own.map((column) => ({ name: column.name, type: columnType(column).delta }));
   return [...columns, { name: EXACT, type: 'string' }, { name: 'day', type: 'date' }];

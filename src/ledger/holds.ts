@@ -54,7 +54,7 @@ export async function takeDuty(
   return taken > 0;
 }
 
-/** The last owner of a duty, and the seconds since it last wrote, heartbeats included. Undefined without one. */
+/** The last owner of a duty, and the seconds since it last wrote, heartbeats included. Undefined if there was none. */
 export async function readOwner(
   session: Session,
   duty: keyof typeof DUTIES,

@@ -61,7 +61,7 @@ const Claimed = z.object({ id: z.coerce.number(), from: z.coerce.number(), to: z
 interface LeaseClaim {
   readonly stream: Stream;
   readonly wanted: readonly Range[];
-  /** The most seconds to take from the end of the newest hole, given how many are free. */
+  /** Maximum number of seconds to take from the end of the newest hole, given how many are free. */
   readonly length: (free: number) => number;
   readonly owner: string;
   readonly priority: string;

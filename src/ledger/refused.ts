@@ -31,7 +31,7 @@ export const isRefused = sql`(${refused.reason} <> ${'disputed' satisfies Refusa
 export interface Refusal {
   readonly reason: RefusalReason;
   readonly detail: string;
-  /** The least pause before the next attempt. */
+  /** Minimum pause before the next attempt. */
   readonly pauseSeconds?: number;
 }
 

@@ -90,7 +90,7 @@ const State = z.object({
 /** The state of one walk; `updatedAt` in unix seconds. */
 export type CursorState = z.infer<typeof State>;
 
-/** The cursor of every walk, except walks over single accounts, of which only the number matters. */
+/** The cursor of every walk, except walks over single accounts, which are only counted. */
 export async function readCursors(session: Session): Promise<CursorState[]> {
   const { dataset, scope } = cursors;
   return session.rows(

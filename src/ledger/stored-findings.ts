@@ -55,7 +55,7 @@ const FOUND = bare(findings.check_name, findings.found_in);
  */
 export function replaceFindings(database: Database, run: CheckedRun): Promise<void> {
   const found = run.checks.flatMap(({ check, rows }) => rows.map((row): Found => ({ ...row, check })));
-  // It locks the coverage of several datasets, in another order than commits do.
+  // It locks the coverage of several datasets, in a different order from commits.
   return retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
     writeTransaction(database, async (session) => {
       await deleteResolved(session, run);

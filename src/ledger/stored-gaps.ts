@@ -13,7 +13,7 @@ export interface Gap {
   readonly span: Range;
   /** Which blocks are missing, in one sentence. */
   readonly detail: string;
-  /** The least pause before the next attempt. */
+  /** Minimum pause before the next attempt. */
   readonly pauseSeconds?: number;
 }
 

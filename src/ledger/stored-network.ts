@@ -26,7 +26,7 @@ export async function readNetwork(session: Session): Promise<number | undefined>
   return (await readSetting(session, 'network'))?.global_id;
 }
 
-/** The error text and hint if the API serves another network than the database holds. */
+/** The error text and hint if the API does not serve the network that the database holds. */
 export function networkMismatch(
   held: number,
   served: number,

@@ -15,7 +15,7 @@ const OLDEST_SERVER = 140_000;
 
 /**
  * Set in each transaction and not once a session, so that PgBouncer in transaction mode changes nothing. The timeouts
- * keep a frozen process from holding a row that others need, and a waiting one from waiting for ever. The protocols
+ * keep a frozen process from holding a row that others need, and a waiting one from waiting forever. The protocols
  * of leases and commits need READ COMMITTED: they must see what others committed while they waited, whatever default
  * a role or database sets.
  */

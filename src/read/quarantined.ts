@@ -101,7 +101,7 @@ export interface Unfit {
 
 /** One record in this many may be in quarantine. */
 const TOLERATED = 100;
-/** The most rows that are counted; for larger tables, Postgres' estimate is used. */
+/** Maximum number of rows that are counted; for larger tables, Postgres' estimate is used. */
 const MOST_COUNTED = 100_000;
 
 /** The datasets with records in quarantine: in a range of seconds, or in total. */

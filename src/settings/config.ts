@@ -370,7 +370,7 @@ function parseBytes(text: string): number {
 
 /** How long rows are kept. */
 interface Retention {
-  /** Seconds for which each dataset is kept. A dataset that is not named is kept for ever. */
+  /** Seconds for which each dataset is kept. A dataset that is not named is kept forever. */
   readonly seconds: ReadonlyMap<string, number>;
   /** True: rows are dropped only after the lake was verified to have them. */
   readonly isInLake: boolean;

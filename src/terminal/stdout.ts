@@ -8,7 +8,7 @@ export const stdoutGone: AbortSignal = gone.signal;
 
 /**
  * Lets a command end normally when stdout takes no more, so that it closes what it has opened, such as the embedded
- * server. A reader that closes the pipe is no failure; results that cannot be written are one.
+ * server. A reader that closes the pipe is not a failure; results that cannot be written are.
  */
 export function watchStdout(): void {
   const { stdout, stderr } = process;

@@ -100,8 +100,8 @@ interface SourceRows {
 }
 
 /**
- * Compares seconds that were read again with the source once more, if a deep comparison found them, or if rows were
- * stored that the seal does not count. If every stored row is the source's, the seal is broken.
+ * Compares reread seconds with the source once more, if a deep comparison found them, or if rows were stored that the
+ * seal does not count. If every stored row is the source's, the seal is broken, so that these rows count.
  */
 export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
   const sources = new Map<string, SourceRows>();

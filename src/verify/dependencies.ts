@@ -8,7 +8,7 @@ import { common, type Range, without } from '../range.ts';
 import type { Check } from './checks/check.ts';
 import { checksOf } from './checks/every-check.ts';
 
-/** A dataset whose proved seconds the checks of another one need. */
+/** A dataset that must be proved before another dataset's checks can run. */
 interface DatasetDependency extends Dependency {
   readonly dataset: Dataset;
 }
@@ -24,7 +24,7 @@ export function dependenciesOf({ job }: Dataset, jobs: readonly Dataset[]): Data
     });
 }
 
-/** Sorts datasets so that each comes after those that its checks need. These are added if they were not chosen. */
+/** Sorts datasets so that each comes after those that its checks need. Adds needed datasets that were not chosen. */
 export function withDependencies(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dataset[] {
   const ordered = new Map<string, Dataset>();
   const add = (dataset: Dataset) => {
@@ -40,11 +40,11 @@ export function withDependencies(datasets: readonly Dataset[], jobs: readonly Da
 export interface Eligibility {
   /** Seconds in which everything that the check needs is proved in this run. */
   readonly eligible: readonly Range[];
-  /** Seconds that can have the grade without the check: what it needs was never read there. */
+  /** Seconds that can have the grade without the check: it is optional, and what it needs was never read there. */
   readonly exempt: readonly Range[];
-  /** Seconds for which retention has dropped what the check needs, or what that needs in turn. */
+  /** Seconds for which retention has dropped a dataset that the check needs, directly or indirectly. */
   readonly expired: readonly Range[];
-  /** All others: nothing proves them. */
+  /** All other seconds: nothing proves them. */
   readonly unproved: readonly Range[];
 }
 
@@ -80,8 +80,8 @@ export async function eligibilityOf(
 }
 
 /**
- * Withdraws the certificates of seconds in which a dataset that they depend on has none, chosen or not. Missing rows
- * are no longer covered, and certificates that depend on them were proved by rows that are gone.
+ * Withdraws the certificates of seconds in which a dataset that they depend on has none. It does so for all datasets,
+ * chosen or not: rows that are missing were evidence for the certificates of other datasets.
  */
 export async function withdrawDependents(
   { database, jobs }: { readonly database: Session; readonly jobs: readonly Dataset[] },

@@ -130,8 +130,8 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
 }
 
 /**
- * Reads what windows of time did not repair by masterchain block, which servers search for differently. Each hole is
- * read once. False if nothing is left, or if its blocks are not known.
+ * Reads by masterchain block what windows of time did not repair, because servers search for it differently. Each hole
+ * is read once. False if nothing is left, or if its blocks are not known.
  */
 async function readByBlock(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { dataset, stream, findings, missing } = report;

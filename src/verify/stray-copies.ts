@@ -19,7 +19,7 @@ import type { Verified } from './verify.ts';
 const BEYOND = 60 * DAY;
 /** Traces that are requested by name in one request. */
 const NAMES = 20;
-/** The most copies that one repair looks up: a larger number has another cause than a moved trace. */
+/** Maximum number of copies that one repair looks up: more of them must have a cause other than moved traces. */
 const MOST = 1000;
 
 const Suspect = z.object({ id: z.string(), second: z.coerce.number() });
@@ -85,7 +85,7 @@ function findSuspects(
   );
 }
 
-/** The second in which the source ends each of these traces, if it has them. Undefined without an answer. */
+/** The second in which the source ends each of these traces, if it has them. Undefined if there is no answer. */
 async function endsOf(
   { crawl, stop }: CompareContext,
   { job }: Dataset,

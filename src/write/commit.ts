@@ -40,7 +40,7 @@ import { pages } from '../tables/etl/pages.ts';
  * One transaction that writes rows: the parts that differ between a page, a response, a released record and an import.
  */
 interface RowCommit<Held> {
-  /** Sends the rows to the server. It locks nothing, because it takes longest. */
+  /** Sends the rows to the server. This takes longest, so it must hold hardly any locks. */
   readonly load: (session: OpenTransaction) => Promise<LoadedRows>;
   /** Runs before the statements that write staged rows. If it throws, nothing is written. */
   readonly hold: (session: OpenTransaction, staged: readonly Staged[]) => Promise<Held>;
@@ -53,7 +53,7 @@ interface RowCommit<Held> {
 
 interface LoadedRows {
   readonly staged: readonly Staged[];
-  /** Verified seconds into which rows were copied directly. */
+  /** Seconds into which rows were copied directly, for tables in which some of them were verified or sealed. */
   readonly copied?: readonly Changed[];
 }
 
@@ -69,8 +69,8 @@ interface CommittedRecords {
 }
 
 /**
- * The transaction that writes rows with what they complete: both are committed, or neither is. Writing something twice
- * changes nothing.
+ * Writes rows and the coverage or cursor that they complete in one transaction: both are committed, or neither is.
+ * Writing something twice changes nothing.
  * @returns the number of staged rows that were new or changed
  */
 export function commitRows<Held>(database: Database, commit: RowCommit<Held>): Promise<number> {
@@ -168,7 +168,7 @@ export interface PageCommit extends Pick<CommittedRecords, 'rejected' | 'extras'
  * 2. The lease is locked, which checks that the range is still ours. The page is logged.
  * 3. Staged rows are written to their tables. Neighboring pages may wait for them.
  * 4. The lease is shortened, and its time begins again.
- * 5. Coverage grows. Every commit of the dataset waits for that row, so only the check of the schema's version follows.
+ * 5. Coverage grows. Every commit of the dataset waits for this one row, so only the schema's version is checked later.
  *
  * Statements that do not need each other's answers are pipelined. So no lock is held while this process parses other
  * pages.
@@ -242,7 +242,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
 
 /**
  * Copies new rows into their tables. All tables are locked first, in the common order.
- * @returns seconds that were verified
+ * @returns the written seconds, for each table in which some of them were verified or sealed
  */
 async function writeDirect(
   session: Session,
@@ -314,7 +314,7 @@ async function logPages(session: OpenTransaction, { lease, pages, done }: PageCo
   await answersOf(pages.map((page) => logPage(session, asker, page, page === last ? completed : undefined)));
 }
 
-/** One response of a dataset that is no stream of time: everything that its commit writes. */
+/** One response of a collection's walk: everything that its commit writes. */
 export interface ResponseCommit extends Pick<CommittedRecords, 'rejected' | 'extras' | 'ids'> {
   readonly claim: CursorClaim;
   readonly tables: Tables;

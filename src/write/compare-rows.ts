@@ -97,7 +97,7 @@ export async function compareRows(
 
 /**
  * The seconds in which the rows of a staging table differ from the stored ones: a value differs, or a row exists only
- * on one side. The staging table has all rows of the source. A value that the source gained since is no difference.
+ * on one side. The staging table has all rows of the source. A value that the source has gained since does not count.
  */
 export async function differingSeconds(
   session: Session,

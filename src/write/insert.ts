@@ -33,12 +33,12 @@ function isDirect({ facts }: Target): boolean {
 }
 
 /**
- * A message hardly ever takes longer to its receiver. A reader of the next lease may have stored those that were sent
- * later than this in a lease, together with the receiving transactions.
+ * A message hardly ever takes longer to reach its receiver. Messages sent in the last seconds of a lease may be stored
+ * already: the reader of the next lease stores them with the transactions that received them.
  */
 const LONGEST_WAY_SECONDS = 30;
 
-/** The end of a lease's seconds whose rows no reader of another lease stores. */
+/** The end of the seconds of a lease whose rows only the reader of this lease stores. */
 function endOfNew({ facts }: Target, { to }: Range): number {
   return facts.shared === undefined ? to : to - LONGEST_WAY_SECONDS;
 }
@@ -175,7 +175,7 @@ interface Replaced {
   readonly changed: readonly Changed[];
 }
 
-/** Deletes the stored rows that others replace, and inserts these. */
+/** Deletes the stored rows that the staged rows replace, and inserts the staged rows. */
 async function replaceRows(
   session: OpenTransaction,
   staged: Staged,
@@ -308,7 +308,7 @@ export async function deleteUnlisted(
   );
 }
 
-/** True if a newer copy is not stored of a new row `n`, or of the whole that it is a part of. */
+/** True if no newer copy of the new row `n` is stored, nor of the whole that `n` is a part of. */
 export function isCurrent({ facts }: Pick<Target, 'facts'>): SQL {
   if (facts.supersedes === undefined) return sql`true`;
   const { columns, of } = facts.supersedes;

@@ -86,10 +86,10 @@ async function emptySeconds(session: Session, table: object, { from, to }: Range
 }
 
 /**
- * Removes rows with a finding in these seconds, if rereading restores them: as rows of the reread dataset, or of the
- * one whose pages showed the fault. A row's own second is stored for the dataset that the table belongs to. If that
- * dataset covers the second, only its own rereading removes rows: otherwise its coverage would be false until another
- * dataset's page is stored.
+ * Removes rows with a finding in these seconds, if rereading this stream restores them. Rows of its own tables are
+ * restored. A row in another dataset's table is restored if this stream's pages showed the fault. But if the owner of
+ * that table covers the row's second, the row stays until the owner is reread: without it, the owner's coverage would
+ * be false.
  */
 async function removeWrong(
   session: Session,
@@ -119,12 +119,12 @@ const Copy = z.object({ id: z.string(), second: z.coerce.number() });
 /** A row, by its key and second. */
 export type Copy = z.infer<typeof Copy>;
 
-/** The most copies that are found at once. */
+/** Maximum number of copies that are found at once. */
 const MOST_COPIES = 1000;
 
 /**
- * Rows in other seconds with the key of a row in some seconds. Messages from or to the outside of the chain may exist
- * twice. Parts of a whole that is stored in the same second are no copies.
+ * Rows in the seconds `beyond` that have the key of a row in `seconds`. Messages from or to the outside of the chain
+ * may exist twice. Parts of a whole that is stored in the same second do not count as copies.
  */
 export function findCopies(
   session: Session,

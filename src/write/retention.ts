@@ -21,14 +21,14 @@ import { ownTablesOf } from '../tables/owners.ts';
 import { factsOf } from '../tables/describe.ts';
 import { CONFLICT, retry, type RetryContext } from '../retry.ts';
 
-/** A dataset that is kept from a second on, and its own tables. */
+/** A dataset, its own tables, and the second from which their rows are kept. */
 export interface Kept {
   readonly dataset: string;
   readonly tables: readonly string[];
   readonly floor: number;
   /** The lake that was proved to have the rows below the floor. */
   readonly lake?: string;
-  /** The last write before that proof: the lake does not have rows that were written later. */
+  /** Number of the last write before that proof: the lake does not have rows that were written later. */
   readonly lastWrite?: number;
 }
 
@@ -137,7 +137,7 @@ export async function dropPartition(
 /**
  * The time from which each dataset is kept. The floor is the beginning of a partition, so that no partition is
  * dropped in part. Rows are kept at least as long as requested, and at most a partition longer.
- * @throws UsageError if a name is no dataset, or if the dataset's rows are no stream of time
+ * @throws UsageError if a name is not a dataset's, or if the dataset has no table with partitions
  */
 export function floorsOf(
   seconds: ReadonlyMap<string, number>,

@@ -101,7 +101,7 @@ export function byRank(a: Target, b: Target): number {
 
 /**
  * Parts come before their wholes: as long as an older copy of a whole is stored, it shows which parts are outdated.
- * Rows that other pages have, too, come last: a page with the same row waits until the first one has committed.
+ * Tables whose rows are on several pages come last: a page with the same row waits until the first one has committed.
  */
 function rank({ name, facts }: Target): string {
   const isPart = facts.supersedes !== undefined && facts.supersedes.of !== name;
@@ -111,7 +111,7 @@ function rank({ name, facts }: Target): string {
 
 /**
  * Locks stream tables until the transaction ends, in the order in which commits write them. A transaction that writes
- * rows locks them `shared`. One that states what is written locks them `alone`: it waits for commits in progress and
+ * rows locks them `shared`. One that certifies what is stored locks them `alone`: it waits for commits in progress and
  * lets none begin. A process that freezes while it copies would block it, so its session is terminated. These locks
  * belong to the program. A lock on the tables themselves would also wait for a user's open transaction or an `analyze`,
  * and block all commits meanwhile.

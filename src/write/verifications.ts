@@ -194,7 +194,7 @@ interface SecondReading {
   readonly first: Stream;
   /** Seconds in which all rows agree. */
   readonly ranges: readonly Range[];
-  /** The least age of the first reading. */
+  /** Minimum age of the first reading. */
   readonly ageSeconds: number;
   readonly tables: readonly object[];
   /** The last write before the reading began, from `readLastWrite`. */

@@ -61,7 +61,7 @@ const failed = z.looseObject({
 /**
  * Parses a whole body.
  * @throws BadResponseError also if a member is duplicated, because one of two lists would be lost, and if it
- * contains an error, because a list beside it may lack rows
+ * contains an error, because a list next to it may lack rows
  */
 export function parseBody(text: string, bytes?: Uint8Array): unknown {
   const body = parseJson(text, bytes);
@@ -72,7 +72,7 @@ export function parseBody(text: string, bytes?: Uint8Array): unknown {
 }
 
 /**
- * The most values of a body. A value takes up to 100 bytes of memory, however short its text is. No page of
+ * Maximum number of values in a body. A value takes up to 100 bytes of memory, however short its text is. No page of
  * the API has a tenth of this.
  */
 const MOST_VALUES = 2 ** 21;

@@ -98,7 +98,7 @@ function notServed(offset: number, { message }: EtlError): NotServedError {
   });
 }
 
-/** Requests rows and commits them with the cursor behind them. */
+/** Requests rows and commits them with the cursor after them. */
 async function readRows(
   walkContext: WalkContext<ListWalk>,
   request: { readonly limit: number; readonly offset: number },
@@ -181,7 +181,7 @@ async function divide(
 }
 
 /**
- * True if the server serves a row behind the page. After any error but a timeout, the first row of the list counts too.
+ * True if the server serves a row after the page. After any error but a timeout, the first row of the list counts too.
  */
 async function servesElsewhere(
   walkContext: WalkContext<ListWalk>,

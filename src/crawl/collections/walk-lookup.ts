@@ -30,7 +30,7 @@ const Cursor = z.object({
 
 type LookupCursor = z.infer<typeof Cursor>;
 
-/** The most subjects in memory at once. */
+/** Maximum number of subjects in memory at once. */
 const MOST_AT_ONCE = 20_000;
 
 /**

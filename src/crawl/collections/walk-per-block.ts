@@ -26,7 +26,7 @@ const MOST_ABSENT = 64;
 
 const Blocks = z.object({ blocks: z.array(z.object({ seqno })) });
 
-/** The most masterchain blocks of one second. The seqno of the last one is needed. */
+/** Maximum number of masterchain blocks in one second. The seqno of the last one is needed. */
 const OF_ONE_SECOND = 20;
 
 /** Reads every masterchain block of the range that was not read yet, the newest first. */

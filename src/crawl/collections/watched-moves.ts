@@ -14,7 +14,7 @@ const Accounts = z.object({ accounts: z.array(AccountMove).nullable() });
 
 type ProbingWalk = WalkContext<LookupWalk | BackwardWalk>;
 
-/** The most accounts that one request asks for. */
+/** Maximum number of accounts in one request. */
 const MOST = 500;
 
 /**

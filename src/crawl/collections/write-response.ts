@@ -16,7 +16,7 @@ interface ResponseToWrite {
   readonly outcomes?: Outcomes;
 }
 
-/** Commits a response with the cursor behind it, and the records of other collections that came with it. */
+/** Commits a response with the cursor after it, and the records of other collections that came with it. */
 export async function writeResponse(
   walkContext: WalkContext,
   { response, reading, cursor, outcomes }: ResponseToWrite,

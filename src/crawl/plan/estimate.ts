@@ -25,7 +25,7 @@ export interface Estimate {
 interface EstimateFacts {
   /** What is to be read. */
   readonly missing: readonly Range[];
-  /** The most rows of a page. */
+  /** Maximum number of rows in a page. */
   readonly pageSize: number;
   /** The number of pools or accounts that it is read for, one by one; 1 if it is read as a whole. */
   readonly scopes: Guess;
@@ -39,7 +39,7 @@ interface EstimateFacts {
   readonly diskFactor: Guess;
 }
 
-/** The least relative uncertainty of an estimate, whatever the samples show. */
+/** Minimum relative uncertainty of an estimate, whatever the samples show. */
 const LEAST_DOUBT = 0.08;
 /**
  * Uncertainty about unseen seconds: bursts, and rows that come in clumps. The numbers were chosen. The fewer

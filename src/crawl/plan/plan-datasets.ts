@@ -16,7 +16,7 @@ import { probe, valuesIn, type Sample } from './probe.ts';
 /** Samples of a range for each dataset. */
 const SAMPLES = 16;
 /**
- * The most pools or accounts that are sampled, once each, if a dataset is read one by one. A few of them may
+ * Maximum number of pools or accounts that are sampled, once each, if a dataset is read one by one. A few of them may
  * have all rows.
  */
 const MOST_SCOPES = 32;

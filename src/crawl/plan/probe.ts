@@ -22,7 +22,7 @@ export interface Sample {
 
 /** Rows of one sample: enough to be significant, few enough to cost the server little. */
 const ROWS = 200;
-/** The most times that a full window is narrowed. */
+/** How often a full window is narrowed at most. */
 const MOST_PAGES = 6;
 /** Multiples of the golden ratio fill an interval evenly, for any number of them. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;

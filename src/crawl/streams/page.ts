@@ -36,7 +36,7 @@ interface PageRequest {
   readonly stream: Pick<Stream, 'scope'>;
   /** The position of the dataset's paginator. */
   readonly cursor: unknown;
-  /** The most rows to ask for. */
+  /** Maximum number of rows to request. */
   readonly size: number;
   /** Decides whether a short page of this span may have been cut. */
   readonly trust: SpanTrust;
@@ -111,7 +111,7 @@ export async function askPage(
   return page;
 }
 
-/** Refuses rows of another pool than the requested one: they would count as confirmed by that pool's own readings. */
+/** Refuses rows of a pool that was not requested: only a pool's own readings can confirm its rows. */
 function requireScope(
   { job: { scopes } }: Dataset,
   { scope }: PageRequest['stream'],
@@ -155,7 +155,7 @@ function boundOf(param: Params[string]): bigint | undefined {
  * in place, or parsed alone if it has an unusual form (`dataset/bytes/read-list.ts`).
  */
 
-/** A body: its raw records, their reading, and the window that it says it answers. */
+/** A body: its raw records, their reading, and the window that it echoes. */
 interface ReadBody {
   readonly records: readonly unknown[];
   readonly reading: RecordsReading;
@@ -164,7 +164,7 @@ interface ReadBody {
   readonly release: () => void;
 }
 
-/** Waits for a turn on this thread, so that other work runs in between. */
+/** Yields the thread, so that other work runs in between. */
 type Turn = () => Promise<void>;
 
 /** Bodies below this size cannot fill the memory with their values, however small these are. */
@@ -186,8 +186,8 @@ export async function readBody(job: Job, bytes: Buffer, turn: Turn): Promise<Rea
 }
 
 /**
- * Parses parts of a body. Views need no memory for their values. Once many characters are parsed, the values
- * of the whole body are counted.
+ * Parses parts of a body. Views need no memory for their values, but parsed values do. Once many characters are
+ * parsed, it counts the values of the whole body, and throws if they are too many.
  */
 function parserOf(body: Buffer): (json: string) => unknown {
   let left = LARGE;
@@ -199,8 +199,8 @@ function parserOf(body: Buffer): (json: string) => unknown {
 }
 
 /**
- * Reads records of a stream by the job's rules. A record with a row that is dated after the record itself is rejected:
- * its partition would lie in the future, which retention and every index reach last. It goes to quarantine.
+ * Reads records of a stream by the job's rules. A record with a row that is dated after the record itself goes to
+ * quarantine: the row may need a partition in the future, which retention would drop last.
  */
 export function readRecords(job: Job, records: readonly unknown[]): RecordsReading {
   const reading = job.read(records);
@@ -231,7 +231,7 @@ function hasLateRow(utime: number, put: (put: Put) => void): boolean {
   return isLate;
 }
 
-/** The rows that pages have to write. */
+/** What one commit writes: the rows of one page, or of several. */
 export interface Content {
   /** Rows of the accepted records, table by table. */
   readonly rows: readonly Lines[];

@@ -44,7 +44,7 @@ interface Doubt {
   readonly to: number;
 }
 
-/** After this many seconds of a lease that are not served whole, the rest is refused. */
+/** If more seconds of a lease than this are not served completely, the rest is refused. */
 const MOST_PASSED = 64;
 /** The same for consecutive seconds without any row between them. */
 const MOST_IN_ROW = 8;
@@ -63,7 +63,7 @@ interface LeaseProgress {
   readonly trust: SpanTrust;
   /** Set while smaller parts are requested because a page was not served. */
   readonly doubt?: Doubt | undefined;
-  /** Skipped seconds because the server does not serve some of their rows: in total, and since the last row. */
+  /** Number of seconds that were skipped because some rows are not served: in total, and since the last row. */
   readonly passed: { readonly all: number; readonly inRow: number };
   /** Totals of this lease, for the log. */
   readonly read: { readonly requests: number; readonly rows: number; readonly bytes: number };
@@ -97,8 +97,8 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
 }
 
 /**
- * Only for history, because pages of the tail are small. Not for second readings, rows written as whole
- * seconds, or one pool beside the rows of others.
+ * The second after which rows are new; undefined if the tables are not empty there. Used only for history, because pages
+ * of the tail are small. Not used for second readings, rows written as whole seconds, or single pools.
  */
 async function newAfterOf({ database }: CrawlContext, assignment: LeaseReading): Promise<number | undefined> {
   const { dataset, lease, priority } = assignment;
@@ -164,7 +164,7 @@ function goOnIn(
   };
 }
 
-/** Writes what the server serves of a second, refuses the second unless that is all of it, and continues behind it. */
+/** Writes what the server serves of a second, refuses the second unless that is all of it, and continues after it. */
 async function passSecond(
   context: CrawlContext,
   reading: LeaseReading,
@@ -226,7 +226,7 @@ async function readPage(
   }
 }
 
-/** If records of the dataset follow from each other, the parents of the page have to be there. */
+/** If records name their predecessors, as blocks do, these must be stored or visible at the source. */
 async function requireBefore(
   context: CrawlContext,
   { priority, stop }: LeaseReading,
@@ -281,7 +281,7 @@ function lastSecondOf({ value }: FetchedPage, { from, to }: Range): number {
   return value.reading.positions.reduce((last, { utime }) => Math.max(last, Math.min(utime, to)), from);
 }
 
-/** The progress behind completed seconds. */
+/** The progress after a page completed seconds, or the last page of a part came. */
 async function goOn(
   context: CrawlContext,
   reading: LeaseReading,
@@ -313,7 +313,7 @@ async function shorten(
   if (to - from <= 2 * seconds) return progress;
   const held = await cutLease(context.database, progress.held, from + seconds);
   idleReaders.wake();
-  // The part behind the cut is requested in another span, so that it cannot clear a doubted page of this one.
+  // The part after the cut is requested in another span, so that it cannot clear a doubted page of this one.
   return {
     ...progress,
     held,

@@ -9,7 +9,7 @@ import type { NetworkWatch } from '../network-guard.ts';
 import { askPage, type FetchedPage } from './page.ts';
 import type { Assignment } from './planner.ts';
 
-/** The most requests that one second is worth. Halving finds one bad row among a thousand in about twenty. */
+/** Maximum number of requests for one second. Halving finds one bad row among a thousand in about twenty. */
 const MOST_REQUESTS = 200;
 
 /** After this many consecutive rows that are not served, the rest of the second is skipped. */
@@ -30,7 +30,7 @@ interface Rows {
 /** The rows of a second that the server serves. */
 export interface ServedOfSecond {
   readonly pages: readonly FetchedPage[];
-  /** Rows that it does not serve, as far as they were found. */
+  /** Number of rows that it did not serve, as far as known. */
   readonly unserved: number;
   /** The last error of rows that it did not serve. */
   readonly failure: EtlError | undefined;
@@ -41,9 +41,9 @@ export interface ServedOfSecond {
 /** The state of reading a second row by row. */
 interface SecondProgress extends Omit<ServedOfSecond, 'isWhole'> {
   readonly offset: number;
-  /** A row before this one is not served; Infinity if none is known. */
+  /** A row before this offset is known not to be served; Infinity if there is none. */
   readonly until: number;
-  /** Rows that were not served since the last page. */
+  /** Number of rows since the last page, none of which was served. */
   readonly inRow: number;
   readonly hasEnded: boolean;
 }
@@ -103,7 +103,7 @@ async function readRows(
 }
 
 /**
- * True if the server answers the same request for another second: then the page causes the failure. That
+ * True if the server answers the same request for another second: then the page causes the failure. The other
  * second may hold such a row too, so two seconds are tried.
  */
 export async function servesElsewhere(context: CrawlContext, asker: Asker, span: Range): Promise<boolean> {
@@ -145,7 +145,7 @@ async function askRows(
   return { ...page, value: { reading, step } };
 }
 
-/** The dataset with a paginator for some rows of a second. A cursor behind the page means that there may be more. */
+/** The dataset with a paginator for some rows of a second. If a step has a cursor, there may be more rows. */
 function rowByRow(
   { name, job }: Dataset,
   second: number,

@@ -49,7 +49,7 @@ export interface FinalityDelay {
  * Holds back new rows until they have been visible for `delaySeconds`. A late block appears below what was read before.
  * The watermark passes it at once, but a lagging replica still lacks it. So the last poll counts with which every
  * replica has caught up. That is a poll since which the newest block has gained the delay, or since which the delay has
- * passed by this clock. The first rule helps after a start, the second one if the head stands still.
+ * passed by this clock. The first rule helps after a start, the second one if the head does not move.
  *
  * Everything below the watermark of that poll is shown by every replica now, wherever the watermark is today. That is
  * `everywhere`. The watermark is at most `delaySeconds` above it, for readers that stay this far below.

@@ -30,7 +30,7 @@ export function passesAll(checks: readonly ValueCheck[], value: unknown): boolea
 /** A member of a record in a body. */
 export interface Member extends ViewedMember {
   readonly takesNull: boolean;
-  /** The possible contents of a text: one of these rows. */
+  /** The patterns that a text may match: each is a sequence of runs. */
   readonly runs: readonly (readonly Run[])[];
   /** Further checks of a text, or the checks of a scalar. */
   readonly checks: readonly ValueCheck[];
@@ -54,8 +54,8 @@ export interface Layout {
 }
 
 /**
- * Notes the positions of an object's values and returns its end; NOWHERE if it has to be parsed. The reader
- * is a `RecordReader`.
+ * Notes the positions of an object's values and returns its end; NOWHERE if the object must be parsed as JSON.
+ * The reader is a `RecordReader`.
  */
 type ReadObject = (reader: { readonly page: Page }, start: number, slot: number) => number;
 
@@ -78,15 +78,15 @@ function isReader(made: unknown): made is ReadObject {
 }
 
 /**
- * Generates the code of a reader `r` for the object that begins at `start`. In it, `at` is the next byte, `v` the first
- * byte of a value, and `e` the end of a text. `valueSlot` is the first of a value's two numbers in `slots`. The source
- * contains only the names of members, as numbers. Everything else from the schema is in the scope.
+ * Generates a function that reads the object at `start`; `r` is the `RecordReader`. In it, `at` is the offset of the
+ * next byte, `v` that of a value, and `e` the end of a text. `valueSlot` is the index in `slots` of a value's start. Of
+ * the schema, the source contains only the names of members, encoded as numbers. Everything else is in the scope.
  */
 class ObjectSource {
   readonly scope: Record<string, unknown> = { plainEnd, runEnd, textEnd };
   private last = 0;
 
-  /** If the members are in another order than the schema's, the loop takes more rounds. Unknown members end it. */
+  /** Members in an order other than the schema's cost more rounds of the loop. Unknown members end it in NOWHERE. */
   object(layout: Unread): string {
     const required = layout.required.map(({ slot }) => `slots[own + ${2 * slot}] === 0`);
     const whole = layout.checks.length === 0 ? [] : [`!r.passesWhole(${this.name(layout)}, slot)`];
@@ -107,7 +107,7 @@ class ObjectSource {
     }`;
   }
 
-  /** A member that is already noted is not read again: duplicates are left unread, like unknown members. */
+  /** A member that is already noted is not read again, so a duplicate counts as an unknown member. */
   private member(member: Member): string {
     const { length, words } = keyOf(member.name);
     const isWord = words.map(({ behind, word }) => `words.getInt32(at + ${behind}, true) === ${word}`);
@@ -136,7 +136,7 @@ class ObjectSource {
     return kind === 'scalar' ? this.scalar(checks) : this.json(member);
   }
 
-  /** The nested objects may need more slots than there were. */
+  /** Reading nested objects may replace `page.slots` by a larger array, so it is loaded again. */
   private nested({ kind, slot }: Member, layout: Layout): string {
     const read = kind === 'object' ? `${this.name(layout.read)}(r, ` : `r.${kind}(${this.name(layout)}, `;
     return `at = ${read}v, slot + ${slot});
@@ -157,7 +157,7 @@ class ObjectSource {
       ${note('v + 1', 'e')}`;
   }
 
-  /** True if the text matches a row. */
+  /** An expression that is true if the text matches a sequence of runs. */
   private row(runs: readonly Run[]): string {
     const passes = runs.map((run) =>
       run.least === 1 && run.most === 1
@@ -272,7 +272,7 @@ export class Page {
     this.bytes = bytes;
     this.parse = parse;
     this.words = wordsOf(bytes);
-    // A value takes about ten bytes for each of its two numbers.
+    // A body has about ten bytes for each number in `slots`.
     this.slots = takeSlots(Math.max(2 ** 10, bytes.length >> 3));
   }
 
@@ -315,7 +315,7 @@ export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataVie
 export const NULL = -1;
 
 /**
- * A record, or an object in one, with the members of its schema: they are read in place, and are no own properties.
+ * A record, or an object in one, with the members of its schema: they are read in place, by getters of the prototype.
  * `rawOf` returns all of its JSON. The fields are only declared, because V8 is slow to define them in many subclasses.
  */
 export abstract class View {
@@ -346,7 +346,7 @@ export function viewClassOf(schema: object, members: readonly ViewedMember[]): V
   return Own;
 }
 
-/** The value of a member whose slot is `behind` slots after its object's. */
+/** The value of a member, `behind` slots after its object's own slot. */
 export function valueOf(
   { $page, $slot }: View,
   behind: number,

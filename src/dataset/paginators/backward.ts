@@ -53,7 +53,7 @@ export type Phase = 'head' | 'tail';
 
 const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
 
-/** The most records of a response. */
+/** Maximum number of records in a response. */
 const MAX_SIZE = 100;
 
 /**

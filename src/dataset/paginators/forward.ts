@@ -16,7 +16,7 @@ import { formatTime, spanOfSecond, type Range } from '../../range.ts';
 /** Seconds beyond the span in which a request looks for successors: doubled while there are none. */
 const FIRST_LOOK_AHEAD = 30;
 const LAST_LOOK_AHEAD = 8 * 60 * 60;
-/** The most times that the row which ended the last page may be missing before offsets are given up. */
+/** How often the row that ended the last page may be missing before offsets are given up. */
 const MOST_RESTARTS = 3;
 
 export interface ForwardCursor {
@@ -37,10 +37,10 @@ export interface ForwardCursor {
 interface ForwardOptions {
   /**
    * How the endpoint sorts rows of one second. `total`: always alike, so a second larger than a page is
-   * continued by offset. `partial`: any order, possibly another in each request, so offsets would lose rows.
+   * continued by offset. `partial`: any order, possibly a different one in each request, so offsets would lose rows.
    */
   readonly order: 'total' | 'partial';
-  /** The most rows of a response. */
+  /** Maximum number of rows in a response. */
   readonly maxSize?: number;
   /** True if a short page may have been cut, and pages show how far they are complete (`joins`). */
   readonly joined?: boolean;
@@ -104,7 +104,7 @@ function begin({ to, ahead, length }: ForwardCursor, at: number): ForwardCursor 
   return { ...FIRST, at, to, ahead, length };
 }
 
-/** Continues behind the end of a narrowed request. The length of the next one follows from the rows of this one. */
+/** Continues after the end of a narrowed request. The length of the next one follows from the rows of this one. */
 function goOnBeyond(
   { to, ahead, length }: ForwardCursor,
   { completed, cursor }: Step<ForwardCursor>,
@@ -237,7 +237,7 @@ function range(from: number, to: number): Range | undefined {
   return from < to ? { from, to } : undefined;
 }
 
-/** The most rounds for one logical time before it counts as saturated. */
+/** Maximum number of rounds for one logical time before it counts as saturated. */
 const MOST_ROUNDS = 20;
 
 /**
@@ -320,7 +320,7 @@ function readPart(second: Second, page: Page): Second {
 }
 
 /**
- * If there is no row behind those that were shown, in whatever order, these are all. Otherwise the page was
+ * If no row comes after those that were shown, in whatever order, these are all. Otherwise the page was
  * cut, and the part is split.
  */
 function lookBehind(
@@ -335,7 +335,7 @@ function lookBehind(
 
 /**
  * Splits at the median of the received times. With a bound on utime, servers sort by nothing else. So the
- * page is an arbitrary part of the rows, and continuing behind its last row would skip some.
+ * page is an arbitrary part of the rows, and continuing after its last row would skip some.
  */
 function split(part: SecondPart, positions: readonly Position[]): SecondPart[] {
   const times = positions.flatMap(({ lt }) => readLt(lt) ?? []).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));

@@ -22,7 +22,7 @@ export interface BatchSize {
 export interface BatchPaginator {
   /** The request parameter for the keys; empty if the subject's fields are the parameters. */
   readonly param: string;
-  /** The most keys of one request. */
+  /** Maximum number of keys in one request. */
   readonly most: number;
   /** True if the response is cut at a limit that has to be sent as well. */
   readonly limited: boolean;

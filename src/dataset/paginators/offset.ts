@@ -16,7 +16,7 @@ import { type Params, withLacking, type Lacking } from './paginator.ts';
 export interface OffsetCursor {
   /** Offset of the next request. */
   readonly at: number;
-  /** Offset behind the last record so far: appended records have this offset or a greater one. */
+  /** Offset after the last record so far: appended records have this offset or a greater one. */
   readonly end: number;
   /** True while the whole list is read; false if only appended records are requested. */
   readonly round: boolean;
@@ -38,7 +38,7 @@ export interface OffsetStep {
 
 /** Reads a list by offset: a value without state or I/O. */
 export interface OffsetPaginator {
-  /** The most records of one page. */
+  /** Maximum number of records in one page. */
   readonly maxSize: number;
   /**
    * The start of a poll. An unfinished round continues. A finished one is followed by a poll of the list's end or,
@@ -50,7 +50,7 @@ export interface OffsetPaginator {
   next(cursor: OffsetCursor, limit: number, records: number, now: number): OffsetStep;
   /** Ends the round if the server fails even for a small page. */
   giveUp(cursor: OffsetCursor, now: number): OffsetCursor;
-  /** Continues behind a row that the server does not serve. */
+  /** Continues after a row that the server does not serve. */
   pass(cursor: OffsetCursor, now: number): OffsetCursor;
 }
 

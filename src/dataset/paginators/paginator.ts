@@ -122,7 +122,7 @@ export interface Step<Cursor> {
  * remembered between the pages of one span, and never outlives it. Completed seconds are remembered as coverage.
  */
 export interface Paginator<Cursor> {
-  /** The most rows of one page. */
+  /** Maximum number of rows in one page. */
   readonly maxSize: number;
   /** True if all rows of a second come after the page before it, up to the page that completes it. */
   readonly wholeSeconds: boolean;
@@ -133,7 +133,7 @@ export interface Paginator<Cursor> {
   /** Throws a BadResponseError if the page cannot be a response to the request. */
   next(cursor: Cursor, page: Page): Step<Cursor>;
   /**
-   * The parameters of a request for some rows of one second, behind its first `offset` rows; undefined if the
+   * The parameters of a request for some rows of one second, after its first `offset` rows; undefined if the
    * endpoint takes no offset. Omitted if a span cannot be read in parts.
    */
   readonly ofSecond?: (
@@ -150,7 +150,7 @@ interface RowsOfSecond {
 /** A paginator for seconds that are written as a whole, or compared with stored rows as a whole. */
 export type WholeSecondsPaginator<Cursor> = Paginator<Cursor> & { readonly wholeSeconds: true };
 
-/** If a server answered for another window than the requested one, empty seconds would look covered. */
+/** If a server answered for a window that was not requested, empty seconds would look covered. */
 export function requireInside({ utime, id }: Position, asked: Range): void {
   if (isInside(utime, asked)) return;
   throw new BadResponseError(
@@ -165,7 +165,7 @@ export function requireInside({ utime, id }: Position, asked: Range): void {
  * requested or scanned in vain.
  */
 const AIM = 0.75;
-/** The most that a request grows at once: a quiet period does not mean that the next one is quiet. */
+/** By how much a request may grow at once: a quiet period does not mean that the next one is quiet. */
 const GROWTH = 8;
 
 interface SeenDensity {
@@ -174,7 +174,7 @@ interface SeenDensity {
   /** Seconds that its page completed, and the number of their rows. */
   readonly seconds: number;
   readonly rows: number;
-  /** The most rows of the next page. */
+  /** Maximum number of rows in the next page. */
   readonly size: number;
 }
 

@@ -4,7 +4,7 @@ export function contentText(content: unknown, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The decimals of a jetton, which contracts write as text; null if it is not a number of decimal places. */
+/** The decimals of a jetton, which contracts store as text; null if the value is not an integer from 0 to 255. */
 export function contentDecimals(content: unknown): number | null {
   const value = memberOf(content, 'decimals');
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';

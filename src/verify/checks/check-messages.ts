@@ -83,7 +83,7 @@ const DIFFERENCE = sql`${AFTER} - ${BEFORE} - coalesce(in_value, 0) + total_fees
 
 /**
  * The transactions of `x` whose books can be checked: their messages are stored, and the source gave balances. A
- * message that did not use instant routing also brings its ihr fee: that amount is no difference, and null here.
+ * message that did not use instant routing also brings its ihr fee: that amount is not a difference, and is null here.
  * @internal `npm run books` counts them.
  */
 export const books = sql`
