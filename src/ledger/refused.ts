@@ -20,7 +20,7 @@ import { type Stream, ofStream } from './stored-coverage.ts';
  */
 export type RefusalReason = 'saturated' | 'source_gap' | 'failing' | 'changed' | 'disputed';
 
-/** Reasons that verification finds: they end when the range is verified, not when it is read. */
+/** Reasons that verification finds: they end when the range is verified, not when it is read. Called holes here. */
 const HOLES: readonly RefusalReason[] = ['source_gap', 'disputed'];
 const isHole = sql`${refused.reason} in (${texts(HOLES)})`;
 
@@ -81,7 +81,7 @@ export async function forgetRefusals(session: Session, stream: Stream, span: Ran
       or (${ofStream(refused, stream)} and ${refused.reason} = 'failing' and ${refused.span} && ${rangeParam(span)})`);
 }
 
-/** Forgets holes that have been verified. */
+/** Forgets refusals by verification, if their ranges have been verified since. */
 export async function forgetHoles(
   session: Session,
   stream: Stream,
@@ -94,7 +94,7 @@ export async function forgetHoles(
 
 const Hole = z.object({ span: spanOfRow, reason: z.string(), due: z.boolean() });
 
-/** Stored holes, and whether they may be read again. */
+/** Ranges that verification refused, and whether they may be read again. */
 export function readHoles(session: Session, stream: Stream): Promise<z.infer<typeof Hole>[]> {
   return session.rows(
     sql`select ${refused.span}::text, ${refused.reason}, coalesce(${refused.retry_at} <= clock_timestamp(), true) as due
@@ -103,7 +103,7 @@ export function readHoles(session: Session, stream: Stream): Promise<z.infer<typ
   );
 }
 
-/** How many holes are stored, of all datasets. */
+/** How many ranges verification has refused, over all datasets. */
 export async function countHoles(session: Session): Promise<number> {
   const row = await oneRow(
     session,

@@ -7,7 +7,7 @@ import { bare, excluded, insertInto, multirangeParam, rangeParam, spansOfRow } f
 import { coverage, leases, refused } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
 
-/** What is read: a dataset, as a whole (empty scope) or for one pool or account, the first time or again. */
+/** A dataset, as a whole (empty scope) or for one pool or account, read first (pass 0) or a second time (pass 1). */
 export interface Stream {
   readonly dataset: string;
   readonly scope: string;
@@ -140,7 +140,7 @@ export async function readDue(
   return firsts.map((stream, index) => [stream, rows[index]?.spans ?? []]);
 }
 
-/** When a second reading of ranges can follow the first one, in unix seconds; undefined if no page tells. */
+/** When a second reading of ranges can follow the first one, in unix seconds; undefined if no page was logged. */
 export async function dueAt(
   session: Session,
   first: Stream,

@@ -303,7 +303,7 @@ function transactionsOf({ transactions: map }: Trace, nodes: readonly TraceNode[
 }
 
 /**
- * Messages that the tree has apart from its transactions. If one has no time of its own, it gets the trace's first time.
+ * Messages that the tree has apart from transactions. If one has no time of its own, it gets the trace's first time.
  */
 function looseMessages({ start_utime }: Trace, nodes: readonly TraceNode[], put: Put): void {
   for (const { in_msg, transaction } of nodes) {

@@ -36,7 +36,7 @@ export interface RepairContext extends VerifyContext, FillContext {
   /** How far the chain is known: windows do not cross the age from which servers answer from their archive. */
   readonly watermark: number;
   readonly owner: string;
-  /** Least number of seconds between two attempts at a hole that cannot be filled. */
+  /** Minimum number of seconds between two attempts at a hole that cannot be filled. */
   readonly leastPause: number;
   /** If true, holes are tried at once, even those that wait after failed attempts. */
   readonly ignorePauses: boolean;
@@ -99,7 +99,7 @@ async function readEach(
   return begun;
 }
 
-/** Reads a stream's holes again; false if there is none left to try. */
+/** Reads a stream's doubtful seconds again; false if there are none left to try. */
 async function readAgain(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { stream, dataset, findings } = report;
   const coverage = await readCoverage(context.database, stream);

@@ -136,7 +136,7 @@ type Done =
 export interface Again {
   /** Which of the stored rows belong to the stream. */
   readonly scope: ReadRange['scope'];
-  /** Least number of seconds before differing seconds are read again. */
+  /** Minimum number of seconds before differing seconds are read again. */
   readonly pauseSeconds: number;
 }
 

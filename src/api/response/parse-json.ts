@@ -33,7 +33,7 @@ const HALF = /^\\u[dD][\da-fA-F]{3}$/;
 /**
  * Parses the body of a response without changing a number. Integers beyond 2^53 become BigInt, other numbers
  * that a double cannot hold LosslessNumber. NUL, which Postgres cannot store, is dropped from strings, and
- * lone surrogates become U+FFFD. Duplicate members are noted (`dataset/declaration/doubled.ts`). A body
+ * lone surrogates become U+FFFD. Duplicate members are noted (`dataset/declaration/record.ts`). A body
  * without such things, which is nearly every one, costs JSON.parse and a scan.
  *
  * `bytes` is the raw text, if available: it is searched faster. Throws BadResponseError if it is not JSON.

@@ -97,8 +97,8 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
 }
 
 /**
- * The second after which rows are new; undefined if the tables are not empty there. Used only for history, because pages
- * of the tail are small. Not used for second readings, rows written as whole seconds, or single pools.
+ * The second after which rows are new; undefined if the tables are not empty there. Only for history, because pages of
+ * the tail are small. Not for second readings, rows written as whole seconds, or single pools.
  */
 async function newAfterOf({ database }: CrawlContext, assignment: LeaseReading): Promise<number | undefined> {
   const { dataset, lease, priority } = assignment;

@@ -209,7 +209,7 @@ function furtherCheck(def: z.core.$ZodCheckDef): ValueCheck | undefined {
   return def.check === 'less_than' ? (value) => Number(value) <= bound : undefined;
 }
 
-/** The possible contents of a text: one of these rows of runs. */
+/** The patterns that a text may match: each is a sequence of runs. */
 type Runs = Pick<Reading, 'runs' | 'encoding'>;
 
 const ANY: Runs = { runs: ANY_TEXT, encoding: 'utf8' };
@@ -225,8 +225,8 @@ const TIMES: Readonly<Record<string, Pick<Run, 'least' | 'most'>>> = {
 };
 
 /**
- * The runs of ASCII bytes that a regular expression stands for, one row for each alternative. Text that
- * matches a row greedily also matches the expression; other text may match it, too. Undefined if the
+ * The runs of ASCII bytes that a regular expression stands for, one sequence for each alternative. Text that
+ * matches a sequence greedily also matches the expression; other text may match it, too. Undefined if the
  * expression contains anything but characters, classes and alternatives.
  */
 export function runsOf({ source, flags }: RegExp): Runs | undefined {
