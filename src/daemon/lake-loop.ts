@@ -17,8 +17,8 @@ import { readWanted } from '../ledger/wanted.ts';
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
 /**
- * If the writing process gives no sign for this long, another one takes over. It must be longer than the pause between
- * two rounds.
+ * If the writing process does not renew its duty for this long, another one takes over. It must be longer than the
+ * pause between two rounds.
  */
 const ABSENT_SECONDS = 240;
 /** Seconds between two searches for changed rows, each of which reads all rows. */

@@ -10,7 +10,7 @@ import { writeTransaction } from '../postgres/write-transaction.ts';
 const OpenDay = z.object({ relation: z.string(), day: z.string() });
 type OpenDay = z.infer<typeof OpenDay>;
 
-/** Open days of reports for which every dataset that feeds them is certain. */
+/** Open days of reports on which every dataset that feeds them has its highest grade. */
 const CERTAIN = sql`
   from etl.open_days d join (
     select relation, array_agg(dataset) as streams from etl.feeds

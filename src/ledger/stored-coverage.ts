@@ -90,7 +90,7 @@ export function everReadOf(stream: StreamColumns, ranges: readonly Range[]): SQL
   const all = multirangeParam(ranges);
   const completed = sql`select range_agg(${pages.completed}) from ${pages} where ${ofStream(pages, stream)}
     and ${pages.span} && ${rangeParam(hull)} and ${pages.completed} && ${all}`;
-  // If everything is covered, as nearly always, pages are not searched.
+  // Pages are not searched if everything is covered, which is the usual case.
   return sql`(case when ${all} <@ ${coveredOf(stream)} then ${all}
     else ${all} * (${coveredOf(stream)} + coalesce((${completed}), '{}')) end)`;
 }

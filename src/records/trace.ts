@@ -315,7 +315,7 @@ function looseMessages({ start_utime }: Trace, nodes: readonly TraceNode[], put:
 
 /**
  * Servers send actions only on request, and they are not requested here: actions change, and their own dataset replaces
- * them. If a server sends them all the same, they are stored like that dataset's rows, and its next reading replaces
+ * them. If a server sends them anyway, they are stored like that dataset's rows, and its next reading replaces
  * them.
  */
 function embeddedActions({ actions }: Trace, extra: Extra, put: Put): void {

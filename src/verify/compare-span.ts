@@ -35,7 +35,7 @@ export interface ComparedSpan {
   /** Stored rows of each table that were compared with the source, by second. */
   readonly matched: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
   /**
-   * Those of them in seconds that were read to their end: no row is counted twice, even if other pages have it, too.
+   * The part of `matched` in seconds that were read to their end. Rows that are also on other pages count once.
    */
   readonly sourceRows: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
   /** Seconds of another dataset's rows in which more is stored than these pages have: that dataset decides. */

@@ -24,7 +24,7 @@ export interface Proof {
   readonly isShort: boolean;
 }
 
-/** Verifies a range, compares a share of it and repairs it, as requested. Then it sums up certain days. */
+/** Verifies a range, compares a share of it and repairs it, as requested. Then it closes days that are complete. */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
   const { datasets, range, share, repair, random } = options;
   const first = await verifyRange(context, datasets, range);

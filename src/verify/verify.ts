@@ -108,7 +108,7 @@ async function verifyStream(
   return { dataset, stream, grade, covered, missing, lastWrite, verified, checks, findings };
 }
 
-/** What a certificate of a stream has to hold true when it is given. */
+/** The conditions under which seconds of a stream get their certificates. */
 export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dataset[]): Certified {
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
   return { stream, tables, isReadTwice: isReadTwice(dataset), dependencies: dependenciesOf(dataset, jobs) };

@@ -23,8 +23,8 @@ import { markCopying, type Lease } from '../ledger/leases.ts';
 
 /*
  * New rows are copied directly into their tables, which costs Postgres a third less than a staging table. Only the
- * table itself knows whether rows are new. A lease starts this way if its tables hold no row of its seconds. If a row
- * is stored all the same, the page is written again through staging tables.
+ * table itself knows whether rows are new. A lease starts this way if its tables hold no row of its seconds. If COPY
+ * then finds a stored row, the page is written again through staging tables.
  */
 
 /** True of a table whose rows replace no other rows. */

@@ -73,7 +73,7 @@ export interface Certified {
 interface CheckVerdict {
   /** Seconds in which every check read every row and found nothing. */
   readonly good: readonly Range[];
-  /** Seconds for which that is not so, even if they had a certificate. */
+  /** Seconds with a finding: they lose their certificate if they have one. */
   readonly bad: readonly Range[];
   /** The last write before the checks began, from `readLastWrite`. */
   readonly lastWrite: number;
@@ -87,7 +87,7 @@ interface CheckVerdict {
  * a release from quarantine. The tables are locked meanwhile. So a commit in progress is either seen here, or it finds
  * the certificate and withdraws it. A second with a finding is never certified. An older program certifies nothing,
  * because its checks see less. Certified seconds are sealed: each check has read as many rows as the seal counts.
- * Returns the seconds in which one has not.
+ * Returns the seconds in which a check has read fewer.
  * @throws WrongDatabaseError if a newer program has migrated the database
  */
 export function setVerified(

@@ -23,7 +23,7 @@ const WATCHED = { watched: true, seenIn: [] };
 const MANY = 100;
 
 /**
- * Pages of one account before the next account has its turn. A long history does not delay the newest
+ * Pages of one account before it is the next account's turn. A long history does not delay the newest
  * transactions of other accounts.
  */
 const PAGES_A_TURN = 10;

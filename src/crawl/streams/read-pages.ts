@@ -38,7 +38,7 @@ export interface LeaseReading extends Assignment {
 
 /** A page that failed although the server serves others. */
 interface Doubt {
-  /** The seconds before this one hold rows that are not served, as far as is known. */
+  /** The rows that are not served lie before this second, as far as is known. */
   readonly until: number;
   /** End of the requested seconds. */
   readonly to: number;

@@ -108,7 +108,7 @@ function tokenEnd(bytes: Uint8Array, start: number): number {
 
 const ENDS: ReadonlySet<number> = new Set([...SPACES, COMMA, CLOSE, CLOSE_LIST]);
 
-/** Consecutive bytes of one kind, with the least and the most number of them. */
+/** Consecutive bytes of one kind, with their minimum and maximum number. */
 export interface Run {
   /** 1 for each byte of the kind. */
   readonly kind: Uint8Array;

@@ -162,7 +162,7 @@ export function requireInside({ utime, id }: Position, asked: Range): void {
 
 /**
  * How full the next page should be. If a page is full, the part of its window beyond the last row was
- * requested or scanned in vain.
+ * requested or scanned for nothing.
  */
 const AIM = 0.75;
 /** By how much a request may grow at once: a quiet period does not mean that the next one is quiet. */
