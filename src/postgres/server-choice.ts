@@ -116,7 +116,7 @@ function createTurns(servers: Connection['servers']) {
   return {
     index: () => chosen,
     at,
-    /** Moves to the next host, in a circle. If there is only one, it keeps the kind of TLS that worked. */
+    /** Moves to the next host, round robin. If there is only one, it keeps the kind of TLS that worked. */
     leaveHost(from: number): void {
       for (let step = 1; step < servers.length; step += 1) {
         const next = (from + step) % servers.length;
