@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { openCrawl } from '../app/open-crawl.ts';
 import type { Store } from '../app/open-store.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
@@ -37,7 +37,10 @@ const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };
 
 /** `demo`: the whole way from an API to SQL answers on this machine: simulator, crawl, Postgres. */
 async function demo({ config: given, logger, now }: Invocation): Promise<ExitCode> {
-  const dataDir = join(requireDataDir(given), 'demo');
+  const { hasData } = await import('../embedded/embedded.ts');
+  const own = requireDataDir(given);
+  // The second time, the directory may be the one that the first time has named.
+  const dataDir = basename(own) === 'demo' && (await hasData(own)) ? own : join(own, 'demo');
   const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
   // The bars show the progress. Log lines for each range would scroll them off the screen.
   const level = given.logLevel === 'info' ? 'warn' : given.logLevel;

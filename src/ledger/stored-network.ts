@@ -7,13 +7,14 @@ import type { Session } from '../postgres/database.ts';
 
 export const MAINNET = -239;
 
-/** The global_id of every simulated network. */
+/** The global_id of simulated networks, except the live one of `sync` with `TONCENTER_NETWORK=demo`. */
 export const SIMULATED = -777;
 
 const NAMES: ReadonlyMap<number, string> = new Map([
   [MAINNET, 'mainnet'],
   [-3, 'testnet'],
   [SIMULATED, 'the simulated network'],
+  [-778, 'the live simulated network'],
 ]);
 
 /** The name of the network with a global_id, for people. */

@@ -74,11 +74,12 @@ function blocksOf(readme) {
   );
 }
 
-/** The query that the README begins with, and its result. */
-function exampleOf(readme) {
-  const [, question, answer] = /^```sql\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```$/m.exec(readme) ?? [];
-  if (answer === undefined) throw new Error('the README has lost its query');
-  return { question, answer };
+/** The queries of a page whose results it shows. */
+function examplesOf(page) {
+  const text = readFileSync(join(app, page), 'utf8');
+  const examples = [...text.matchAll(/^```sql\n([^`]*)```\n\n```(?:text)?\n([^`]*)```$/gm)];
+  if (examples.length === 0) throw new Error(`${page} has lost its query`);
+  return examples.map(([, question, answer]) => ({ page, question, answer }));
 }
 
 function adapt(block) {
@@ -115,9 +116,10 @@ try {
   const [next] = /^ +(ETL_DATA_DIR=.* sql .*)$/m.exec(shown)?.slice(1) ?? [];
   if (next === undefined) throw new Error('demo does not say how to go on');
   await run(next);
-  const { question, answer } = exampleOf(readFileSync(join(app, 'README.md'), 'utf8'));
-  const told = await run(`ETL_DATA_DIR=~/.toncenter-etl/demo npx toncenter-etl sql "${question}"`);
-  if (!told.includes(answer)) throw new Error('the README shows another result of its query');
+  for (const { page, question, answer } of ['README.md', 'docs/analyst/tutorial.md'].flatMap(examplesOf)) {
+    const told = await run(`ETL_DATA_DIR=~/.toncenter-etl/demo npx toncenter-etl sql "${question}"`);
+    if (!told.includes(answer)) throw new Error(`${page} shows another result of its query`);
+  }
   const seconds = (performance.now() - began) / 1000;
   const simulator = start('npx toncenter-etl simulate --live --hours 2 --rate-limit sliding-window:25');
   await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(simulator.output()), 'the simulator');
