@@ -96,6 +96,6 @@ test('a page with arbitrary values is committed whole or not at all', async () =
         await store.close();
       }
     }),
-    { numRuns: 12, seed: 11 },
+    { numRuns: runs(20), seed: 11 },
   );
 });

@@ -360,29 +360,35 @@ describe('a crawl refuses', () => {
     },
   );
 
-  test('a block that has been missing for minutes ends a range before it: exit 3, with what to do', async () => {
-    await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
-    const lacking = { after: lackMasterchain({ from: START + 100, to: START + 110 }) };
-    const both = ['--only', 'blocks,transactions'];
-    const { code, stdout } = await backfill(lacking, {}, both);
-    expect(stdout).toMatch(
-      /cut: newer than .* is not safe to read yet: masterchain block 4\d is missing, though the source shows blocks of .*Run the command again later/,
-    );
-    expect(stdout).toMatch(/^incomplete: /m);
-    expect(code).toBe(3);
-    expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
-  });
+  thorough(
+    'a block that has been missing for minutes ends a range before it: exit 3, with what to do',
+    async () => {
+      await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
+      const lacking = { after: lackMasterchain({ from: START + 100, to: START + 110 }) };
+      const both = ['--only', 'blocks,transactions'];
+      const { code, stdout } = await backfill(lacking, {}, both);
+      expect(stdout).toMatch(
+        /cut: newer than .* is not safe to read yet: masterchain block 4\d is missing, though the source shows blocks of .*Run the command again later/,
+      );
+      expect(stdout).toMatch(/^incomplete: /m);
+      expect(code).toBe(3);
+      expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
+    },
+  );
 
-  test('a run within the minute requests refused ranges again: its user has mended something', async () => {
-    await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
-    const both = ['--only', 'blocks,transactions'];
-    const before: SimulatorOptions['before'] = ({ path }) =>
-      path === '/api/v3/transactions' ? errorResponse(403, 'not here') : undefined;
-    const lacking = await backfill({ before }, {}, both);
-    expect(lacking.stdout).toMatch(/^refused .*; retry in 1m/m);
-    expect(lacking.code).toBe(3);
-    expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
-  });
+  thorough(
+    'a run within the minute requests refused ranges again: its user has mended something',
+    async () => {
+      await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
+      const both = ['--only', 'blocks,transactions'];
+      const before: SimulatorOptions['before'] = ({ path }) =>
+        path === '/api/v3/transactions' ? errorResponse(403, 'not here') : undefined;
+      const lacking = await backfill({ before }, {}, both);
+      expect(lacking.stdout).toMatch(/^refused .*; retry in 1m/m);
+      expect(lacking.code).toBe(3);
+      expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
+    },
+  );
 
   test('a database that holds another network: exit 2', async () => {
     const { code, stderr } = await backfill({ globalId: -239 });

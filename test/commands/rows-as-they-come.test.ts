@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compile } from '../support/program/compile.ts';
 import { residentMemory } from '../support/resident-memory.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { some } from '../support/thorough.ts';
+import { isThorough, some } from '../support/thorough.ts';
 
 /** Its end is not waited for by anybody. */
 const ENDLESS = 'select generate_series(1, 1000000000000) as n';
@@ -136,7 +136,7 @@ test('sql --csv --spreadsheet writes what a spreadsheet does not change', async 
   expect((await shell(`$SQL --spreadsheet "select 1"`)).code).toBe(2);
 });
 
-test.skipIf(process.platform !== 'linux')(
+test.runIf(isThorough && process.platform === 'linux')(
   'rows that are written as they come take no memory, also where nobody is in a hurry to read them',
   async () => {
     const large = await shell(`exec $SQL --csv "${LARGE}" > /dev/null`);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { SimulatorOptions } from '../support/simulator/simulator.ts';
 import { DELAY, useLiveDaemon } from '../support/live-daemon.ts';
-import { some, thorough } from '../support/thorough.ts';
+import { thorough } from '../support/thorough.ts';
 
 const live = useLiveDaemon();
 const { serve, runUntil, covered, endOf, storedTransactions } = live;
@@ -15,37 +15,40 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 describe('the daemon', () => {
-  test('waits while the source refuses what it gave before: a key, a page of a gateway, a bad request', async () => {
-    const answers: [number, string][] = [
-      [401, '{"error":"API key does not exist"}'],
-      [403, '<html><title>Just a moment...</title></html>'],
-      [404, '<html><title>404 Not Found</title></html>'],
-      [400, '{"error":"bad"}'],
-      [402, '{"error":"pay"}'],
-    ];
-    let [began, answered] = [false, 0];
-    await serve({
-      before: ({ path }) => {
-        const answer = began && path === '/api/v3/blocks' ? answers[answered] : undefined;
-        if (answer === undefined) return undefined;
-        answered += 1;
-        return { status: answer[0], body: answer[1], headers: {} };
-      },
-    });
-    const until = async () => {
-      began ||= (await covered('blocks')).length > 0;
-      const end = await endOf('blocks');
-      return answered === answers.length && Date.now() / 1000 - end < DELAY + 8;
-    };
-    await runUntil('head', until);
-    expect(answered).toBe(answers.length);
-  });
+  thorough(
+    'waits while the source refuses what it gave before: a key, a page of a gateway, a bad request',
+    async () => {
+      const answers: [number, string][] = [
+        [401, '{"error":"API key does not exist"}'],
+        [403, '<html><title>Just a moment...</title></html>'],
+        [404, '<html><title>404 Not Found</title></html>'],
+        [400, '{"error":"bad"}'],
+        [402, '{"error":"pay"}'],
+      ];
+      let [began, answered] = [false, 0];
+      await serve({
+        before: ({ path }) => {
+          const answer = began && path === '/api/v3/blocks' ? answers[answered] : undefined;
+          if (answer === undefined) return undefined;
+          answered += 1;
+          return { status: answer[0], body: answer[1], headers: {} };
+        },
+      });
+      const until = async () => {
+        began ||= (await covered('blocks')).length > 0;
+        const end = await endOf('blocks');
+        return answered === answers.length && Date.now() / 1000 - end < DELAY + 8;
+      };
+      await runUntil('head', until);
+      expect(answered).toBe(answers.length);
+    },
+  );
 
   const OTHERS: readonly [string, SimulatorOptions][] = [
     ['a chain begun anew under the same name', { seed: 77 }],
     ['another network', { globalId: -3, seed: 77 }],
   ];
-  test.each(some(OTHERS, 1))(
+  thorough.each(OTHERS)(
     'waits while %s answers, commits nothing of it, and goes on when its own is back',
     async (_, other) => {
       const start = Math.floor(Date.now() / 1000) - 4680;

@@ -11,6 +11,7 @@ import { lengthOf } from '../../src/range.ts';
 import type { SimulatorOptions } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { DELAY, useLiveDaemon } from '../support/live-daemon.ts';
+import { thorough } from '../support/thorough.ts';
 
 const live = useLiveDaemon();
 const { serve, runUntil, covered, endOf, storedTransactions } = live;
@@ -46,17 +47,20 @@ describe('the daemon', () => {
     }
   });
 
-  test('begins at the head, also where its first poll of it got answers that were cut short', async () => {
-    await serve({ faults: { shortBlocks: 1 } });
-    const began = Date.now() / 1000;
-    const repaired = delay(1500).then(() => {
-      live.simulator().faults.shortBlocks = 0;
-    });
-    await runUntil('head', async () => (await covered('transactions')).length > 0);
-    await repaired;
-    const since = await readWanted(live.database());
-    expect(since.get('transactions')!).toBeGreaterThan(began - 60);
-  });
+  thorough(
+    'begins at the head, also where its first poll of it got answers that were cut short',
+    async () => {
+      await serve({ faults: { shortBlocks: 1 } });
+      const began = Date.now() / 1000;
+      const repaired = delay(1500).then(() => {
+        live.simulator().faults.shortBlocks = 0;
+      });
+      await runUntil('head', async () => (await covered('transactions')).length > 0);
+      await repaired;
+      const since = await readWanted(live.database());
+      expect(since.get('transactions')!).toBeGreaterThan(began - 60);
+    },
+  );
 
   test('refuses what is answered wrongly, and reads the rest', async () => {
     const html = { status: 200, body: '<html>not the API</html>', headers: { 'content-type': 'text/html' } };

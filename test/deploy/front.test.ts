@@ -7,7 +7,7 @@ import { openCrawledStore, type CrawledStore, type Printed } from '../support/da
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { demoPart } from '../support/demo-part.ts';
 import { questions } from '../support/questions.ts';
-import { isThorough } from '../support/thorough.ts';
+import { isThorough, some } from '../support/thorough.ts';
 
 /** Where the one server ends and the other begins: between two partitions, and in the midst of what questions ask for. */
 const [START, CUT, END] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-02-01T00:00:00Z'];
@@ -73,7 +73,7 @@ const SLOW = 'How long do messages take?';
 const SLOWER = /^(?:Which jettons moved most|How many holders does each jetton have)/;
 const asked = questions.filter(({ title }) => title !== SLOW && (isThorough || !SLOWER.test(title)));
 
-test.each(asked)('$title', async ({ statement }) => {
+test.each(some(asked, 10))('$title', async ({ statement }) => {
   const [expected, given] = await Promise.all([whole?.ask(statement), ask(statement)]);
   // No labels are loaded here.
   if (!statement.includes('from labels')) expect(given.length).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import { findBinaries } from '../../src/embedded/binaries.ts';
 import { runCommand, type Account } from '../../src/embedded/command.ts';
 import { DatabaseError, WrongDatabaseError } from '../../src/errors.ts';
 import { addRows, embeddedFixture, errorOf, keptRows, postmasterOf } from './fixture.ts';
-import { thorough } from '../support/thorough.ts';
+import { isThorough, thorough } from '../support/thorough.ts';
 
 const asRoot = process.getuid?.() === 0;
 const NOBODY: Account = { uid: 65_534, gid: 65_534 };
@@ -73,7 +73,7 @@ test('what the skipped install script would have linked is linked; what is missi
   expect(error.hint).toContain('npm rebuild');
 });
 
-test.runIf(asRoot)(
+test.runIf(asRoot && isThorough)(
   'root in a home that is closed to others keeps binaries and data where the server can enter',
   async () => {
     const home = fixture.directory('home');

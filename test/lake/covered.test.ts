@@ -13,6 +13,7 @@ import { datasetsNamed } from '../support/crawl.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { exported, logIn, verified, type Outcome } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';
+import { thorough } from '../support/thorough.ts';
 
 let store: CrawledStore;
 let directory: string;
@@ -97,7 +98,7 @@ describe('what is covered', () => {
     },
   );
 
-  test('names what has rows and no covered seconds, whatever was asked for', async () => {
+  thorough('names what has rows and no covered seconds, whatever was asked for', async () => {
     const out = join(directory, 'by-block');
     await store.ask(
       `insert into etl.cursors (dataset, scope, cursor) values ('shard_states', 'per_block', '{}') on conflict do nothing`,
@@ -150,7 +151,7 @@ describe('what is covered', () => {
   });
 });
 
-test('a day that grows minute by minute has a dozen parts at most', async () => {
+thorough('a day that grows minute by minute has a dozen parts at most', async () => {
   const out = join(directory, 'minutes');
   const start = Date.UTC(2026, 1, 1) / 1000;
   const available = await loadDatasets();

@@ -15,6 +15,7 @@ import { openCli } from '../support/program/cli.ts';
 import { openDuck, type Duck } from '../support/duck.ts';
 import { exported, logIn, verified, type Outcome } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';
+import { thorough } from '../support/thorough.ts';
 
 let store: CrawledStore;
 let duck: Duck;
@@ -255,7 +256,7 @@ describe('an export into a lake that is there', () => {
     expect(await rows(out)).toEqual(await rows(lake));
   });
 
-  test('sums up its commits again and again, and drops those that are not needed', async () => {
+  thorough('sums up its commits again and again, and drops those that are not needed', async () => {
     const out = join(directory, 'summed');
     await run({ only: ['jetton_transfers'], out });
     const folder = join(out, 'jetton_transfers', '_delta_log');
@@ -303,7 +304,7 @@ describe('an export into a lake that is there', () => {
     expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
   });
 
-  test('may be killed at any moment: the lake is as it was or as it should be', async () => {
+  thorough('may be killed at any moment: the lake is as it was or as it should be', async () => {
     const cli = await openCli();
     const out = join(directory, 'killed');
     const range = ['--from', ALL.from, '--to', ALL.to, '--only', 'all', '--out', out];

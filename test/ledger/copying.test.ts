@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
 import * as z from 'zod';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { endStrayCopies, markCopying, claimLease, holdLease, type Lease } from '../../src/ledger/leases.ts';
@@ -89,22 +89,26 @@ describe('a process that stands still while it copies', () => {
     await line.close();
   });
 
-  it('blocks no other process once its lease is over, and writes nothing', async () => {
-    const { database } = store;
-    // The lease is its own, so the process that copies for it counts as alive.
-    expect(await endStrayCopies(database)).toBe(0);
-    await database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
-    const next = await claim();
-    const partitions = createPartitions(database, 'month');
-    const context = { database, partitions, attempts: 5, clock: systemClock, random: Math.random };
-    const network = { confirm: () => Promise.resolve() };
-    const commit = () => commitPage(database, partitions, page(next, samplePage(SPAN, 4000)));
-    expect(await commitWithRetry(context, network, commit)).toBe(true);
-    expect(await readCoverage(database, next.stream)).toEqual([SPAN]);
-    expect(await copy).toBe('lease_lost');
-    const stored = sql`select count(*)::int as count from ton.transactions`;
-    expect(await database.rows(stored, z.object({ count: z.number() }))).toEqual([{ count: 4000 }]);
-  }, 60_000);
+  thorough(
+    'blocks no other process once its lease is over, and writes nothing',
+    async () => {
+      const { database } = store;
+      // The lease is its own, so the process that copies for it counts as alive.
+      expect(await endStrayCopies(database)).toBe(0);
+      await database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
+      const next = await claim();
+      const partitions = createPartitions(database, 'month');
+      const context = { database, partitions, attempts: 5, clock: systemClock, random: Math.random };
+      const network = { confirm: () => Promise.resolve() };
+      const commit = () => commitPage(database, partitions, page(next, samplePage(SPAN, 4000)));
+      expect(await commitWithRetry(context, network, commit)).toBe(true);
+      expect(await readCoverage(database, next.stream)).toEqual([SPAN]);
+      expect(await copy).toBe('lease_lost');
+      const stored = sql`select count(*)::int as count from ton.transactions`;
+      expect(await database.rows(stored, z.object({ count: z.number() }))).toEqual([{ count: 4000 }]);
+    },
+    60_000,
+  );
 
   thorough(
     'does not keep a partition from being dropped',

@@ -241,27 +241,30 @@ describe('a pause of more than a minute', () => {
     expect(pauses).toEqual([120, 240, 480, 900, 900, 900]);
   });
 
-  test('ends for all with the first request that is let through, as a new process sends one: it may have another key', async () => {
-    const host = await readyHost();
-    const [one, told]: [SharedBudget, number[]] = [await busyBudget(host, (s) => told.push(s)), []];
-    const other = await busyBudget(host);
-    await one.refused(HOUR_MS);
-    const waits = [one.take('tail', forever), other.take('backfill', forever)];
-    await expect.poll(() => one.pausedUntil?.()).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
-    await expect.poll(() => other.pausedUntil?.()).toBeGreaterThan(Date.now());
-    const late = performance.now();
-    // What went out before the refusal says nothing of the pause.
-    await one.succeeded(late);
-    expect((await rowOf(host)).paused).toBeGreaterThan(3500);
-    const fresh = budgetOf(host);
-    await fresh.take('refresh', forever);
-    await fresh.succeeded(0);
-    expect((await rowOf(host)).paused).toBeLessThanOrEqual(0);
-    await fresh.take('refresh', forever);
-    await Promise.all(waits);
-    expect(told.map((seconds) => seconds > 0)).toEqual([true, false]);
-    expect(one.pausedUntil?.()).toBeUndefined();
-  });
+  thorough(
+    'ends for all with the first request that is let through, as a new process sends one: it may have another key',
+    async () => {
+      const host = await readyHost();
+      const [one, told]: [SharedBudget, number[]] = [await busyBudget(host, (s) => told.push(s)), []];
+      const other = await busyBudget(host);
+      await one.refused(HOUR_MS);
+      const waits = [one.take('tail', forever), other.take('backfill', forever)];
+      await expect.poll(() => one.pausedUntil?.()).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
+      await expect.poll(() => other.pausedUntil?.()).toBeGreaterThan(Date.now());
+      const late = performance.now();
+      // What went out before the refusal says nothing of the pause.
+      await one.succeeded(late);
+      expect((await rowOf(host)).paused).toBeGreaterThan(3500);
+      const fresh = budgetOf(host);
+      await fresh.take('refresh', forever);
+      await fresh.succeeded(0);
+      expect((await rowOf(host)).paused).toBeLessThanOrEqual(0);
+      await fresh.take('refresh', forever);
+      await Promise.all(waits);
+      expect(told.map((seconds) => seconds > 0)).toEqual([true, false]);
+      expect(one.pausedUntil?.()).toBeUndefined();
+    },
+  );
 
   test('goes on where a new process is refused too, which then waits like the others', async () => {
     const host = await pausedHost();

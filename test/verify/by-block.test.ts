@@ -12,6 +12,7 @@ import { transactions as transactionsTable } from '../../src/tables/ton/transact
 import { unseal } from '../../src/write/seals.ts';
 import { common } from '../../src/range.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const NAMES = ['blocks', 'transactions', 'traces'];
@@ -105,29 +106,32 @@ test('where transactions are not to be had nothing that rests on them is proved 
   expect(reports.map(({ verified }) => verified)).toEqual(NAMES.map(() => [range]));
 });
 
-test('of many small holes each masterchain block is asked for once, and no lease is lost meanwhile', async () => {
-  const datasets = await datasetsNamed('blocks', 'transactions');
-  hidden.clear();
-  const { range } = await proof.reach();
-  const bySecond = new Map<number, string>();
-  for (const { hash, now } of simulator.truth.transactions({ from: START + 20, to: START + 380 }))
-    if (now % 2 === 0) bySecond.set(now, hash);
-  const hashes = [...bySecond.values()];
-  expect(hashes.length).toBeGreaterThan(80);
-  for (const hash of hashes) hidden.add(hash);
-  const names = hashes.map((hash) => `'${hash}'`).join();
-  await store.database.script(`delete from ton.transactions where hash in (${names})`);
-  await unseal(store.database, transactionsTable, range!);
-  asked.length = 0;
-  const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
-  expect(reports.map(({ verified, findings }) => [verified, findings])).toEqual(
-    datasets.map(() => [[range], []]),
-  );
-  expect(asked.length).toBeGreaterThan(50);
-  // Two neighbors may share the block at their border where they would be too many together.
-  expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(5);
-  hidden.clear();
-});
+thorough(
+  'of many small holes each masterchain block is asked for once, and no lease is lost meanwhile',
+  async () => {
+    const datasets = await datasetsNamed('blocks', 'transactions');
+    hidden.clear();
+    const { range } = await proof.reach();
+    const bySecond = new Map<number, string>();
+    for (const { hash, now } of simulator.truth.transactions({ from: START + 20, to: START + 380 }))
+      if (now % 2 === 0) bySecond.set(now, hash);
+    const hashes = [...bySecond.values()];
+    expect(hashes.length).toBeGreaterThan(80);
+    for (const hash of hashes) hidden.add(hash);
+    const names = hashes.map((hash) => `'${hash}'`).join();
+    await store.database.script(`delete from ton.transactions where hash in (${names})`);
+    await unseal(store.database, transactionsTable, range!);
+    asked.length = 0;
+    const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
+    expect(reports.map(({ verified, findings }) => [verified, findings])).toEqual(
+      datasets.map(() => [[range], []]),
+    );
+    expect(asked.length).toBeGreaterThan(50);
+    // Two neighbors may share the block at their border where they would be too many together.
+    expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(5);
+    hidden.clear();
+  },
+);
 
 test('a block that is not served costs its own hole: the others are read, and it is not asked for without end', async () => {
   const datasets = await datasetsNamed('blocks', 'transactions');

@@ -11,7 +11,7 @@ import type { Faults } from '../../../src/simulator/faults.ts';
 import { datasetsNamed, never } from '../../support/crawl.ts';
 import { useNetwork } from '../../support/network.ts';
 import type { SimulatorOptions } from '../../support/simulator/simulator.ts';
-import { some } from '../../support/thorough.ts';
+import { some, thorough } from '../../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const RANGE: Range = { from: START + 60, to: START + 900 };
@@ -147,7 +147,7 @@ async function loseSome({ name, path, member }: (typeof STREAMS)[number], unserv
 
 describe.each(some(['1.3', '1.2'] as const, 1))('of build %s', (build) => {
   const streams = STREAMS.filter(({ name }) => build === '1.3' || !name.startsWith('validator'));
-  test.each(some(streams, 5))(
+  test.each(some(streams, 2))(
     'a row of $name that cannot be served costs its second, and no other row',
     async (stream) => {
       await serve({ build });
@@ -165,7 +165,7 @@ const OTHERWISE = [
   ['timeout', 'jetton_burns'],
 ] as const;
 
-test.each(some(OTHERWISE, 1))(
+thorough.each(OTHERWISE)(
   'a row that the server fails for in another way (%s) costs its second of %s alone',
   async (as, name) => {
     await serve();
@@ -176,7 +176,7 @@ test.each(some(OTHERWISE, 1))(
   },
 );
 
-test.each([9_000, 100_000])(
+test.each(some([9_000, 100_000], 1))(
   'a record with values nested %d levels deep costs its second at most',
   async (levels) => {
     const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;

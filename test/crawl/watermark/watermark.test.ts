@@ -13,6 +13,7 @@ import { startSimulator, type Simulator, type SimulatorOptions } from '../../sup
 import * as z from 'zod';
 import { freeBudget } from '../../api/fake-api.ts';
 import { never, silent } from '../../support/crawl.ts';
+import { thorough } from '../../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const STEP = 7;
@@ -256,7 +257,7 @@ describe('the watermark', () => {
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
   });
 
-  test('is found in smaller pages where the server has no time for large ones', async () => {
+  thorough('is found in smaller pages where the server has no time for large ones', async () => {
     await watch({}, 400, 400);
     simulator.faults.timeoutAboveLimit = 40;
     const reader = createWatermarkReader({
