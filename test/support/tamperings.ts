@@ -43,7 +43,7 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
   ],
   [
     'a transaction was moved to another account',
-    "update ton.transactions set account = '0:00' where hash = (select t.hash from ton.transactions t where exists (select 1 from ton.transactions n where n.prev_trans_hash = t.hash) and exists (select 1 from ton.transactions p where p.hash = t.prev_trans_hash) and t.description_type = 'ord' order by utime, lt, hash offset 300 limit 1)",
+    "update ton.transactions set account = '0:00' where hash = (select t.hash from ton.transactions t where exists (select 1 from ton.transactions n where n.prev_trans_hash = t.hash) and exists (select 1 from ton.transactions p where p.hash = t.prev_trans_hash) and t.description_type = 'ord' and t.out_msg_count > 0 order by utime, lt, hash offset 20 limit 1)",
     'transactions',
     [
       'messages: other_receiver',

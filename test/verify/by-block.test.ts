@@ -50,7 +50,7 @@ beforeAll(async () => {
     );
     return { ...response, body: JSON.stringify({ ...body, [list]: shown }) };
   };
-  const network = { start: START, duration: 400, seed: 5, load: 2, reshardEvery: 15, after };
+  const network = { start: START, duration: 400, seed: 5, load: 1, reshardEvery: 15, after };
   const opened = await openNetworkProof({ network, datasets: [], config: { attempts: 3 } });
   ({ store, simulator, proof, close } = opened);
 });

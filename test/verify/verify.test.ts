@@ -56,7 +56,7 @@ function withStranger(id: string, response: HttpResponse): HttpResponse {
 // One network for all: each test leaves it as it was, because what it breaks is repaired.
 beforeAll(async () => {
   const after = ({ path }: { readonly path: string }, response: HttpResponse) => alter(path, response);
-  const network = { start: START, duration: 600, seed: 5, load: 2, reshardEvery: 15, after };
+  const network = { start: START, duration: 420, seed: 5, load: 2, reshardEvery: 15, after };
   const opened = await openNetworkProof({ network, datasets: ['blocks', 'transactions', 'traces'] });
   ({ store, simulator, proof, datasets, range, close } = opened);
 });
@@ -125,7 +125,7 @@ function rowsByTable(): Promise<{ name: string; rows: number }[]> {
 }
 
 test('many rows are checked in pieces that fit into memory, cut at whole minutes', async () => {
-  const most = 300;
+  const most = 200;
   const pieces = await piecesOf(store.database, range, most);
   expect(union(...pieces.map((piece) => [piece]))).toEqual([range]);
   expect(lengthOf(pieces)).toBe(lengthOf([range]));
