@@ -23,7 +23,7 @@ beforeAll(async () => {
     start: START,
     duration: DURATION,
     seed: 5,
-    load: 4,
+    load: 2,
     accounts: 600,
     after: ({ path, search }, response) =>
       isWithoutBlocks && path === '/api/v3/blocks' && search.has('workchain')

@@ -19,7 +19,7 @@ const START = Date.UTC(2026, 2, 1) / 1000;
 const timeOfBlock = (block: unknown) =>
   Number(z.looseObject({ gen_utime: z.string() }).parse(block).gen_utime);
 
-const network = useNetwork({ start: START, duration: 1800, seed: 7 });
+const network = useNetwork({ start: START, duration: 1200, seed: 7 });
 
 /** Covers all of the network that is safe to read; the range that was covered. */
 async function crawl(names: string[], rps = 1000): Promise<Range> {
