@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { arch, cpus, platform, release, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { openApi } from '../app/open-crawl.ts';
 import type { Store } from '../app/open-store.ts';
@@ -7,17 +9,23 @@ import { createWatermarkReader } from '../crawl/watermark/watermark.ts';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readsOnly } from '../postgres/read-only.ts';
-import { examineChain, findingOf, examineRoutes } from '../doctor/examine-chain.ts';
 import {
+  examineChain,
+  findingOf,
+  examineRoutes,
   examineDatabase,
   type DoctorFinding,
   examineSettings,
   examineDisk,
 } from '../doctor/examine-database.ts';
-import { writeBundle } from '../doctor/write-bundle.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { EXIT, type ExitCode, messageOf, UsageError } from '../errors.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
+import type { Config } from '../settings/config.ts';
+import type { Database } from '../postgres/database.ts';
+import { readBundle } from '../read/support-bundle.ts';
+import { version } from '../package.ts';
+import { createRedactor, passwordsIn, pathIn } from '../settings/redact.ts';
 
 export function defineDoctor(command: Command): void {
   command
@@ -101,4 +109,50 @@ function printFindings(findings: readonly DoctorFinding[]): void {
   }
   const count = findings.length;
   console.log(count === 0 ? 'nothing is wrong' : `${count} finding${count === 1 ? '' : 's'}`);
+}
+
+interface BundleOptions {
+  readonly config: Config;
+  readonly database: Database;
+  /** The URL of the embedded server, whose password is secret, too; undefined if `DATABASE_URL` is set. */
+  readonly embeddedUrl: string | undefined;
+  readonly findings: readonly DoctorFinding[];
+}
+
+/**
+ * Writes everything that a bug report needs to one file. The file is redacted as a whole: it contains no key and no
+ * password, whatever a table or setting contains.
+ * @throws UsageError if the file cannot be written
+ */
+async function writeBundle(
+  path: string,
+  { config, database, embeddedUrl, findings }: BundleOptions,
+): Promise<void> {
+  const { databaseUrl, apiKey, baseUrl, ...settings } = config;
+  const bundle = {
+    program: { version, node: process.version, platform: platform(), release: release(), arch: arch() },
+    machine: { cpus: cpus().length, memory: totalmem() },
+    settings: {
+      ...settings,
+      baseUrl: baseUrl ?? null,
+      apiKey: apiKey === undefined ? 'not set' : 'set',
+      databaseUrl: databaseUrl === undefined ? 'not set: embedded' : database.label,
+    },
+    database: { label: database.label, version: database.version },
+    findings,
+    tables: await readBundle(database),
+  };
+  const redact = createRedactor([
+    apiKey,
+    ...passwordsIn(databaseUrl, baseUrl, embeddedUrl),
+    ...pathIn(baseUrl),
+  ]);
+  const text = redact(`${JSON.stringify(bundle, null, 2)}\n`);
+  try {
+    await writeFile(path, text, { mode: 0o600 });
+  } catch (error) {
+    throw new UsageError(`the bundle cannot be written to ${path}: ${messageOf(error)}`, {
+      hint: 'Give --bundle a file in a directory that can be written to.',
+    });
+  }
 }

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Range } from '../range.ts';
 import { bare, setExcluded } from '../postgres/sql.ts';
 import type { Database } from '../postgres/database.ts';
-import { closedDays } from '../tables/etl/closed-days.ts';
+import { closedDays } from '../tables/etl/verification.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { writeTransaction } from '../postgres/write-transaction.ts';
 

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { coverage } from '../tables/etl/coverage.ts';
-import { stableJettons, ton_proxies } from '../tables/etl/known-jettons.ts';
+import { stableJettons, ton_proxies } from '../tables/etl/watch-list.ts';
 import { partitions } from '../tables/etl/pages.ts';
 
 const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });

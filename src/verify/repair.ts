@@ -17,7 +17,7 @@ import { compareAgain } from './compare-spans.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { verifyRange, type Verified } from './verify.ts';
 import { writeTransaction } from '../postgres/write-transaction.ts';
-import { byBlock } from '../dataset/paginators/by-block.ts';
+import { byBlock } from '../dataset/paginators/seqnos.ts';
 import type { Session } from '../postgres/database.ts';
 import { registeringBlocks } from '../read/bounding-blocks.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { createInFlight } from '../../src/budget/in-flight.ts';
 import { systemClock } from '../../src/clock.ts';
-import { trackRun, type WaitsFor } from '../../src/commands/run-progress.ts';
-import { overallWords } from '../../src/commands/progress-display.ts';
+import { trackRun, type WaitsFor, overallWords } from '../../src/commands/progress-display.ts';
 
 test('a dataset that another brings counts in the percentage once its holder is read', () => {
   const range = { from: 0, to: 100 };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
-import { runOnce, runSchedules } from '../../src/daemon/schedules.ts';
+import { runOnce, runSchedules } from '../../src/daemon/daemon.ts';
 import { followedDatasets } from '../../src/status/readiness.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';

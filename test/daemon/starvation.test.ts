@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { createSummaryLoop } from '../../src/daemon/observe.ts';
+import { createSummaryLoop } from '../../src/commands/sync-command.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { DAY } from '../../src/range.ts';

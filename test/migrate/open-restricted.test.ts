@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { openRestricted } from '../../src/migrate/open-restricted.ts';
+import { openRestricted } from '../../src/migrate/reader.ts';
 import { openTestStore } from '../support/database/database.ts';
 
 test('processes that make the role at the same time, in several databases of a server, all get in', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createForecast, type Task } from '../../../src/commands/run-progress.ts';
+import { createForecast, type Task } from '../../../src/commands/progress-display.ts';
 import { partsOf } from '../../../src/crawl/plan/probe.ts';
 import { lengthOf, type Range, without } from '../../../src/range.ts';
 

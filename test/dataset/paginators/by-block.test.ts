@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { byBlock, type ByBlockCursor } from '../../../src/dataset/paginators/by-block.ts';
+import { byBlock, type ByBlockCursor } from '../../../src/dataset/paginators/seqnos.ts';
 
 const SPAN = { from: 100, to: 105 };
 const rows = (count: number) =>

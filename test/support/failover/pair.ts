@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { runCommand } from '../../../src/embedded/command.ts';
 import { openEmbedded, type EmbeddedServer } from '../../../src/embedded/embedded.ts';
-import { runningPostmaster, stopPostmaster } from '../../../src/embedded/postmaster.ts';
+import { runningPostmaster, stopPostmaster } from '../../../src/embedded/keeper.ts';
 import { formatPostgres, parsePostgres } from '../../../src/settings/postgres-url.ts';
 import { query } from '../database/query.ts';
 

@@ -5,7 +5,7 @@ import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { createPartitions } from '../../../src/write/partitions.ts';
 import { tablesOf } from '../../../src/export/tables-of.ts';
-import { importLake } from '../../../src/lake/import-lake.ts';
+import { importLake } from '../../../src/commands/import-command.ts';
 import { withLake } from '../../../src/lake/open-lake.ts';
 import { exportLake } from '../../../src/lake/export-lake.ts';
 import { crawlApart } from '../crawl-apart.ts';
