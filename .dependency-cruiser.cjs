@@ -19,16 +19,14 @@ const ROOMS = {
   read: ['dataset', 'ledger', 'postgres', 'tables', 'ton', 'write'],
   crawl: ['api', 'budget', 'dataset', 'ledger', 'postgres', 'read', 'records', 'settings', 'ton', 'write'],
   export: ['dataset', 'postgres', 'read', 'tables'],
-  why: ['api', 'dataset', 'ledger', 'postgres', 'read', 'records'],
   app: ['api', 'budget', 'crawl', 'dataset', 'embedded', 'ledger', 'migrate', 'postgres', 'settings', 'simulator', 'write'],
   doctor: ['api', 'crawl', 'dataset', 'ledger', 'migrate', 'postgres', 'read', 'settings', 'terminal'],
   lake: ['dataset', 'export', 'ledger', 'postgres', 'read', 'settings', 'tables', 'write'],
-  quarantine: ['crawl', 'dataset', 'ledger', 'postgres', 'read', 'write'],
   status: ['crawl', 'dataset', 'ledger', 'postgres', 'read', 'settings'],
   verify: ['api', 'budget', 'crawl', 'dataset', 'ledger', 'postgres', 'read', 'records', 'tables', 'ton', 'write'],
   backfill: ['crawl', 'dataset', 'ledger', 'read', 'verify'],
   daemon: ['api', 'budget', 'crawl', 'dataset', 'export', 'lake', 'ledger', 'postgres', 'settings', 'status', 'verify', 'write'],
-  commands: ['app', 'backfill', 'budget', 'crawl', 'daemon', 'dataset', 'doctor', 'embedded', 'export', 'lake', 'ledger', 'migrate', 'postgres', 'quarantine', 'read', 'settings', 'simulator', 'status', 'terminal', 'ton', 'verify', 'why', 'write'],
+  commands: ['api', 'app', 'backfill', 'budget', 'crawl', 'daemon', 'dataset', 'doctor', 'embedded', 'export', 'lake', 'ledger', 'migrate', 'postgres', 'read', 'records', 'settings', 'simulator', 'status', 'tables', 'terminal', 'ton', 'verify', 'write'],
   library: ['app', 'backfill', 'crawl', 'dataset', 'ledger', 'settings', 'tables', 'ton'],
 };
 

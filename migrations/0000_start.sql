@@ -149,15 +149,15 @@ CREATE TABLE "etl"."findings" (
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_active_wallets" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"wallets" bigint,
 	"messages" bigint,
-	CONSTRAINT "kept_active_wallets_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_active_wallets_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_activity" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"transactions" bigint,
 	"aborted" bigint,
 	"accounts" bigint,
@@ -167,24 +167,24 @@ CREATE TABLE "etl"."kept_daily_activity" (
 	"traces" bigint,
 	"blocks" bigint,
 	"bounced" bigint,
-	CONSTRAINT "kept_daily_activity_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_daily_activity_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_changes" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"account" text,
 	"jetton_wallet" text,
 	"asset" text,
 	"changes" bigint,
 	"change_raw" numeric,
 	"balance_raw" numeric,
-	CONSTRAINT "kept_daily_changes_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_daily_changes_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_trades" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"asset" text,
 	"trades" bigint,
 	"traders" bigint,
@@ -193,12 +193,12 @@ CREATE TABLE "etl"."kept_daily_trades" (
 	"usd" numeric,
 	"usd_amount" numeric,
 	"ton_usd" numeric,
-	CONSTRAINT "kept_daily_trades_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_daily_trades_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_dex_volume" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"dex" text,
 	"pool" text,
 	"jetton_master" text,
@@ -208,12 +208,12 @@ CREATE TABLE "etl"."kept_dex_volume" (
 	"sold" numeric,
 	"volume" numeric,
 	"jettons" numeric,
-	CONSTRAINT "kept_dex_volume_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_dex_volume_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_failed_transactions" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"phase" text,
 	"reason" text,
 	"code" integer,
@@ -221,12 +221,12 @@ CREATE TABLE "etl"."kept_failed_transactions" (
 	"accounts" bigint,
 	"fees" numeric,
 	"bounced" bigint,
-	CONSTRAINT "kept_failed_transactions_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_failed_transactions_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_fees_by_part" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"storage" numeric,
 	"gas" numeric,
 	"action" numeric,
@@ -234,23 +234,23 @@ CREATE TABLE "etl"."kept_fees_by_part" (
 	"import" numeric,
 	"total" numeric,
 	"forward" numeric,
-	CONSTRAINT "kept_fees_by_part_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_fees_by_part_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_hourly_activity" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"hour" timestamp with time zone,
 	"transactions" bigint,
 	"aborted" bigint,
 	"accounts" bigint,
 	"fees" numeric,
-	CONSTRAINT "kept_hourly_activity_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_hourly_activity_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_hourly_trades" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"hour" timestamp with time zone,
 	"asset" text,
 	"trades" bigint,
@@ -260,12 +260,12 @@ CREATE TABLE "etl"."kept_hourly_trades" (
 	"usd" numeric,
 	"usd_amount" numeric,
 	"ton_usd" numeric,
-	CONSTRAINT "kept_hourly_trades_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_hourly_trades_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_jetton_flows" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"jetton_master" text,
 	"transfers" bigint,
 	"senders" bigint,
@@ -273,12 +273,12 @@ CREATE TABLE "etl"."kept_jetton_flows" (
 	"amount" numeric,
 	"minted" numeric,
 	"burned" numeric,
-	CONSTRAINT "kept_jetton_flows_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_jetton_flows_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_message_delays" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"from_workchain" integer,
 	"from_shard" text,
 	"to_workchain" integer,
@@ -287,7 +287,7 @@ CREATE TABLE "etl"."kept_message_delays" (
 	"mean_seconds" numeric,
 	"median_seconds" numeric,
 	"longest_seconds" numeric,
-	CONSTRAINT "kept_message_delays_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_message_delays_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."failures" (

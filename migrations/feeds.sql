@@ -190,7 +190,7 @@ create or replace function etl.keep_day(report text, day date) returns boolean l
 begin
   perform pg_advisory_xact_lock(hashtextextended('toncenter-etl/report/' || keep_day.report, 0));
   execute format('delete from etl.kept_%s where day = %L', keep_day.report, keep_day.day);
-  execute format('insert into etl.kept_%1$s (day, place, %2$s)
+  execute format('insert into etl.kept_%1$s (day, position, %2$s)
     select day, row_number() over (), %2$s from etl.open_%1$s where day = %3$L',
     keep_day.report, etl.columns_of_report(keep_day.report), keep_day.day);
   update etl.closed_days c set closed_at = clock_timestamp() where c.relation = keep_day.report and c.day = keep_day.day;

@@ -104,7 +104,7 @@ const RETRY_MS = 100;
 const EXIT_TIMEOUT_MS = 5000;
 
 /** Writes whole lines in order. */
-interface Lines {
+interface LineWriter {
   write(line: string): void;
 }
 
@@ -113,7 +113,7 @@ interface Lines {
  * reader does not stop the process: lines are buffered. `onDropped` receives the number of dropped lines, when there
  * is room again. After any other error, the next line tries again.
  */
-function openLines(fd: number, onDropped: (lines: number) => void): Lines {
+function openLines(fd: number, onDropped: (lines: number) => void): LineWriter {
   const queue = openQueue(fd);
   let dropped = 0;
   let retry: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UsageError } from '../src/errors.ts';
 import { directoryStore } from '../src/lake/open-lake.ts';
-import { makeFolder } from '../src/make-folder.ts';
+import { makeFolder } from '../src/files.ts';
 
 let directory: string;
 beforeAll(async () => {

@@ -17,6 +17,8 @@ const [directory = join(ROOT, 'dist'), ...more] = process.argv.slice(2);
 
 for (const folder of ['src', 'jobs', 'types'])
   rmSync(join(directory, folder), { recursive: true, force: true });
+/** What every command loads. */
+const COMMON = 'common-to-commands';
 const PROGRAMS = [['src/cli.ts'], filesIn('src/library'), more];
 const OPTIONS = {
   absWorkingDir: ROOT,
@@ -35,6 +37,7 @@ const OPTIONS = {
   plugins: [
     { name: 'messages of zod in English alone', setup: withoutLanguages },
     { name: 'folders as lists', setup: withLists },
+    { name: 'one file for what every command loads', setup: withCommonFile },
   ],
   sourcemap: true,
   sourcesContent: false,
@@ -72,6 +75,25 @@ function withoutLanguages({ onLoad }) {
   }));
 }
 
+/**
+ * esbuild cuts shared code by the set of entries that use it, so a command would open dozens of small files. If every
+ * entry behind the list of commands imports the same files, these become one.
+ */
+function withCommonFile({ onLoad, onResolve }) {
+  const common = ['run-command', 'status-command'].map((name) => `import './src/commands/${name}.ts';`);
+  const entries = new Set();
+  onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, kind, importer, resolveDir }) => {
+    if (kind === 'dynamic-import' && !importer.endsWith('cli.ts')) entries.add(join(resolveDir, path));
+  });
+  onLoad({ filter: /\.ts$/ }, ({ path }) =>
+    entries.has(path)
+      ? { loader: 'ts', contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(COMMON)};` }
+      : undefined,
+  );
+  onResolve({ filter: new RegExp(`^${COMMON}$`) }, () => ({ path: COMMON, namespace: 'common' }));
+  onLoad({ filter: /./, namespace: 'common' }, () => ({ resolveDir: ROOT, contents: common.join('\n') }));
+}
+
 /** What the program finds by looking into folders of its source is known here. */
 function withLists({ onLoad, onResolve }) {
   const lists = { 'src/dataset/jobs-folder.ts': 'jobs', 'src/postgres/tables-folder.ts': 'src/tables' };
@@ -93,6 +115,7 @@ function withLists({ onLoad, onResolve }) {
       resolveDir: ROOT,
       contents: [
         ...files.map((file, at) => `import * as m${at} from ${JSON.stringify(`./${file}`)};`),
+        `import ${JSON.stringify(COMMON)};`,
         `export const all = new Map([${names.map((name, at) => `[${JSON.stringify(name)}, m${at}]`).join(', ')}]);`,
       ].join('\n'),
     }));

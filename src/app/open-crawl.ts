@@ -23,7 +23,7 @@ import { decideSetting, readSetting } from '../ledger/stored-settings.ts';
 import { createPartitions } from '../write/partitions.ts';
 import { UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../files.ts';
 import { formatTime, HOUR } from '../range.ts';
 import type { Config } from '../settings/config.ts';
 import type { SimulatorOptions } from '../simulator/http/server.ts';

@@ -17,7 +17,7 @@ import {
   type DoctorFinding,
   examineSettings,
   examineDisk,
-} from '../doctor/examine-database.ts';
+} from '../doctor/examine.ts';
 import { EXIT, type ExitCode, messageOf, UsageError } from '../errors.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';

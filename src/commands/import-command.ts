@@ -265,10 +265,15 @@ function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: Wit
   return { rows, covered, log };
 }
 
+/** The last file has no next one, and its caller asks for none. */
+function noFile(at: number): Promise<never> {
+  return Promise.reject(new RangeError(`there is no file ${at} to import`));
+}
+
 /** Starts to make the next file of a list as soon as one is ready. */
 function prefetched(makes: readonly (() => Promise<string>)[]): (at: number) => Promise<string> {
   const begun: Promise<string>[] = [];
-  const begin = (at: number) => (begun[at] ??= makes[at]?.() ?? Promise.resolve(''));
+  const begin = (at: number) => (begun[at] ??= makes[at]?.() ?? noFile(at));
   return async (at) => {
     const path = await begin(at);
     // The error is thrown to the caller that asks for this file.

@@ -79,8 +79,8 @@ async function* readLabels(engine: Engine, path: string, refused: Refused): Asyn
   );
   const known = new Map(found.map(([name, own]) => [name, own]));
   const columns = Object.entries(NAMES).map(([name, words]) => {
-    const word = words.find((one) => known.has(one));
-    if (word !== undefined) return `trim("${(known.get(word) ?? '').replaceAll('"', '""')}")`;
+    const own = words.map((word) => known.get(word)).find((column) => column != null);
+    if (own != null) return `trim("${own.replaceAll('"', '""')}")`;
     if (name === 'category' || name === 'organization') return 'null';
     throw new UsageError(`${path} has no column ${words.join(' or ')}`, {
       hint: `Its header has ${[...known.keys()].join(', ')}.`,

@@ -1,7 +1,7 @@
 import { openDatabase } from '../postgres/database.ts';
 import { readVersions } from '../postgres/version.ts';
 import { findBinaries } from '../embedded/binaries.ts';
-import { EtlError, EXIT, type ExitCode } from '../errors.ts';
+import { EtlError, EXIT, type ExitCode, messageOf } from '../errors.ts';
 import { schemaVersion, version } from '../package.ts';
 import { closeAfter, type Invocation } from './run-command.ts';
 
@@ -24,8 +24,8 @@ export async function printVersion({ config }: Invocation): Promise<ExitCode> {
 async function serverVersions(url: string | undefined): Promise<{ postgres: string; api: string }> {
   const unseen = 'none asked yet';
   if (url === undefined) {
-    const bundled = await findBinaries().catch(() => undefined);
-    return { postgres: bundled === undefined ? 'none' : `${bundled.major}, embedded`, api: unseen };
+    const postgres = await findBinaries().then(({ major }) => `${major}, embedded`, messageOf);
+    return { postgres, api: unseen };
   }
   try {
     const own = { url, applicationName: 'toncenter-etl version', maxConnections: 1 };

@@ -29,7 +29,7 @@ Docs: ${join(packageRoot, 'README.md')}
   and docs/ beside it: analyst.md, operator.md, library.md`;
 
 /** A command in `--help`. Its file, which defines its options and runs it, is loaded only if it is named. */
-interface Listed {
+interface ListedCommand {
   /** Its name and what `--help` shows after it. */
   readonly usage: string;
   readonly about: string;
@@ -38,7 +38,7 @@ interface Listed {
 }
 
 /** In the order of `--help`. */
-const COMMANDS: readonly Listed[] = [
+const COMMANDS: readonly ListedCommand[] = [
   {
     usage: 'backfill [options]',
     about: 'cover a range of time once: exact, resumable, reads only what is missing',

@@ -377,7 +377,7 @@ interface Forecast {
 /** The number of pages after which the plan's estimate is corrected by what was read. */
 const SURE_PAGES = 10;
 
-interface State {
+interface TaskState {
   readonly task: Task;
   /** In the pages of this run. */
   rows: number;
@@ -397,7 +397,7 @@ export function createForecast(
   tasks: readonly Task[],
   leftOf: (dataset: string) => readonly Range[],
 ): Forecast {
-  const states = new Map<string, State>(
+  const states = new Map<string, TaskState>(
     tasks.map((task) => [task.dataset, { task, rows: 0, seconds: 0, foreseen: 0 }]),
   );
   // Starts with the first page: before it, connections were opened and the first slot was awaited.
@@ -441,12 +441,12 @@ export function createForecast(
   };
 }
 
-function isUnknown({ task, seconds }: State): boolean {
+function isUnknown({ task, seconds }: TaskState): boolean {
   return task.holder === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
 }
 
 /** Rows that are still expected. The plan's estimate is scaled by the rows that really came. */
-function expected({ task, rows, seconds, foreseen }: State, left: readonly Range[]): number {
+function expected({ task, rows, seconds, foreseen }: TaskState, left: readonly Range[]): number {
   if (lengthOf(left) === 0) return 0;
   if (task.profile !== undefined) {
     const scale = foreseen > SURE_PAGES * task.pageSize ? rows / foreseen : 1;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { prune as pruneNow, type Expired, findExpired } from '../write/retention.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
-import { keptBy } from '../lake/kept-by.ts';
+import { retentionFloors } from '../lake/retention-floors.ts';
 import { formatRange, formatTime } from '../range.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';
@@ -27,7 +27,7 @@ async function prune(invocation: Invocation, flags: { dryRun?: boolean }): Promi
     });
   }
   return withStore(invocation, 'toncenter-etl prune', async (store) => {
-    const { kept, unproved } = await keptBy(config, store.database, now);
+    const { kept, unproved } = await retentionFloors(config, store.database, now);
     for (const { dataset, floor } of kept) console.log(`kept      ${dataset}: from ${formatTime(floor)} on`);
     for (const { name, why } of unproved) console.log(`stays     ${name}: ${why}`);
     if (flags.dryRun === true) {

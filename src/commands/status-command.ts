@@ -173,10 +173,10 @@ function chainLagLine(head: Report['head'], { seconds, isBoundByRate }: PollLag)
   return `lag       at rest until the masterchain has named all blocks of a second${took}, ${poll}`;
 }
 
-function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): string {
+function lakeLine({ location, age, isWhole, error }: NonNullable<Report['lake']>): string {
   const since = formatDuration(age);
   const state = isWhole ? `has what was covered ${since} ago` : `is not complete yet, after ${since}`;
-  return `lake      ${place} ${state}${error === null ? '' : `; the last round failed: ${error}`}`;
+  return `lake      ${location} ${state}${error === null ? '' : `; the last round failed: ${error}`}`;
 }
 
 function tableRow(report: DatasetReport, stopped: number | undefined): string[] {
@@ -284,7 +284,7 @@ function lookupText({ known, unknown, unserved, due }: LookupCounts): string {
   return `${known} known, ${unknown} unknown to the source${failing}, ${due} due`;
 }
 
-type State = Spending['workers'][number];
+type WorkerState = Spending['workers'][number];
 type Spent = Spending['spent'];
 
 /**
@@ -302,7 +302,7 @@ export function spendingLines({ budgets, workers, spent }: Spending, now: number
   });
 }
 
-function workerLines(states: readonly State[], here: Spent): string[] {
+function workerLines(states: readonly WorkerState[], here: Spent): string[] {
   const total = sum(here.map(({ lastHour }) => lastHour));
   const names = new Set(states.map(({ worker }) => worker));
   const ended = here.filter(({ worker }) => !names.has(worker));
@@ -343,7 +343,7 @@ function budgetLine(
   return `budget    ${parts.join('; ')}`;
 }
 
-function workerLine(name: string, state: State | undefined, spent: Spent, total: number): string {
+function workerLine(name: string, state: WorkerState | undefined, spent: Spent, total: number): string {
   const hour = sum(spent.map(({ lastHour }) => lastHour));
   const minute = sum(spent.map(({ lastMinute }) => lastMinute));
   const kinds = [...new Set(spent.map(({ priority }) => priority))]
@@ -362,7 +362,7 @@ function workerLine(name: string, state: State | undefined, spent: Spent, total:
   return `worker    ${name}: ${parts.join('; ')}`;
 }
 
-function heartbeatText(state: State | undefined): string {
+function heartbeatText(state: WorkerState | undefined): string {
   if (state === undefined) return 'ended';
   if (state.silent < SILENT_SECONDS) return 'alive';
   return `no heartbeat for ${formatDuration(Math.round(state.silent))}`;

@@ -22,6 +22,7 @@ import { parseHash } from '../ton/hash.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { ownTablesOf } from '../tables/owners.ts';
 import type { Database } from '../postgres/database.ts';
 import { parseCanonical } from '../dataset/declaration/canonical.ts';
 import { hash, optionalHash } from '../records/members/form.ts';
@@ -276,7 +277,7 @@ async function* findCoverage(
   time: number,
   isOwn: (table: string) => boolean,
 ): AsyncGenerator<Clue> {
-  const owners = datasets.filter(({ job }) => isOwn(Object.keys(job.tables)[0] ?? ''));
+  const owners = datasets.filter((dataset) => ownTablesOf(dataset, datasets).some(([table]) => isOwn(table)));
   const names = owners.map(({ name }) => name);
   for (const coverage of await readSecond(database, names, time)) yield { kind: 'second', coverage, time };
 }
@@ -303,14 +304,14 @@ const Transactions = z.object({
 
 type TransactionLink = z.infer<typeof Transactions>['transactions'][number];
 
-interface Question {
+interface HashRequest {
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly kind: KnownThing['kind'];
 }
 
 /** The requests that find a thing by its hash alone, in this order. */
-function questionsOn(hash: string): Question[] {
+function questionsOn(hash: string): HashRequest[] {
   return [
     { path: '/api/v3/transactions', params: { hash }, kind: 'transaction' },
     { path: '/api/v3/transactionsByMessage', params: { msg_hash: hash }, kind: 'message' },

@@ -1,12 +1,14 @@
 import { Cron } from 'croner';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import { keepWanted, readWanted } from '../ledger/wanted.ts';
-import { parseTime, formatRange, lengthOf } from '../range.ts';
+import { formatRange, HOUR, lengthOf, parseTime } from '../range.ts';
 import { createOutageLog } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { collectionLoops } from './collections-loop.ts';
-import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
-import { runLakeLoop, runRetentionLoop } from './lake-loop.ts';
+import { runRounds, waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
+import { runLakeLoop } from './lake-loop.ts';
+import { prune } from '../write/retention.ts';
+import { retentionFloors } from '../lake/retention-floors.ts';
 import { runVerifyLoop } from './verify-loop.ts';
 import { createWatermarkLeader, type WatermarkLeader } from './watermark-leader.ts';
 import {
@@ -138,7 +140,7 @@ async function runTailLoop(
 }
 
 /** The last round of a dataset. */
-interface Round {
+interface TailRound {
   /** Milliseconds of the monotonic clock. */
   readonly began: number;
   readonly to: number;
@@ -150,7 +152,7 @@ interface Round {
 function createRounds(options: DaemonContext, position: ChainPosition, interval: () => number | undefined) {
   const { config, datasets } = options;
   const { clock } = options.context;
-  const last = new Map<string, Round>();
+  const last = new Map<string, TailRound>();
   return {
     dueAt: (dataset: Dataset): number => {
       const round = last.get(dataset.name);
@@ -361,4 +363,29 @@ async function coverOne(
     { dataset: dataset.name, range: formatRange(range), seconds: left, schedule: schedule.cron },
     left === 0 ? 'scheduled range is covered' : 'scheduled range is not fully covered',
   );
+}
+
+/** Milliseconds between two rounds. */
+const RETENTION_PERIOD_MS = 1000 * HOUR;
+
+/** Drops expired partitions every hour. */
+export async function runRetentionLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
+  const { context, config, stop } = options;
+  const { database, clock, logger } = context;
+  if (config.retention.seconds.size === 0) return untilAborted(stop.finishing);
+  const round = async () => {
+    const { kept, unproved } = await retentionFloors(config, database, unixSeconds(clock));
+    for (const { name, why } of unproved)
+      logger.warn({ partition: name, reason: why }, 'partition not dropped: not proved to be in the lake');
+    const { dropped, left } = await prune(database, kept, context);
+    position.since = await readWanted(database);
+    for (const { name, rows, bytes } of dropped)
+      logger.info({ partition: name, rows, bytes }, 'partition dropped: retention expired');
+    for (const { name } of left)
+      logger.warn(
+        { partition: name },
+        'partition not dropped: a session has been reading its table for a long time, or has just written to it; look at pg_stat_activity',
+      );
+  };
+  await runRounds(options, { what: 'retention', periodMs: RETENTION_PERIOD_MS }, round);
 }

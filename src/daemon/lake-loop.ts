@@ -7,12 +7,9 @@ import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
 import { untilAborted } from '../stop.ts';
-import { type DaemonContext, runRounds, type ChainPosition } from './daemon-context.ts';
+import { type DaemonContext, runRounds } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
-import { DAY, HOUR } from '../range.ts';
-import { prune } from '../write/retention.ts';
-import { keptBy } from '../lake/kept-by.ts';
-import { readWanted } from '../ledger/wanted.ts';
+import { DAY } from '../range.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
@@ -26,10 +23,10 @@ const RENEWAL_SECONDS = DAY;
 
 /** Keeps a lake a few minutes behind the covered ranges. One of several daemons does it. */
 export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
-  const { lake: place } = daemon.config;
-  if (place === undefined) return untilAborted(daemon.stop.finishing);
+  const { lake: location } = daemon.config;
+  if (location === undefined) return untilAborted(daemon.stop.finishing);
   await runRounds(daemon, { what: 'the lake', periodMs: PERIOD_MS }, (_, onAnswer) =>
-    keepUp(daemon, place, onAnswer),
+    keepUp(daemon, location, onAnswer),
   );
 }
 
@@ -41,7 +38,7 @@ function endsDaemon(error: unknown): boolean {
 /** Exports what the lake lacks, and stores the outcome for status. */
 export async function keepUp(
   daemon: DaemonContext,
-  place: string,
+  location: string,
   onAnswer: () => void = () => undefined,
 ): Promise<void> {
   const { context, owner } = daemon;
@@ -49,7 +46,7 @@ export async function keepUp(
   const take = () => takeDuty(database, 'lake', owner, ABSENT_SECONDS);
   if (!(await take())) return;
   const now = unixSeconds(clock);
-  const before = await stateOf(context, place, now);
+  const before = await stateOf(context, location, now);
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
   const withLists = !isQuick || areListsDue(before, now);
   // A round over many days takes longer than its process may be absent.
@@ -58,9 +55,9 @@ export async function keepUp(
     const faults: LakeError[] = [];
     const onFault = (fault: LakeError) => {
       faults.push(fault);
-      logger.error({ lake: place, reason: fault.message }, 'a table of the lake cannot be written');
+      logger.error({ lake: location, reason: fault.message }, 'a table of the lake cannot be written');
     };
-    if (!(await updateLake(daemon, { place, now, isQuick, withLists, onFault, onAnswer }))) return;
+    if (!(await updateLake(daemon, { location, now, isQuick, withLists, onFault, onAnswer }))) return;
     const done = { renewedAt: isQuick ? before.renewedAt : now, listedAt: withLists ? now : before.listedAt };
     await keepSetting(database, 'lake', { ...before, ...done, ...outcomeOf(faults, before, now) });
   } catch (error) {
@@ -68,7 +65,7 @@ export async function keepUp(
     if (endsDaemon(error)) throw error;
     const message = messageOf(error);
     await keepSetting(database, 'lake', { ...before, error: message });
-    logger.error({ lake: place, reason: message }, 'the lake cannot be written, retrying');
+    logger.error({ lake: location, reason: message }, 'the lake cannot be written, retrying');
   } finally {
     stopRenewing();
   }
@@ -84,7 +81,7 @@ function outcomeOf(
 }
 
 interface LakeRound {
-  readonly place: string;
+  readonly location: string;
   readonly now: number;
   readonly isQuick: boolean;
   readonly withLists: boolean;
@@ -104,7 +101,7 @@ function areListsDue({ begunAt, listedAt }: Settings['lake'], now: number): bool
 /** False if it was stopped before the end. */
 async function updateLake(
   { context: { database, logger }, stop }: DaemonContext,
-  { place, onAnswer, ...round }: LakeRound,
+  { location, onAnswer, ...round }: LakeRound,
 ): Promise<boolean> {
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
@@ -114,10 +111,10 @@ async function updateLake(
     onAnswer();
     parts += isWritten ? 1 : 0;
   };
-  const isWhole = await withLake(place, (lake) =>
+  const isWhole = await withLake(location, (lake) =>
     exportLake({ lake, database, tables, range, stop, ...round, onPart }),
   );
-  logger.debug({ lake: place, parts }, 'lake brought up to date');
+  logger.debug({ lake: location, parts }, 'lake brought up to date');
   return isWhole;
 }
 
@@ -127,37 +124,12 @@ async function updateLake(
  */
 async function stateOf(
   { database }: DaemonContext['context'],
-  place: string,
+  location: string,
   now: number,
 ): Promise<Settings['lake']> {
   const state = await readSetting(database, 'lake');
-  if (state?.place === place) return state;
-  const first = { place, begunAt: now, upTo: null, renewedAt: null, error: null };
+  if (state?.location === location) return state;
+  const first = { location, begunAt: now, upTo: null, renewedAt: null, error: null };
   await keepSetting(database, 'lake', first);
   return first;
-}
-
-/** Milliseconds between two rounds. */
-const RETENTION_PERIOD_MS = 1000 * HOUR;
-
-/** Drops expired partitions every hour. */
-export async function runRetentionLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
-  const { context, config, stop } = options;
-  const { database, clock, logger } = context;
-  if (config.retention.seconds.size === 0) return untilAborted(stop.finishing);
-  const round = async () => {
-    const { kept, unproved } = await keptBy(config, database, unixSeconds(clock));
-    for (const { name, why } of unproved)
-      logger.warn({ partition: name, reason: why }, 'partition not dropped: not proved to be in the lake');
-    const { dropped, left } = await prune(database, kept, context);
-    position.since = await readWanted(database);
-    for (const { name, rows, bytes } of dropped)
-      logger.info({ partition: name, rows, bytes }, 'partition dropped: retention expired');
-    for (const { name } of left)
-      logger.warn(
-        { partition: name },
-        'partition not dropped: a session has been reading its table for a long time, or has just written to it; look at pg_stat_activity',
-      );
-  };
-  await runRounds(options, { what: 'retention', periodMs: RETENTION_PERIOD_MS }, round);
 }

@@ -11,7 +11,7 @@ import { canonicalOf } from './declaration/canonical.ts';
 import type {
   AnyWalk,
   BackwardWalk,
-  Endpoint,
+  WalkEndpoint,
   ListWalk,
   LookupWalk,
   PerBlockWalk,
@@ -61,7 +61,7 @@ export function defineCollection(spec: CollectionSpec): CollectionJob {
 }
 
 /** The endpoint of a walk (`path` of v3, or `method` of v2) and its records. */
-export type WalkSpec<Rec> = Endpoint &
+export type WalkSpec<Rec> = WalkEndpoint &
   RecordSpec<Rec> & {
     /** Parameters besides those of the paging. They may depend on settings. */
     readonly params?: Params | ((choices: Choices) => Params);

@@ -226,7 +226,7 @@ function readAll<Cursor, Rec, T extends Tables>(
       const put = putOnce((put) => {
         spec.rows(record, extra, put);
       });
-      accepted.push(new Accepted(spec.tables, { position, index, extra, put }));
+      accepted.push(new RecordWithRows(spec.tables, { position, index, extra, put }));
     } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
   }
   const joins = spec.joinsOf?.(canonical);
@@ -264,7 +264,7 @@ function putOnce(rows: (put: Put) => void): (put: Put) => void {
 type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'extra' | 'put'>;
 
 /** `rows` is a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to create. */
-class Accepted implements AcceptedRecord {
+class RecordWithRows implements AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;
   readonly index: number;

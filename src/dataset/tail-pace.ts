@@ -90,7 +90,7 @@ export function watermarkRequests(freshness: number): number {
 const REMEMBERED = 30;
 
 /** A masterchain block: its number and its second. */
-interface Head {
+interface PolledHead {
   readonly seqno: number;
   readonly utime: number;
 }
@@ -100,11 +100,11 @@ interface HeadWatch {
   /** Seconds between two blocks; undefined before two were seen. */
   readonly interval: () => number | undefined;
   /** Seconds from this poll, at `now`, to the next one. */
-  pauseAfter(head: Head, now: number): number;
+  pauseAfter(head: PolledHead, now: number): number;
 }
 
 export function createHeadWatch(plan: TailPlan): HeadWatch {
-  const heads: Head[] = [];
+  const heads: PolledHead[] = [];
   let movedAt = 0;
   return {
     interval: () => intervalOf(heads),
@@ -120,7 +120,7 @@ export function createHeadWatch(plan: TailPlan): HeadWatch {
   };
 }
 
-function intervalOf(heads: readonly Head[]): HeadSeen['interval'] {
+function intervalOf(heads: readonly PolledHead[]): HeadSeen['interval'] {
   const [first, last] = [heads[0], heads.at(-1)];
   if (first === undefined || last === undefined || first.seqno === last.seqno) return undefined;
   return (last.utime - first.utime) / (last.seqno - first.seqno);

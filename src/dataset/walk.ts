@@ -30,7 +30,7 @@ export interface Asked {
  * A v3 path below the host, with the server's index that its requests use (in the words of the server's
  * schema; if there is none, what the server scans instead). Or a v2 method, which has no index.
  */
-export type Endpoint = { readonly path: string; readonly index: string } | { readonly method: string };
+export type WalkEndpoint = { readonly path: string; readonly index: string } | { readonly method: string };
 
 /**
  * How a response contains its records: in a member, as its elements, or as the values of a map (each gets its
@@ -56,7 +56,7 @@ export interface ResponseReading {
 export interface AnyWalk {
   /** Name of the walk within its dataset, for its cursor. */
   readonly name: string;
-  readonly endpoint: Endpoint;
+  readonly endpoint: WalkEndpoint;
   /** Parameters besides those of the paging. They may depend on settings. */
   readonly params: (choices: Choices) => Params;
   readonly shape: ResponseShape;

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import * as z from 'zod';
 import { codeOf, DatabaseError } from '../errors.ts';
 import { USE_ANOTHER_SERVER } from './failure.ts';
-import { exists } from './owned-files.ts';
+import { exists } from '../files.ts';
 
 /** The Postgres programs of one directory (`bin`, `lib`, `share`). */
 export interface Binaries {

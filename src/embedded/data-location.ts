@@ -1,11 +1,10 @@
-import { access, chmod, constants, stat, cp, lstat, readFile, rename, rm } from 'node:fs/promises';
+import { access, chmod, constants, stat, cp, lstat, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { DatabaseError, codeOf } from '../errors.ts';
-import { makeMissing } from '../make-folder.ts';
-import { type Account, runCommand } from './command.ts';
-import { exists, namesIn } from './owned-files.ts';
+import { exists, makeMissing, namesIn, readIfThere } from '../files.ts';
+import { type Account, runCommand } from './server-account.ts';
 import { USE_ANOTHER_SERVER } from './failure.ts';
 import { binariesIn, type Binaries } from './binaries.ts';
 
@@ -246,7 +245,7 @@ async function canRun({ postgres }: Binaries, account: Account): Promise<boolean
 }
 
 async function packageVersion(native: string): Promise<string> {
-  return readFile(join(native, '..', 'package.json'), 'utf8').catch(() => '');
+  return (await readIfThere(join(native, '..', 'package.json'))) ?? '';
 }
 
 async function copyTree(from: string, to: string): Promise<void> {

@@ -24,8 +24,8 @@ import {
 import { DATABASE, SUPERUSER, type ServerSettings, freePort, isFree, usualPort } from './server-settings.ts';
 import { codeOf, DatabaseUnavailableError, EtlError, isAbort, WrongDatabaseError } from '../errors.ts';
 import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
-import { exists, namesIn, readIfThere, writeOwned } from './owned-files.ts';
-import { runCommand } from './command.ts';
+import { exists, namesIn, readIfThere } from '../files.ts';
+import { writeOwned, runCommand } from './server-account.ts';
 import { HOUR } from '../range.ts';
 
 interface Creation {

@@ -12,9 +12,9 @@ import { retry } from '../retry.ts';
 import { SQLSTATE, sqlstates } from '../sqlstate.ts';
 import { DATABASE, SUPERUSER, serverConfiguration, type ServerSettings } from './server-settings.ts';
 import type { Binaries } from './binaries.ts';
-import { CHILD_ENVIRONMENT, runCommand } from './command.ts';
+import { CHILD_ENVIRONMENT, runCommand, openOwned, writeOwned } from './server-account.ts';
 import { embeddedFailure } from './failure.ts';
-import { exists, openOwned, readIfThere, writeOwned } from './owned-files.ts';
+import { exists, readIfThere } from '../files.ts';
 import type { ServerLocation } from './data-location.ts';
 
 /** The contents of `postmaster.pid`. The file stays if the server is killed. */

@@ -7,7 +7,7 @@ import type { TableDescription } from '../read/table-description.ts';
 import { copyRows, type CopyFormat, type TableRows, atOneMoment, stateOf } from '../read/table-rows.ts';
 import { coveredBy, gradeOf, isRead } from '../read/grade-of.ts';
 import type { ExportedTable } from './tables-of.ts';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../files.ts';
 import { without, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 

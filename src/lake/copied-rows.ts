@@ -82,13 +82,14 @@ const valueOf = (text: string) => text.replace(/"$/, ' as value"');
 
 /** The texts of a row whose values became null, as JSON; null if there are none. */
 function exact(narrow: readonly { readonly text: string; readonly value: string }[]): string {
-  const isLost = narrow.map(({ text, value }) => `(${value} is null and ${text} is not null)`);
+  const lost = narrow.map(({ text, value }) => ({
+    text,
+    isLost: `(${value} is null and ${text} is not null)`,
+  }));
   // Numbers and times, as Postgres prints them, need no escapes.
-  const texts = narrow.map(
-    ({ text }, at) => `case when ${isLost[at] ?? ''} then '${text}:"' || ${text} || '"' end`,
-  );
+  const texts = lost.map(({ text, isLost }) => `case when ${isLost} then '${text}:"' || ${text} || '"' end`);
   if (narrow.length === 0) return 'null::varchar';
-  return `case when ${isLost.join(' or ')} then '{' || concat_ws(',', ${texts.join(', ')}) || '}' end`;
+  return `case when ${lost.map(({ isLost }) => isLost).join(' or ')} then '{' || concat_ws(',', ${texts.join(', ')}) || '}' end`;
 }
 
 /** True of types that have fewer values in DuckDB or Parquet than in Postgres. */

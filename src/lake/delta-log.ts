@@ -31,7 +31,7 @@ export interface TableLog extends DeltaTable {
   readonly foreign: { readonly added: readonly string[]; readonly removed: readonly string[] };
 }
 
-export interface Change {
+export interface LogChange {
   readonly add: readonly Part[];
   readonly remove: readonly Part[];
   /** False if the rows stay the same, and only their files change. */
@@ -164,7 +164,7 @@ function applyCommit(log: TableLog, actions: Actions, version: number): TableLog
 export async function commit(
   lake: Lake,
   log: TableLog,
-  { add, remove, isNew }: Change,
+  { add, remove, isNew }: LogChange,
   facts: Omit<DeltaTable, 'id'> = log,
 ): Promise<TableLog> {
   const { store } = lake;

@@ -6,12 +6,12 @@ import { atOneMoment, isSameState, stateOf, type RowsState } from '../read/table
 import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../errors.ts';
 import { spanOfSecond, without, type Range, HOUR, formatRange, lengthOf } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { commit, readLog, restoreParts, type Change, type TableLog } from './delta-log.ts';
+import { commit, readLog, restoreParts, type LogChange, type TableLog } from './delta-log.ts';
 import { type Lake, digestOf, missing, withFiles } from './lake.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { lakeColumns } from './lake-columns.ts';
 import { daysOf, dayOf, type Part, pathOf } from './part.ts';
-import { doubtedGrades, gradesOf, isCovered, lowerOf } from './grades.ts';
+import { doubtedGrades, gradesOf, isCovered, LOWEST, lowerOf } from './grades.ts';
 import { writeRows } from '../export/write-rows.ts';
 import { schemaVersion, version } from '../package.ts';
 import { periodOf } from '../write/partitions.ts';
@@ -128,7 +128,7 @@ async function renewalsOf(
 async function replaceParts(
   { lake, source, network }: SourceOptions,
   log: TableLog,
-  { add, remove }: Pick<Change, 'add' | 'remove'>,
+  { add, remove }: Pick<LogChange, 'add' | 'remove'>,
 ): Promise<TableLog> {
   const facts = { network, columns: lakeColumns(source.facts) };
   const changed = await commit(lake, log, { add, remove, isNew: true }, facts);
@@ -292,7 +292,7 @@ async function removeParts(lake: Lake, table: string, parts: readonly Part[]): P
 function together(parts: readonly Part[], span: Part['span']): Parameters<typeof putPart>[3] {
   const changes = parts.flatMap(({ changedAt }) => changedAt ?? []);
   const datasets = new Set(parts.flatMap(({ grades }) => Object.keys(grades)));
-  const lowest = (dataset: string) => parts.map(({ grades }) => grades[dataset] ?? '').reduce(lowerOf);
+  const lowest = (dataset: string) => parts.map(({ grades }) => grades[dataset] ?? LOWEST).reduce(lowerOf);
   return {
     span,
     rows: parts.reduce((sum, { rows }) => sum + rows, 0),

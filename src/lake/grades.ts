@@ -6,11 +6,13 @@ import { GRADES } from '../dataset/checks.ts';
 import { lengthOf, type Range } from '../range.ts';
 import type { Part } from './part.ts';
 
-const RANKS: readonly string[] = ['incomplete', ...GRADES];
+/** The grade of seconds that are not covered as a whole. */
+export const LOWEST = 'incomplete';
+const RANKS: readonly string[] = [LOWEST, ...GRADES];
 
 /** The lower one of two grades; an unknown grade is the lowest. */
 export function lowerOf(a: string, b: string): string {
-  return RANKS[Math.max(0, Math.min(RANKS.indexOf(a), RANKS.indexOf(b)))] ?? '';
+  return RANKS[Math.max(0, Math.min(RANKS.indexOf(a), RANKS.indexOf(b)))] ?? LOWEST;
 }
 
 /** The grade of these seconds in the dataset that the table belongs to. */
@@ -25,7 +27,7 @@ export async function gradesOf(
 /** True if the database still has every row that the part was written from: it may have dropped old rows since. */
 export async function isCovered(database: Database, { grades, span }: Part): Promise<boolean> {
   for (const dataset of Object.keys(grades)) {
-    if (grades[dataset] === 'incomplete') continue;
+    if (grades[dataset] === LOWEST) continue;
     if (lengthOf(await coveredBy(database, dataset, span)) < lengthOf([span])) return false;
   }
   return true;

@@ -31,7 +31,7 @@ export async function digestOf(path: string): Promise<string> {
   return digest.digest('hex');
 }
 
-/** @throws UsageError: no table's log is at this place */
+/** @throws UsageError: no table's log is at this location */
 export function absent(location: string): never {
   throw new UsageError(`there is no lake at ${location}`, {
     hint: '`toncenter-etl export --out` makes one.',

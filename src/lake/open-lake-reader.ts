@@ -6,6 +6,7 @@ import { literal } from '../tables/literal.ts';
 import { DatabaseError, EtlError, messageOf, UsageError } from '../errors.ts';
 import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import type { Engine } from './engine.ts';
+import { ifThere } from '../files.ts';
 import { absent } from './lake.ts';
 import { failAt, openClient } from './s3-store.ts';
 import { isBucket, proxyOfProcess } from '../settings/config.ts';
@@ -19,7 +20,7 @@ export async function lakeSqlOfTables(): Promise<string> {
 }
 
 /**
- * Lets an engine read the lake at a place, a directory or a bucket. Statements then find the tables, views and
+ * Lets an engine read the lake at a location, a directory or a bucket. Statements then find the tables, views and
  * functions of a database, with the parts that the lake has now. The engine opens no other files.
  */
 export async function openLakeReader(
@@ -32,7 +33,7 @@ export async function openLakeReader(
     await engine.ask(bucket).catch(refuseBucket);
   }
   // DuckDB compares file names without symbolic links.
-  const real = isRemote ? location : await realpath(location).catch(() => absent(location));
+  const real = isRemote ? location : ((await ifThere(realpath(location))) ?? absent(location));
   // Without a trailing slash, because file names are appended.
   const lake = literal(real.replace(/(?<=.)\/+$/, ''));
   await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch((cause: unknown) => {
@@ -161,7 +162,7 @@ function toDuck(query: string, tables: ReadonlySet<string>): string {
 }
 
 /**
- * Statements that let a DuckDB session read a lake, whose place is in the variable `lake`. Each table is a view of the
+ * Statements that let a DuckDB session read a lake, whose location is in the variable `lake`. Each table is a view of the
  * parts that its log names. The views and functions for analysts come from the same definitions as in Postgres.
  */
 async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {

@@ -7,9 +7,9 @@ import { tablesIn } from './delta-log.ts';
 import { absent, type Lake, PARTIAL, type LakeStore, type Listed } from './lake.ts';
 import { s3Store } from './s3-store.ts';
 import { codeOf, messageOf, UsageError } from '../errors.ts';
-import { makeFolder } from '../make-folder.ts';
+import { ifThere, makeFolder } from '../files.ts';
 
-/** Opens the lake at a place, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. */
+/** Opens the lake at a location, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. */
 export async function withLake<T>(location: string, work: (lake: Lake) => Promise<T>): Promise<T> {
   const isRemote = isBucket(location);
   const engine = await openEngine();
@@ -66,7 +66,7 @@ export function directoryStore(directory: string): LakeStore {
       await rename(await beside(name, (partial) => copyFile(path, partial)), at(name));
     },
     async fetch(name) {
-      const found = await stat(at(name)).catch(() => undefined);
+      const found = await ifThere(stat(at(name)));
       return found && { path: at(name), release: () => Promise.resolve() };
     },
     remove: (name) => rm(at(name), { force: true }),
@@ -84,7 +84,7 @@ async function list(directory: string, folder: string): Promise<Listed[]> {
   const listed = await Promise.all(
     files.map(async (path): Promise<Listed[]> => {
       // Another process may have removed it.
-      const found = await stat(path).catch(() => undefined);
+      const found = await ifThere(stat(path));
       const name = relative(directory, path).split(sep).join('/');
       return found === undefined ? [] : [{ name, changedAt: found.mtimeMs / 1000 }];
     }),

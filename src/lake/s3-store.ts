@@ -20,7 +20,7 @@ const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
  * A lake in a bucket, `s3://bucket/prefix`. The vendor's own client takes region, endpoint and keys from the usual
  * places. The server must support conditional writes (`If-None-Match: *`), as S3 does. `scratch` gives paths for files
  * that are read.
- * @throws UsageError if the place names no bucket, or the client is not installed
+ * @throws UsageError if the location names no bucket, or the client is not installed
  */
 export async function s3Store(location: string, scratch: (name: string) => string): Promise<LakeStore> {
   const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(location) ?? [];
@@ -40,7 +40,9 @@ export async function s3Store(location: string, scratch: (name: string) => strin
       ),
     async read(name) {
       const { Body } = await asLakeError(client.send(new sdk.GetObjectCommand(at(name))));
-      return (await Body?.transformToString()) ?? '';
+      // An empty text would be a log without lines.
+      if (Body === undefined) failAt(location, new Error(`the response to GET ${name} has no body`));
+      return Body.transformToString();
     },
     async create(name, text) {
       const made = client.send(new sdk.PutObjectCommand({ ...at(name), Body: text, IfNoneMatch: '*' }));

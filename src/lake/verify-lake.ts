@@ -62,11 +62,10 @@ function ungraded({ grades }: Part, table: ExportedTable | undefined): string[] 
 function overlaps({ table, parts }: TableLog): LakeFault[] {
   return parts.flatMap((part, at) => {
     const before = parts[at - 1];
-    const shared = before && intersect(before.span, part.span);
+    if (before === undefined) return [];
+    const shared = intersect(before.span, part.span);
     if (shared === undefined) return [];
-    return [
-      { of: `${table}/${part.path}`, what: `overlaps ${before?.path ?? ''} in ${formatRange(shared)}` },
-    ];
+    return [{ of: `${table}/${part.path}`, what: `overlaps ${before.path} in ${formatRange(shared)}` }];
   });
 }
 

@@ -29,7 +29,7 @@ export interface Settings {
   };
   /** How the daemon keeps a lake up to date, times in unix seconds. */
   readonly lake: {
-    readonly place: string;
+    readonly location: string;
     readonly begunAt: number;
     /** Everything that was covered then is in the lake; null if no round has finished. */
     readonly upTo: number | null;
@@ -73,7 +73,7 @@ const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
     lakes: z.record(z.string(), z.string()).optional(),
   }),
   lake: z.object({
-    place: z.string(),
+    location: z.string(),
     begunAt: z.number(),
     upTo: z.number().nullable(),
     renewedAt: z.number().nullable(),

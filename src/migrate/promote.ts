@@ -94,16 +94,16 @@ async function requireQuiet(from: Session): Promise<void> {
   });
 }
 
+const State = z.object({ state: z.string() });
+
 /** A digest that changes with each change of the source. */
 async function fingerprint(from: Session): Promise<string> {
   const [row] = await from.rows(
     sql`select concat_ws('/', (select max(${pages.id}) from ${pages}), (select string_agg(c::text, ';' order by c::text)
           from ${coverage} c), (select count(*) from ${writes})) as state`,
-    z.object({ state: z.string() }),
+    State,
   );
-  return createHash('sha256')
-    .update(row?.state ?? '')
-    .digest('hex');
+  return createHash('sha256').update(State.parse(row).state).digest('hex');
 }
 
 async function begin(from: Session, to: Session): Promise<void> {

@@ -4,8 +4,14 @@ import { messageOf, UsageError } from '../errors.ts';
 import { readDatabase } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
-import { readProxies, type ProxyFor } from './proxy.ts';
-import { findUnknown, homeDirectory, readValues, workingDirectory } from './read-values.ts';
+import {
+  readProxies,
+  type ProxyFor,
+  findUnknown,
+  homeDirectory,
+  readValues,
+  workingDirectory,
+} from './read-values.ts';
 import { withoutLogin } from './redact.ts';
 
 /** Choices of the operator about how much is read. */

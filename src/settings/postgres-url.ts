@@ -133,9 +133,10 @@ interface NamedServer {
 export function readDatabase(databaseUrl: string | undefined, environment: NodeJS.Dict<string>): NamedServer {
   const isNamed = NAMES_A_SERVER.some((name) => isSet(environment[name]));
   if (databaseUrl === undefined && !isNamed) return { url: undefined, warnings: [] };
-  const variables = Object.entries(VARIABLES).flatMap(([name, parameter]): [string, string][] =>
-    isSet(environment[name]) ? [[parameter, environment[name] ?? '']] : [],
-  );
+  const variables = Object.entries(VARIABLES).flatMap(([name, parameter]): [string, string][] => {
+    const value = environment[name];
+    return isSet(value) ? [[parameter, value]] : [];
+  });
   const own = databaseUrl === undefined ? [] : parsePostgres(databaseUrl);
   const named = new Map([...variables, ...own]);
   const service = named.get('service');
@@ -146,7 +147,7 @@ export function readDatabase(databaseUrl: string | undefined, environment: NodeJ
   return { url: formatPostgres(new Map([...all].filter(([name]) => OBEYED.has(name)))), warnings };
 }
 
-function isSet(value: string | undefined): boolean {
+function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }
 

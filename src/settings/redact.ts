@@ -74,8 +74,7 @@ export function withoutLogin(text: string): string {
 /** The passwords in URLs, as written and decoded. */
 export function passwordsIn(...urls: readonly (string | undefined)[]): string[] {
   return urls
-    .filter((url) => url !== undefined && URL.canParse(url))
-    .map((url) => new URL(url ?? ''))
+    .flatMap((url) => (url !== undefined && URL.canParse(url) ? [new URL(url)] : []))
     .flatMap(({ password, searchParams }) => [
       password,
       decodeURIComponent(password),

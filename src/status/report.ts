@@ -86,7 +86,7 @@ export interface Report {
   readonly spending: Spending;
   /** The lake that a daemon writes; null if none does. */
   readonly lake: {
-    readonly place: string;
+    readonly location: string;
     /** Seconds since the lake last had all that was covered; before the first round has ended, since it began. */
     readonly age: number;
     readonly isWhole: boolean;
@@ -155,8 +155,8 @@ function lifeOf(daemon: Awaited<ReturnType<typeof readOwner>>): Pick<Report, 'si
 
 function lakeOf(lake: Settings['lake'] | undefined, now: number): Report['lake'] {
   if (lake === undefined) return null;
-  const { place, upTo, begunAt, error } = lake;
-  return { place, age: ageOf(upTo ?? begunAt, now), isWhole: upTo !== null, error };
+  const { location, upTo, begunAt, error } = lake;
+  return { location, age: ageOf(upTo ?? begunAt, now), isWhole: upTo !== null, error };
 }
 
 function headOf(watermark: SavedWatermark | undefined, now: number): Report['head'] {

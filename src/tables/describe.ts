@@ -72,8 +72,11 @@ export function commentsOf(table: PgTable): string[] {
   const { schema, name } = getTableConfig(table);
   const { comment, columns } = factsOf(table);
   const title = `"${schema ?? 'public'}"."${name}"`;
-  const columnComments = Object.values(getTableColumns(table)).map(
-    (column) => `comment on column ${title}."${column.name}" is ${literal(columns[column.name] ?? '')};`,
-  );
+  const columnComments = Object.values(getTableColumns(table)).map(({ name: column }) => {
+    const meaning = columns[column];
+    if (meaning === undefined)
+      throw new TypeError(`${title} has a column ${column} without a comment: add it to describe()`);
+    return `comment on column ${title}."${column}" is ${literal(meaning)};`;
+  });
   return [`comment on table ${title} is ${literal(comment)};`, ...columnComments];
 }

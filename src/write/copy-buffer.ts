@@ -1,6 +1,6 @@
 import { stringify } from 'lossless-json';
 import { formatTime } from '../range.ts';
-import { wordsOf, type Page } from '../dataset/bytes/view.ts';
+import { wordsOf, type BodyPage } from '../dataset/bytes/view.ts';
 import { takeMemory } from '../spare-memory.ts';
 
 /** Room for a row of the widest table if all values are short. */
@@ -90,7 +90,7 @@ export class CopyBuffer {
    * backslash or a control character, so COPY has nothing to escape. JSON that must be written in another form was
    * parsed.
    */
-  copySlots(page: Page, first: number, slots: Int32Array): void {
+  copySlots(page: BodyPage, first: number, slots: Int32Array): void {
     for (let index = 0; index < slots.length; index += 1) {
       const at = 2 * (first + (slots[index] ?? 0));
       const start = page.slots[at] ?? 0;
@@ -102,7 +102,7 @@ export class CopyBuffer {
   }
 
   /** Copies four bytes at a time, even if fewer are left: the next value overwrites the surplus. */
-  private bytes({ bytes, words }: Page, start: number, end: number): void {
+  private bytes({ bytes, words }: BodyPage, start: number, end: number): void {
     const length = end - start;
     if (length > SHORT) this.reserve(length + ROW_BYTES);
     const { at } = this;

@@ -5,7 +5,7 @@ import { parseJson } from '../../src/api/response/parse-json.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { ANY_TEXT, textEnd } from '../../src/dataset/bytes/json-bytes.ts';
 import { runsOf } from '../../src/dataset/bytes/layout.ts';
-import { rawOf, View } from '../../src/dataset/bytes/view.ts';
+import { rawOf, RecordView } from '../../src/dataset/bytes/view.ts';
 import { elsewhere, spread } from '../../src/dataset/declaration/row-layout.ts';
 import { ACCOUNT } from '../../src/ton/address.ts';
 import { SHARD } from '../../src/ton/shard.ts';
@@ -42,14 +42,14 @@ async function read(body: string, slice: { turns: number } = { turns: 0 }) {
 async function readOne(json: string, rest = '') {
   const list = await read(`{"rows":[${json}]${rest}}`);
   const [one] = list?.records ?? [];
-  return list && { isView: one instanceof View, record: rawOf(one), rest: list.rest };
+  return list && { isView: one instanceof RecordView, record: rawOf(one), rest: list.rest };
 }
 
 describe('reading records by their bytes', () => {
   it('gives the members of a record where they stand', async () => {
     const list = await read(`{"rows":[${FULL},${FULL}],"more":1}`);
     const [one] = list?.records ?? [];
-    expect(one).toBeInstanceOf(View);
+    expect(one).toBeInstanceOf(RecordView);
     expect(list?.rest).toBe('{"rows":[],"more":1}');
     expect(rawOf(one)).toEqual(JSON.parse(FULL));
     const {
@@ -65,9 +65,9 @@ describe('reading records by their bytes', () => {
       whole,
       free,
     } = one as z.output<typeof record>;
-    expect([nested, many?.[0], map?.['k']].every((part: unknown) => part instanceof View)).toBe(true);
+    expect([nested, many?.[0], map?.['k']].every((part: unknown) => part instanceof RecordView)).toBe(true);
     // It is one value of its row.
-    expect(whole).not.toBeInstanceOf(View);
+    expect(whole).not.toBeInstanceOf(RecordView);
     expect({ id, lt, at, on, state, whole, free }).toEqual({
       id: '00AF',
       lt: '-5',
@@ -156,7 +156,7 @@ describe('reading records by their bytes', () => {
     ['a list that comes twice', `{"rows":[${FULL}],"rows":[]}`, '{"rows":[],"rows":[]}'],
   ])('reads the records where they stand in a body with %s', async (_what, body, rest) => {
     const list = await read(body);
-    expect(list?.records.map((one) => one instanceof View)).toEqual([true]);
+    expect(list?.records.map((one) => one instanceof RecordView)).toEqual([true]);
     expect(list?.rest).toBe(rest);
   });
 
@@ -166,7 +166,7 @@ describe('reading records by their bytes', () => {
     ['null', 'null', null],
   ])('parses a record that is %s alone', async (_what, json, record) => {
     const list = await read(`{"rows":[${FULL},${json},${FULL}]}`);
-    expect(list?.records.map((one) => one instanceof View)).toEqual([true, false, true]);
+    expect(list?.records.map((one) => one instanceof RecordView)).toEqual([true, false, true]);
     expect(list?.records[1]).toEqual(record);
   });
 
@@ -185,14 +185,14 @@ describe('reading records by their bytes', () => {
     const list = await read(`{"rows":[${'{},'.repeat(80_000)}${FULL}]}`);
     const [first, last] = [list?.records[0], list?.records.at(-1)];
     expect([list?.records.length, first, rawOf(last)]).toEqual([80_001, {}, JSON.parse(FULL)]);
-    expect(last).toBeInstanceOf(View);
-    expect((last as View).$page.slots.byteLength).toBeLessThan(2 ** 20);
+    expect(last).toBeInstanceOf(RecordView);
+    expect((last as RecordView).$page.slots.byteLength).toBeLessThan(2 ** 20);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 23);
   });
 
   it('keeps a record where it was when another one does not fit', async () => {
     const list = await read(`{"rows":[${FULL},{"id":1},${FULL}]}`);
-    expect(list?.records.map((one) => one instanceof View)).toEqual([true, false, true]);
+    expect(list?.records.map((one) => one instanceof RecordView)).toEqual([true, false, true]);
     expect(list?.records.map((one) => rawOf(one))).toEqual([JSON.parse(FULL), { id: 1 }, JSON.parse(FULL)]);
   });
 
@@ -233,7 +233,7 @@ describe('a text with what COPY escapes, or that is no ASCII', () => {
         const list = await readList({ bytes, list: 'rows', record: schema, parse: parseJson, turn });
         const [one] = list?.records ?? [];
         expect(one).toHaveProperty('text', value);
-        if (one instanceof View) expect(value).not.toMatch(/[\\\t\n\r]/);
+        if (one instanceof RecordView) expect(value).not.toMatch(/[\\\t\n\r]/);
         fitting += 1;
       }
     }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { readChainInfo } from '../../src/crawl/chain-info.ts';
 import { createWatermarkReader } from '../../src/crawl/watermark/watermark.ts';
-import { examineChain } from '../../src/doctor/examine-database.ts';
+import { examineChain } from '../../src/doctor/examine.ts';
 import type { SimulatorOptions } from '../support/simulator/simulator.ts';
 import { never } from '../support/crawl.ts';
 import { useNetwork } from '../support/network.ts';

@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/migrate/migrate.ts';
-import { examineDatabase } from '../../src/doctor/examine-database.ts';
+import { examineDatabase } from '../../src/doctor/examine.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 

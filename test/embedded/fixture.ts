@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { openEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../src/embedded/embedded.ts';
-import { runCommand, type Account } from '../../src/embedded/command.ts';
+import { runCommand, type Account } from '../../src/embedded/server-account.ts';
 import type { EtlError } from '../../src/errors.ts';
 import { query } from '../support/database/query.ts';
 import { compile } from '../support/program/compile.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { findBinaries } from '../../src/embedded/binaries.ts';
-import { runCommand, type Account } from '../../src/embedded/command.ts';
+import { runCommand, type Account } from '../../src/embedded/server-account.ts';
 import { DatabaseError, WrongDatabaseError } from '../../src/errors.ts';
 import { addRows, embeddedFixture, errorOf, keptRows, postmasterOf } from './fixture.ts';
 import { isThorough, thorough } from '../support/thorough.ts';

@@ -14,7 +14,7 @@ import validatorEvents from '../../jobs/validator_events.ts';
 import { parseJson, echoOf, listOf } from '../../src/api/response/parse-json.ts';
 import { contentOf, inside, readBody, readRecords, type Content } from '../../src/crawl/streams/page.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
-import { View } from '../../src/dataset/bytes/view.ts';
+import { RecordView } from '../../src/dataset/bytes/view.ts';
 import type { Job, RecordsReading } from '../../src/dataset/job.ts';
 import { type Lines, linesOfRecords, linesOfRows } from '../../src/write/lines.ts';
 import { toJson } from '../../src/write/copy-buffer.ts';
@@ -287,7 +287,7 @@ function damaged(text: string, damages: readonly Damage[]): string {
 async function views({ list, record }: Job, body: Buffer): Promise<number> {
   const turn = () => Promise.resolve();
   const read = await readList({ bytes: body, list, record, parse: parseJson, turn });
-  return (read?.records ?? []).filter((one) => one instanceof View).length;
+  return (read?.records ?? []).filter((one) => one instanceof RecordView).length;
 }
 
 const datasets: [name: string, job: Job, sample: () => Json][] = [

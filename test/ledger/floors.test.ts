@@ -5,7 +5,7 @@ import { holdFloors, keepSetting, readSetting } from '../../src/ledger/stored-se
 import { reopen } from '../../src/write/reopen.ts';
 import { claimLease, releaseLease, type Lease } from '../../src/ledger/leases.ts';
 import { keepWanted, readWanted } from '../../src/ledger/wanted.ts';
-import { keptBy } from '../../src/lake/kept-by.ts';
+import { retentionFloors } from '../../src/lake/retention-floors.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const DAY = 86_400;
@@ -71,7 +71,8 @@ test('a clock that is ahead of the chain moves no floor', async () => {
     lake: undefined,
     partition: 'day',
   } as const;
-  const floorAt = async (now: number) => (await keptBy(settings, store.database, now)).kept[0]?.floor;
+  const floorAt = async (now: number) =>
+    (await retentionFloors(settings, store.database, now)).kept[0]?.floor;
   const head = { utime: END - 5, headSeqno: 1, headUtime: END, waitingFor: null };
   await keepSetting(store.database, 'watermark', head);
   expect(await floorAt(END + 200 * DAY)).toBe(START + 2 * DAY);

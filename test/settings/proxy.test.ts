@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readProxies } from '../../src/settings/proxy.ts';
+import { readProxies } from '../../src/settings/read-values.ts';
 
 const PROXY = 'http://proxy.example:3128/';
 

@@ -25,7 +25,7 @@ import { UsageError } from '../../src/errors.ts';
 import { keepUp } from '../../src/daemon/lake-loop.ts';
 import { readOwner } from '../../src/ledger/holds.ts';
 import { readSetting } from '../../src/ledger/stored-settings.ts';
-import { keptBy } from '../../src/lake/kept-by.ts';
+import { retentionFloors } from '../../src/lake/retention-floors.ts';
 import { packageRoot } from '../../src/package.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openDuck } from '../support/duck.ts';
@@ -229,7 +229,7 @@ describe('retention that a lake must allow', () => {
   afterAll(() => rm(place, { recursive: true }));
 
   const ask = () =>
-    keptBy(
+    retentionFloors(
       {
         retention: { seconds: new Map([[TABLE, 2.5 * DAY]]), isInLake: true },
         lake: place,

@@ -4,7 +4,7 @@ import type { Flight } from '../../budget/in-flight.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import { BadResponseError } from '../../errors.ts';
 import { nameOf, type WalkContext } from './walk-context.ts';
-import type { ResponseReading, Endpoint, ResponseShape } from '../../dataset/walk.ts';
+import type { ResponseReading, WalkEndpoint, ResponseShape } from '../../dataset/walk.ts';
 
 /** A response: its records as they came, and the maps that came with them. */
 export interface Answered {
@@ -85,6 +85,10 @@ export function entriesOf(map: unknown): unknown[] {
 }
 
 /** The maps that v3 sends with its records: names and token data of the addresses in them. */
-function mapsOf(endpoint: Endpoint, shape: ResponseShape, body: unknown): Readonly<Record<string, unknown>> {
+function mapsOf(
+  endpoint: WalkEndpoint,
+  shape: ResponseShape,
+  body: unknown,
+): Readonly<Record<string, unknown>> {
   return 'path' in endpoint && typeof shape === 'object' ? Body.parse(body) : {};
 }

@@ -4,7 +4,7 @@ import { ANY_TEXT, kindWhere, MANY, type Run } from './json-bytes.ts';
 import {
   compileReader,
   type Layout,
-  type Member,
+  type LayoutMember,
   type ValueCheck,
   viewClassOf,
   type MemberKind,
@@ -34,8 +34,8 @@ function makeLayout(schema: z.ZodObject): Layout | null {
   const isStrict = schema.def.catchall instanceof z.ZodNever;
   if (!isStrict || own === undefined || own.patterns.length > 0) return null;
   const shape: z.core.$ZodShape = schema.shape;
-  const members: Member[] = [];
-  const required: Member[] = [];
+  const members: LayoutMember[] = [];
+  const required: LayoutMember[] = [];
   let size = 1;
   for (const [name, inner] of Object.entries(shape)) {
     const takesNull = isTakenAsIs(inner, null);
@@ -66,14 +66,14 @@ function isTakenAsIs(schema: z.core.$ZodType, value: null | undefined): boolean 
 export function find(
   { byName }: Layout,
   [name = '', ...path]: readonly string[],
-): { readonly member: Member; readonly slot: number } | undefined {
+): { readonly member: LayoutMember; readonly slot: number } | undefined {
   const member = byName.get(name);
   if (member === undefined || path.length === 0) return member && { member, slot: member.slot };
   const inner = member.kind === 'object' && member.layout ? find(member.layout, path) : undefined;
   return inner && { ...inner, slot: member.slot + inner.slot };
 }
 
-type Reading = Pick<Member, 'kind' | 'encoding' | 'runs' | 'checks' | 'layout' | 'schema'>;
+type Reading = Pick<LayoutMember, 'kind' | 'encoding' | 'runs' | 'checks' | 'layout' | 'schema'>;
 
 const NO_READING: Omit<Reading, 'kind'> = {
   encoding: 'utf8',

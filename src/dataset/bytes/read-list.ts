@@ -16,7 +16,7 @@ import {
   valueEnd,
 } from './json-bytes.ts';
 import { layoutOf } from './layout.ts';
-import { passesAll, type Layout, type ValueCheck, Page, scalarAt, type View } from './view.ts';
+import { passesAll, type Layout, type ValueCheck, BodyPage, scalarAt, type RecordView } from './view.ts';
 
 /** The records of a body, and its remainder. */
 export interface ReadList {
@@ -112,7 +112,7 @@ function isName(json: string, name: string): boolean {
  * They return the end of a value, or NOWHERE if it has to be parsed.
  */
 class RecordReader {
-  readonly page: Page;
+  readonly page: BodyPage;
   /** The next byte. */
   private at = 0;
   private readonly bytes: Buffer;
@@ -122,7 +122,7 @@ class RecordReader {
   constructor(bytes: Buffer, parse: ListBody['parse']) {
     this.bytes = bytes;
     this.same = new SameJson(bytes);
-    this.page = new Page(bytes, parse);
+    this.page = new BodyPage(bytes, parse);
   }
 
   /** The element of the list that begins at `start`, and its end. */
@@ -136,7 +136,7 @@ class RecordReader {
   }
 
   /** The record that begins at `at`. Undefined if it has to be parsed; then `at` is somewhere within it. */
-  private record(layout: Layout): View | undefined {
+  private record(layout: Layout): RecordView | undefined {
     const slot = this.reserve(layout.size);
     if (this.passTo(layout.read(this, this.at, slot))) return new layout.View(this.page, slot);
     this.release(slot);
@@ -172,7 +172,7 @@ class RecordReader {
 
   /** Reads a list of objects of one kind. */
   list(layout: Layout, start: number, slot: number): number {
-    const views: View[] = [];
+    const views: RecordView[] = [];
     this.at = start;
     const next = () => {
       const view = this.record(layout);
@@ -186,7 +186,7 @@ class RecordReader {
 
   /** Reads a map of objects of one kind. */
   map(layout: Layout, start: number, slot: number): number {
-    const views: Record<string, View> = {};
+    const views: Record<string, RecordView> = {};
     this.at = start;
     const next = () => {
       const name = this.name();

@@ -28,7 +28,7 @@ export function passesAll(checks: readonly ValueCheck[], value: unknown): boolea
 }
 
 /** A member of a record in a body. */
-export interface Member extends ViewedMember {
+export interface LayoutMember extends ViewedMember {
   readonly takesNull: boolean;
   /** The patterns that a text may match: each is a sequence of runs. */
   readonly runs: readonly (readonly Run[])[];
@@ -42,10 +42,10 @@ export interface Member extends ViewedMember {
 /** The slots of an object: its own slot first, then those of its members in order. */
 export interface Layout {
   readonly View: ViewClass;
-  readonly members: readonly Member[];
-  readonly byName: ReadonlyMap<string, Member>;
+  readonly members: readonly LayoutMember[];
+  readonly byName: ReadonlyMap<string, LayoutMember>;
   /** Required members. */
-  readonly required: readonly Member[];
+  readonly required: readonly LayoutMember[];
   /** The number of slots. */
   readonly size: number;
   /** The checks of the whole object. */
@@ -57,7 +57,7 @@ export interface Layout {
  * Notes the positions of an object's values and returns its end; NOWHERE if the object must be parsed as JSON.
  * The reader is a `RecordReader`.
  */
-type ReadObject = (reader: { readonly page: Page }, start: number, slot: number) => number;
+type ReadObject = (reader: { readonly page: BodyPage }, start: number, slot: number) => number;
 
 /** A layout without its compiled reader. */
 type Unread = Omit<Layout, 'read' | 'byName'>;
@@ -108,7 +108,7 @@ class ObjectSource {
   }
 
   /** A member that is already noted is not read again, so a duplicate counts as an unknown member. */
-  private member(member: Member): string {
+  private member(member: LayoutMember): string {
     const { length, words } = keyOf(member.name);
     const isWord = words.map(({ behind, word }) => `words.getInt32(at + ${behind}, true) === ${word}`);
     const valueSlot = `own + ${2 * member.slot}`;
@@ -129,7 +129,7 @@ class ObjectSource {
       ${note(String(NULL), String(NULL))}`;
   }
 
-  private value(member: Member): string {
+  private value(member: LayoutMember): string {
     const { kind, layout, checks } = member;
     if (layout !== undefined) return this.nested(member, layout);
     if (kind === 'text') return this.text(member);
@@ -137,14 +137,14 @@ class ObjectSource {
   }
 
   /** Reading nested objects may replace `page.slots` by a larger array, so it is loaded again. */
-  private nested({ kind, slot }: Member, layout: Layout): string {
+  private nested({ kind, slot }: LayoutMember, layout: Layout): string {
     const read = kind === 'object' ? `${this.name(layout.read)}(r, ` : `r.${kind}(${this.name(layout)}, `;
     return `at = ${read}v, slot + ${slot});
       if (at === ${NOWHERE}) ${FAIL};
       slots = page.slots;`;
   }
 
-  private text({ runs, checks, encoding }: Member): string {
+  private text({ runs, checks, encoding }: LayoutMember): string {
     const [first = [], ...others] = runs;
     const any =
       others.length === 0 ? '' : ` && (e = textEnd(bytes, v + 1, ${this.name(others)})) === ${NOWHERE}`;
@@ -183,7 +183,7 @@ class ObjectSource {
   }
 
   /** An empty object is not parsed: amounts of extra currencies are mostly empty. */
-  private json({ schema, slot }: Member): string {
+  private json({ schema, slot }: LayoutMember): string {
     const whole = `at = r.json(${this.name(schema)}, v, slot + ${slot});
         if (at === ${NOWHERE}) ${FAIL};`;
     if (schema !== undefined && JSON.stringify(z.safeParse(schema, {}).data) !== '{}') return whole;
@@ -254,7 +254,7 @@ export interface ViewedMember {
  * A body whose records were read in place. It is a class and grows its slots in one step. Otherwise V8 would discard
  * the code that it compiled for the first page when a second page comes, or a page that needs more slots.
  */
-export class Page {
+export class BodyPage {
   readonly bytes: Buffer;
   /** The same bytes, for access to several bytes at a time. */
   readonly words: DataView;
@@ -318,27 +318,27 @@ export const NULL = -1;
  * A record, or an object in one, with the members of its schema: they are read in place, by getters of the prototype.
  * `rawOf` returns all of its JSON. The fields are only declared, because V8 is slow to define them in many subclasses.
  */
-export abstract class View {
+export abstract class RecordView {
   abstract readonly $schema: object;
-  declare readonly $page: Page;
+  declare readonly $page: BodyPage;
   declare readonly $slot: number;
 
-  constructor(page: Page, slot: number) {
+  constructor(page: BodyPage, slot: number) {
     this.$page = page;
     this.$slot = slot;
   }
 }
 
-export type ViewClass = new (page: Page, slot: number) => View;
+export type ViewClass = new (page: BodyPage, slot: number) => RecordView;
 
 /** The class of the views of a schema's objects. */
 export function viewClassOf(schema: object, members: readonly ViewedMember[]): ViewClass {
-  const Own = class extends View {
+  const Own = class extends RecordView {
     declare readonly $schema: object;
   };
   Object.defineProperty(Own.prototype, '$schema', { value: schema });
   for (const member of members) {
-    const get = function (this: View) {
+    const get = function (this: RecordView) {
       return valueOf(this, member.slot, member);
     };
     Object.defineProperty(Own.prototype, member.name, { get, enumerable: true });
@@ -348,7 +348,7 @@ export function viewClassOf(schema: object, members: readonly ViewedMember[]): V
 
 /** The value of a member, `behind` slots after its object's own slot. */
 export function valueOf(
-  { $page, $slot }: View,
+  { $page, $slot }: RecordView,
   behind: number,
   { kind, layout, encoding }: ViewedMember,
 ): unknown {
@@ -364,7 +364,7 @@ export function valueOf(
 }
 
 /** A string, a short integer, or a Boolean. */
-export function scalarAt(page: Page, start: number, end: number): unknown {
+export function scalarAt(page: BodyPage, start: number, end: number): unknown {
   const { bytes } = page;
   if (bytes[start - 1] === QUOTE) return page.textAt(start, end, 'utf8');
   const first = bytes[start] ?? 0;
@@ -377,17 +377,17 @@ export function scalarAt(page: Page, start: number, end: number): unknown {
 
 /** True if the record is a view of this schema, which accepts it unchanged. */
 export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is Rec {
-  return record instanceof View && record.$schema === schema;
+  return record instanceof RecordView && record.$schema === schema;
 }
 
 /** A record as it was received. */
 export function rawOf(record: unknown): unknown {
-  if (!(record instanceof View)) return record;
+  if (!(record instanceof RecordView)) return record;
   const { start, end } = placeOf(record);
   return record.$page.parsedAt(start, end);
 }
 
 /** The position of a view's object in its body. */
-function placeOf({ $page: { slots }, $slot }: View): { start: number; end: number } {
+function placeOf({ $page: { slots }, $slot }: RecordView): { start: number; end: number } {
   return { start: slots[2 * $slot] ?? 0, end: slots[2 * $slot + 1] ?? 0 };
 }

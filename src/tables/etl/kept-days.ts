@@ -19,10 +19,10 @@ import { etl } from '../schemas.ts';
 function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBase>>, by = ''): PgTable {
   const table: PgTable = etl.table(
     `kept_${report}`,
-    { day: date().notNull(), place: integer().notNull(), ...columns },
+    { day: date().notNull(), position: integer().notNull(), ...columns },
     (t) => {
       const column = Object.entries(t).find(([name]) => name === by)?.[1];
-      const key = primaryKey({ columns: [t.day, t.place] });
+      const key = primaryKey({ columns: [t.day, t.position] });
       return column === undefined ? [key] : [key, index(`kept_${report}_${by}`).on(column, t.day)];
     },
   );
@@ -32,12 +32,12 @@ function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBa
   ]);
   describe(table, {
     comment: `The rows of ${report} for the days that etl.closed_days names of it.`,
-    key: ['day', 'place'],
+    key: ['day', 'position'],
     conflict: { kind: 'keep' },
     partitioned: false,
     columns: {
       day: `The day of ${report} that is kept, UTC.`,
-      place: `Counts the kept rows of ${report} on the day, from 1.`,
+      position: `Counts the kept rows of ${report} on the day, from 1.`,
       ...Object.fromEntries(meanings),
     },
   });

@@ -2,7 +2,7 @@ import { chown, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
-import { runCommand } from '../../../src/embedded/command.ts';
+import { runCommand } from '../../../src/embedded/server-account.ts';
 import { openEmbedded, type EmbeddedServer } from '../../../src/embedded/embedded.ts';
 import { runningPostmaster, stopPostmaster } from '../../../src/embedded/keeper.ts';
 import { formatPostgres, parsePostgres } from '../../../src/settings/postgres-url.ts';

@@ -84,7 +84,7 @@ async function fill(
   );
   await client.query(
     `insert into etl.kept_${report}
-     select (jsonb_populate_record(null::etl.kept_${report}, jsonb_build_object('day', ${day}, 'place', n) || row)).*
+     select (jsonb_populate_record(null::etl.kept_${report}, jsonb_build_object('day', ${day}, 'position', n) || row)).*
      from ${days}, generate_series(1, ${rows}) n, lateral (
        select jsonb_object_agg(a.attname, ${VALUE}) as row from pg_attribute a
        where a.attrelid = 'etl.open_${report}'::regclass and a.attnum > 1 and not a.attisdropped) r`,

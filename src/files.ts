@@ -1,4 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf, messageOf, UsageError } from './errors.ts';
 
@@ -8,7 +8,7 @@ import { codeOf, messageOf, UsageError } from './errors.ts';
  * @throws the system's error
  */
 export async function makeMissing(path: string, mode?: number): Promise<string[]> {
-  const found = await stat(path).catch(() => undefined);
+  const found = await ifThere(stat(path));
   if (found?.isDirectory() === true) return [];
   const above = found === undefined && dirname(path) !== path ? await makeMissing(dirname(path), mode) : [];
   try {
@@ -29,4 +29,31 @@ export async function makeFolder(path: string): Promise<void> {
       cause: error,
     });
   });
+}
+
+/** True if there is a file or directory of this name. */
+export async function exists(path: string): Promise<boolean> {
+  return (await ifThere(access(path).then(() => true))) ?? false;
+}
+
+/** The text of a file; undefined if it does not exist. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  return ifThere(readFile(path, 'utf8'));
+}
+
+/** The names in a directory; none if it does not exist. */
+export async function namesIn(directory: string): Promise<string[]> {
+  return (await ifThere(readdir(directory))) ?? [];
+}
+
+/** What reading a file or directory gives; undefined if it does not exist. Other errors, such as a denied access, are thrown. */
+export async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    const code = codeOf(error);
+    // ESRCH: the file of a process that ended meanwhile.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
+    throw error;
+  }
 }

@@ -28,7 +28,7 @@ interface Keeping {
  * proved to have them. The current time is the earliest of this machine's clock, the database's clock, and the newest
  * known block: a clock that is ahead must not drop rows.
  */
-export async function keptBy(
+export async function retentionFloors(
   { retention, lake: location, partition }: Keeping,
   database: Database,
   now: number,

@@ -20,6 +20,7 @@ import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import { networkMismatch, readNetwork } from '../ledger/stored-network.ts';
 import { EtlError, isAbort, NoEndpointError, NotFoundError } from '../errors.ts';
+import { ifThere } from '../files.ts';
 import { endedAfter } from '../stop.ts';
 import type { ApiClient } from '../api/client.ts';
 import { listOf } from '../api/response/parse-json.ts';
@@ -195,7 +196,7 @@ const READABLE_BY_OTHERS = 0o044;
 
 /** `.env` often contains the key and the database's password. */
 async function openFile(): Promise<Omit<DoctorFinding, 'check'>[]> {
-  const found = await stat('.env').catch(() => undefined);
+  const found = await ifThere(stat('.env'));
   if (found === undefined || (found.mode & READABLE_BY_OTHERS) === 0) return [];
   return [{ what: 'other users of this machine can read .env', remedy: 'Run chmod 600 .env.' }];
 }
@@ -327,7 +328,7 @@ interface ExamineRoutesOptions {
 }
 
 /** A minimal request to a route that a dataset needs. */
-interface Question {
+interface RouteQuestion {
   readonly endpoint: { readonly path: string } | { readonly method: string };
   readonly params: Params;
   /** What does not fit the schema. Throws if the response is not the endpoint's. */
@@ -355,7 +356,7 @@ export async function examineRoutes(options: ExamineRoutesOptions): Promise<Doct
 /** What is wrong with a route; undefined if nothing is. */
 async function faultOf(
   { api, signal }: ExamineRoutesOptions,
-  { endpoint, params, read, isOfOne }: Question,
+  { endpoint, params, read, isOfOne }: RouteQuestion,
 ): Promise<string | undefined> {
   const request = { params, parse: read, priority: 'tail', signal } as const;
   const name = 'path' in endpoint ? endpoint.path : `/api/v2/${endpoint.method}`;
@@ -374,12 +375,12 @@ async function faultOf(
   }
 }
 
-function questionsOf(job: AnyJob, { chain, choices }: ExamineRoutesOptions): Question[] {
+function questionsOf(job: AnyJob, { chain, choices }: ExamineRoutesOptions): RouteQuestion[] {
   if (job.kind === 'stream') return [questionOfStream(job, chain)];
   return job.walks.map((walk) => questionOfWalk(walk, chain, choices));
 }
 
-function questionOfStream(job: Job, { last, first }: ChainInfo): Question {
+function questionOfStream(job: Job, { last, first }: ChainInfo): RouteQuestion {
   const span = { from: Math.max(first.utime, last.utime - HOUR), to: last.utime };
   const paging = job.paginator.request(job.paginator.start(span), 1);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: ELECTOR };
@@ -391,7 +392,7 @@ function questionOfStream(job: Job, { last, first }: ChainInfo): Question {
   };
 }
 
-function questionOfWalk(walk: Walk, { last }: ChainInfo, choices: Choices): Question {
+function questionOfWalk(walk: Walk, { last }: ChainInfo, choices: Choices): RouteQuestion {
   const asked = { at: new Date(0).toISOString(), key: '' };
   return {
     endpoint: walk.endpoint,
