@@ -31,11 +31,8 @@ interface Facts<Column extends string> {
   readonly comment: string;
   /** Meaning, unit, source member, and why it may be null. At least 20 characters; all are different. */
   readonly columns: Readonly<Record<Column, string>>;
-  /** Columns of the primary key, in its order. */
-  readonly key: readonly Column[];
   /** The dataset that owns the table; omitted if only one fills it. */
   readonly owner?: string;
-  readonly conflict: Conflict<Column>;
   /**
    * Other columns that some copies of a row lack, because servers fill them later: a null there does not contradict a
    * value.
@@ -47,17 +44,45 @@ interface Facts<Column extends string> {
    * that is not null.
    */
   readonly shared?: { readonly ends: readonly Column[] };
-  /** True if the table is range-partitioned by `utime`. */
+  /** Set if the table is range-partitioned by `utime`. */
+  readonly partitioned?: true;
+}
+
+/** Pages fill only tables of the schema `ton`: no other table has a rule. */
+type ConflictOf<T extends PgTable> = T['_']['schema'] extends 'etl'
+  ? { readonly conflict?: never }
+  : { readonly conflict: Conflict<ColumnsOf<T>> };
+
+type GivenFacts = Facts<string> & { readonly conflict?: Conflict<string> };
+
+export interface TableFacts extends Omit<Facts<string>, 'partitioned'> {
+  /** Columns of the primary key, in its order. */
+  readonly key: readonly string[];
+  readonly conflict: Conflict<string>;
   readonly partitioned: boolean;
 }
 
-export type TableFacts = Facts<string>;
-
 const described = new WeakMap<object, TableFacts>();
 
-/** Declares what SQL cannot: comments, key, conflict rule, partitioning. It belongs next to the table. */
-export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>>): void {
-  described.set(table, facts);
+/** Declares what the table itself does not: comments, conflict rule, partitioning. It belongs next to the table. */
+export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>> & ConflictOf<T>): void {
+  const given: GivenFacts = facts;
+  const { conflict = { kind: 'keep' }, partitioned = false } = given;
+  let key: readonly string[] | undefined;
+  described.set(table, {
+    ...given,
+    conflict,
+    partitioned,
+    get key() {
+      return (key ??= keyOf(table));
+    },
+  });
+}
+
+function keyOf(table: PgTable): string[] {
+  const { columns, primaryKeys } = getTableConfig(table);
+  const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
+  return key.map(({ name }) => name);
 }
 
 /** Throws if a table was not described, which is a mistake in its file. */

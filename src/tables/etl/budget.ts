@@ -28,9 +28,6 @@ export const budget = etl.table('budget', {
 describe(budget, {
   comment:
     'The budget of requests to a host, which all processes share: one row for each host, on the clock of the database.',
-  key: ['host'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     host: 'Host (and port) that counts the requests, over all keys and processes.',
     rps: 'Requests a second that the plan allows, as set in the process that asked last.',
@@ -68,9 +65,6 @@ export const workers = etl.table('workers', {
 describe(workers, {
   comment:
     'Processes that read an API, each with its last heartbeat; a process that ended normally is not here.',
-  key: ['worker'],
-  conflict: { kind: 'replace' },
-  partitioned: false,
   columns: {
     worker: 'Name of the process as in leases and pages: host, process and a random part.',
     host: 'Host (and port) of the API that the process reads, as in the budget.',
@@ -94,9 +88,6 @@ export const spending = etl.table(
 
 describe(spending, {
   comment: 'What the budget was spent on: requests a minute by process and priority, kept for a day.',
-  key: ['host', 'minute', 'worker', 'priority'],
-  conflict: { kind: 'replace' },
-  partitioned: false,
   columns: {
     host: 'Host (and port) that the requests were sent to, as in the budget.',
     minute:

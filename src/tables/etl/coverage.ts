@@ -33,9 +33,6 @@ export const estimates = etl.table('estimates', {
 
 describe(estimates, {
   comment: 'What the command plan estimated for a range, and what a backfill of it then stored and cost.',
-  key: ['id'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     id: 'Number of the estimate, in the order in which they were made.',
     dataset: 'Name of the dataset that was sampled: its file in jobs/ without the ending.',
@@ -76,9 +73,6 @@ export const coverage = etl.table(
 describe(coverage, {
   comment:
     'Which seconds of chain time the database holds, for each dataset: the one resumable cursor of every crawl.',
-  key: ['dataset', 'scope', 'pass'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the covered dataset: its file in jobs/ without the ending.',
     scope: 'Pool or account that the dataset is read for; empty for datasets that are read whole.',
@@ -98,9 +92,6 @@ export const wanted = etl.table('wanted', {
 
 describe(wanted, {
   comment: 'The start of what the daemon keeps complete for a dataset; the upper end is the watermark.',
-  key: ['dataset'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the wanted dataset: its file in jobs/ without the ending.',
     since: 'First unix second that the daemon keeps complete for this dataset.',
@@ -129,9 +120,6 @@ export const leases = etl.table(
 describe(leases, {
   comment:
     'Ranges that a worker is reading now, each by one worker; no other worker reads them until they expire.',
-  key: ['id'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     id: 'Number of the lease; every commit of a page checks it, and fails if it is gone.',
     dataset: 'Name of the leased dataset: its file in jobs/ without the ending.',
@@ -164,9 +152,6 @@ export const refused = etl.table(
 describe(refused, {
   comment:
     'Ranges that could not be read, or that a second reading did not repair: not read again before retry_at, never verified.',
-  key: ['dataset', 'scope', 'pass', 'span'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the dataset that lacks the range: its file in jobs/ without the ending.',
     scope: 'Pool or account that the range was refused for; empty if the dataset is read whole.',

@@ -19,9 +19,6 @@ export const cursors = etl.table(
 describe(cursors, {
   comment:
     'The position of the reading of each dataset that is not a stream of time; committed together with the rows.',
-  key: ['dataset', 'scope'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the dataset that the cursor is of: its file in jobs/ without the ending.',
     scope:
@@ -56,9 +53,6 @@ export const lookups = etl.table(
 describe(lookups, {
   comment:
     'What is looked up by name, and what is known about it: only what is new, has changed or was unknown a while ago is looked up again.',
-  key: ['dataset', 'walk', 'subject'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the dataset that asks: its file in jobs/ without the ending.',
     walk: 'Which of the walks of the dataset looks it up.',

@@ -38,9 +38,6 @@ export const findings = etl.table(
 describe(findings, {
   comment:
     'Rows that a check has found to be wrong, missing or surplus. A row stays here until the same check has checked it again and finds it right. No second with a finding is ever verified, and etl.assert_complete refuses it at every grade.',
-  key: ['dataset', 'scope', 'check_name', 'found_in', 'table_name', 'row_key', 'row_span', 'differs', 'span'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset:
       'Name of a dataset that holds the row and loses its certificate for these seconds: a transaction is in transactions and in traces.',

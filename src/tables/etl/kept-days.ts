@@ -32,9 +32,7 @@ function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBa
   ]);
   describe(table, {
     comment: `The rows of ${report} for the days that etl.closed_days names of it.`,
-    key: ['day', 'position'],
     conflict: { kind: 'keep' },
-    partitioned: false,
     columns: {
       day: `The day of ${report} that is kept, UTC.`,
       position: `Counts the kept rows of ${report} on the day, from 1.`,

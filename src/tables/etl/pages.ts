@@ -29,9 +29,6 @@ export const pages = etl.table(
 describe(pages, {
   comment:
     'One row for each page that was committed, or range that was imported: the request, the response, and the worker that wrote it.',
-  key: ['id'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     id: 'Number of the page, growing in the order in which pages began to be committed.',
     dataset: 'Name of the dataset whose job asked for the page: its file in jobs/ without the ending.',
@@ -66,9 +63,6 @@ export const failures = etl.table(
 
 describe(failures, {
   comment: 'The last error of each dataset; it stays after the dataset has recovered, with its time.',
-  key: ['dataset', 'scope'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the dataset that failed: its file in jobs/ without the ending.',
     scope: 'Pool, or walk of a collection, for which the dataset failed; empty if it is read whole.',
@@ -88,9 +82,6 @@ export const settings = etl.table('settings', {
 
 describe(settings, {
   comment: 'Facts about this database that every process must agree on: the network, the watermark.',
-  key: ['name'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     name: 'Name of the fact: network, watermark, lookout (the daemon that reads it), …',
     value: 'The fact itself, an object whose members depend on its name.',
@@ -112,9 +103,6 @@ export const partitions = etl.table(
 describe(partitions, {
   comment:
     'The partitions of every stream table, as they were made; their tables lie in schema etl_partitions.',
-  key: ['parent', 'span'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     parent: 'Stream table in schema ton that the partition belongs to.',
     span: 'Half-open range of unix seconds of block time whose rows the partition takes.',

@@ -26,9 +26,6 @@ export const quarantine = etl.table(
 
 describe(quarantine, {
   comment: 'Records of the API that did not fit their schema: stored whole here, and missing from the data.',
-  key: ['id'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     id: 'Number of the quarantined record, for the commands that show or retry it.',
     dataset: 'Name of the dataset that the record belongs to: its file in jobs/ without the ending.',
@@ -62,9 +59,6 @@ export const schemaDrift = etl.table(
 
 describe(schemaDrift, {
   comment: 'Members of the API that no column takes: the API grew; their values are kept in the rows’ extra.',
-  key: ['dataset', 'path', 'type'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the dataset whose records carry the new member: its file in jobs/ without the ending.',
     path: 'Dotted path of the new member within its record, its first 300 characters; positions in arrays are written as *. Of a page with more than 100 new members, … stands for the others.',

@@ -18,9 +18,6 @@ export const closedDays = etl.table(
 describe(closedDays, {
   comment:
     'Days whose rows of a report are kept, because every dataset that feeds it is verified on the whole day. A day is removed as soon as its coverage changes.',
-  key: ['relation', 'day'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     relation: 'View of schema ton whose rows of the day are kept.',
     day: 'The day that is kept, UTC.',
@@ -45,9 +42,6 @@ export const writes = etl.table(
 describe(writes, {
   comment:
     'The seconds into which each commit of the last day wrote: a verification that began earlier does not certify them.',
-  key: ['id'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     id: 'Number of the write, growing in the order in which commits began to write to the table.',
     table_name: 'Stream table of schema ton into which the rows went, or from which they were removed.',
@@ -70,9 +64,6 @@ export const seals = etl.table(
 describe(seals, {
   comment:
     'How many rows, with which keys, a verification has counted in each second: if sealed contains the second, they must be there.',
-  key: ['table_name', 'second'],
-  conflict: { kind: 'replace' },
-  partitioned: false,
   columns: {
     table_name: 'Stream table of schema ton whose rows were counted.',
     second: 'Unix second in which the rows lie; one without rows is left out.',
@@ -90,9 +81,6 @@ export const sealed = etl.table('sealed', {
 describe(sealed, {
   comment:
     'Which seconds of a table are sealed: a verification has proved their rows, and the program has not changed them since.',
-  key: ['table_name'],
-  conflict: { kind: 'replace' },
-  partitioned: false,
   columns: {
     table_name: 'Stream table of schema ton whose rows were proved.',
     seconds: 'Half-open ranges of unix seconds whose rows must be those that seals has.',
@@ -121,9 +109,6 @@ export const verifications = etl.table(
 
 describe(verifications, {
   comment: 'One row for each check that was run: what was checked, when, what it found and how long it took.',
-  key: ['id'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     id: 'Number of the check that was run, growing in the order in which checks ended.',
     dataset: 'Name of the checked dataset: its file in jobs/ without the ending.',
@@ -152,9 +137,6 @@ export const grades = etl.table('grades', {
 describe(grades, {
   comment:
     'What verified means for each dataset: proved against a checksum of the chain, or cross-checked because the source has none.',
-  key: ['dataset'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     dataset: 'Name of the dataset that the grade is for: its file in jobs/ without the ending.',
     grade:

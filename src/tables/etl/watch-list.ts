@@ -12,9 +12,6 @@ export const ton_proxies = etl.table('ton_proxies', {
 describe(ton_proxies, {
   comment:
     'Jetton masters that stand for TON, beside those that the program knows: rows that people add. The view ton_proxies has both.',
-  key: ['address'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     address: 'Master of a jetton that is to count as TON, raw form: insert it with ton_address(…).',
     dex: 'Exchange that uses the proxy; null if it does not matter.',
@@ -32,9 +29,6 @@ export const stableJettons = etl.table('stable_jettons', {
 describe(stableJettons, {
   comment:
     'Jettons that count as a dollar: prices in USD come from trades against them. Add and delete rows as you see fit.',
-  key: ['address'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     address: 'Contract of the stable jetton, raw form (workchain:HEX) in upper case.',
     symbol: 'Ticker of the stable jetton, such as USDT.',
@@ -50,9 +44,6 @@ export const watch = etl.table('watch', {
 
 describe(watch, {
   comment: 'Accounts to be read by name, for the datasets that read one account or pool at a time.',
-  key: ['address'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
   columns: {
     address: 'Account that is watched, raw form (workchain:HEX), whatever form it was given in.',
     note: 'Why the account is watched, in the words of the person who added it; may be empty.',
@@ -71,9 +62,6 @@ export const labels = etl.table('labels', {
 
 describe(labels, {
   comment: 'Names of accounts that a person has loaded: `labels import` fills it from CSV files.',
-  key: ['address'],
-  conflict: { kind: 'replace' },
-  partitioned: false,
   columns: {
     address: 'Account that has the label, raw form (workchain:HEX), whatever form the file had.',
     label: 'What to call the account.',

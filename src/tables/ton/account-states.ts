@@ -89,9 +89,7 @@ describe(account_states, {
       'Logical time of the transaction that left this state; 0 if there was none. From accounts[].last_transaction_lt.',
     ...comments('account_states'),
   },
-  key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
 });
 
 export const account_state_changes = ton.table(
@@ -116,7 +114,5 @@ describe(account_state_changes, {
     first_seen:
       'When a look-up found the account in this state for the first time, wall time, UTC: written by the program.',
   },
-  key: ['address', 'last_transaction_lt'],
   conflict: { kind: 'keep' },
-  partitioned: false,
 });

@@ -38,9 +38,7 @@ describe(account_transactions, {
       'Members of result[] of getTransactions that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of account_transactions was last written by the program, wall time, UTC.',
   },
-  key: ['account', 'lt'],
   conflict: { kind: 'keep' },
-  partitioned: false,
 });
 
 export const account_messages = ton.table(
@@ -105,9 +103,7 @@ describe(account_messages, {
     text: 'The text in base64, of data_type msg.data…Text; else null. From in_msg.msg_data, its text, of getTransactions.',
     loaded_at: 'When this row of account_messages was last written by the program, wall time, UTC.',
   },
-  key: ['account', 'lt', 'position'],
   conflict: { kind: 'keep' },
-  partitioned: false,
 });
 
 export const message_locations = ton.table('message_locations', {
@@ -131,7 +127,5 @@ describe(message_locations, {
     utime: 'Block time, UTC, of the transaction that received it. From result.utime of tryLocateTx.',
     loaded_at: 'When this row of message_locations was last written by the program, wall time, UTC.',
   },
-  key: ['hash'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

@@ -26,9 +26,7 @@ describe(address_book, {
       'Members of an entry of address_book that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of address_book was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });
 
 export const token_metadata = ton.table('token_metadata', {
@@ -77,7 +75,5 @@ describe(token_metadata, {
       'Members of an entry of metadata that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of token_metadata was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

@@ -111,7 +111,6 @@ describe(blocks, {
       'Members of blocks[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of blocks was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'workchain', 'shard', 'seqno'],
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
 });
@@ -150,7 +149,6 @@ describe(block_parents, {
       'Number of the parent block in its shard; 0 is the initial state, which the API does not list. From blocks[].prev_blocks[].seqno.',
     loaded_at: 'When this row of block_parents was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'workchain', 'shard', 'seqno', 'position'],
   conflict: { kind: 'keep' },
   partitioned: true,
 });

@@ -35,9 +35,7 @@ describe(dns_records, {
       'Members of records[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of dns_records was last written by the program, wall time, UTC.',
   },
-  key: ['nft_item_address'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });
 
 export const dns_auctions = ton.table('dns_auctions', {
@@ -73,7 +71,5 @@ describe(dns_auctions, {
       'Members of auctions[] that this version of the program has no column for, by dotted path; null when there are none.',
     loaded_at: 'When this row of dns_auctions was last written by the program, wall time, UTC.',
   },
-  key: ['nft_item_address'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

@@ -63,7 +63,5 @@ describe(extended_account_states, {
       'Members of the result of getExtendedAddressInformation that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of extended_account_states was last written by the program, wall time, UTC.',
   },
-  key: ['address', 'block_root_hash'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

@@ -60,7 +60,6 @@ describe(jetton_burns, {
       'Members of jetton_burns[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of jetton_burns was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'transaction_lt', 'transaction_hash'],
   conflict: { kind: 'fill', columns: ['trace_id', 'decoded_custom_payload', 'extra'] },
   partitioned: true,
 });

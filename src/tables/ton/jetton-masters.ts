@@ -50,7 +50,5 @@ describe(jetton_masters, {
       'Members of jetton_masters[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of jetton_masters was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
 });

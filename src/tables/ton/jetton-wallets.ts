@@ -52,7 +52,5 @@ describe(jetton_wallets, {
       'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null if there are none.',
     loaded_at: 'When this row of jetton_wallets was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
 });

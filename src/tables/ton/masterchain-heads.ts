@@ -49,7 +49,5 @@ describe(masterchain_heads, {
       'Members of either response that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of masterchain_heads was last written by the program, wall time, UTC.',
   },
-  key: ['taken_at', 'source'],
   conflict: { kind: 'keep' },
-  partitioned: false,
 });

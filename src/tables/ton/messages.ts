@@ -111,7 +111,6 @@ describe(messages, {
       'Members of a message that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of messages was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'hash'],
   owner: 'transactions',
   conflict: {
     kind: 'fill',

@@ -38,9 +38,7 @@ describe(multisig_wallets, {
       'Members of multisigs[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of multisig_wallets was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
 });
 
 export const multisig_orders = ton.table('multisig_orders', {
@@ -92,9 +90,7 @@ describe(multisig_orders, {
       'Members of orders[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of multisig_orders was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
 });
 
 export const multisig_order_actions = ton.table(
@@ -137,7 +133,5 @@ describe(multisig_order_actions, {
     error: 'Why the server could not read the action; null if it could. From orders[].actions[].error.',
     loaded_at: 'When this row of multisig_order_actions was last written by the program, wall time, UTC.',
   },
-  key: ['order_address', 'position'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

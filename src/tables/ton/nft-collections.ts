@@ -38,8 +38,6 @@ describe(nft_collections, {
       'Members of nft_collections[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_collections was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   owner: 'nft_collections',
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
 });

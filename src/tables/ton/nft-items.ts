@@ -60,7 +60,5 @@ describe(nft_items, {
       'Members of nft_items[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_items was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
 });

@@ -48,7 +48,5 @@ describe(nft_sales, {
       'Members of nft_sales[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_sales was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

@@ -71,7 +71,6 @@ describe(nft_transfers, {
       'Members of nft_transfers[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of nft_transfers was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'transaction_lt', 'transaction_hash'],
   conflict: {
     kind: 'fill',
     columns: ['trace_id', 'decoded_custom_payload', 'decoded_forward_payload', 'extra'],

@@ -60,7 +60,6 @@ describe(nominator_pool_events, {
       'Members of events[] of nominatorPools/validatorEvents that this version of the program has no column for, by dotted path; null when there are none.',
     loaded_at: 'When this row of nominator_pool_events was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'tx_lt', 'tx_hash'],
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
 });
@@ -128,7 +127,6 @@ describe(nominator_events, {
       'Members of events[] of nominatorPools/nominatorEvents that this version of the program has no column for, by dotted path; null when there are none.',
     loaded_at: 'When this row of nominator_events was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'tx_lt', 'tx_hash', 'nominator_address', 'type'],
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
 });
@@ -179,7 +177,5 @@ describe(nominator_pools, {
       'Members of nominatorPools/pool that this version of the program has no column for, by dotted path; null when there are none.',
     loaded_at: 'When this row of nominator_pools was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

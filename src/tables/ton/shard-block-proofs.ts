@@ -52,7 +52,5 @@ describe(shard_block_proofs, {
       'Members of the result of getShardBlockProof that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of shard_block_proofs was last written by the program, wall time, UTC.',
   },
-  key: ['workchain', 'shard', 'seqno'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });

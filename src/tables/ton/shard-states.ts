@@ -31,7 +31,6 @@ describe(shard_states, {
       'Number of the top in its shard: a block that an earlier masterchain block may have registered. From blocks[].seqno of the response.',
     loaded_at: 'When this row of shard_states was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'mc_seqno', 'workchain', 'shard'],
   conflict: { kind: 'keep' },
   partitioned: true,
 });

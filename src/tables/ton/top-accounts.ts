@@ -27,7 +27,5 @@ describe(top_accounts, {
       'Members of topAccountsByBalance that this version of the program has no column for; null if there are none.',
     loaded_at: 'When this row of top_accounts was last written by the program, wall time, UTC.',
   },
-  key: ['taken_at', 'rank'],
   conflict: { kind: 'keep' },
-  partitioned: false,
 });

@@ -305,7 +305,6 @@ describe(transactions, {
   comment:
     "Transactions of all accounts in all workchains, one row a transaction, with what happened in each of its phases and the account's state before and after. Read from GET /api/v3/transactions and from traces; its messages are in messages.",
   columns: transactionComments,
-  key: ['utime', 'lt', 'account'],
   owner: 'transactions',
   conflict: {
     kind: 'fill',

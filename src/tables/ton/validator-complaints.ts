@@ -72,7 +72,6 @@ describe(validator_complaints, {
       'Members of complaints[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_complaints was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'election_id', 'complaint_hash'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -113,7 +112,6 @@ describe(complaint_votes, {
       'Weight of the vote, in the units of the set of validators. From complaints[].voted_validators[].weight; null if the source does not know it.',
     loaded_at: 'When this row of complaint_votes was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'election_id', 'complaint_hash', 'position'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });

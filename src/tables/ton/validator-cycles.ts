@@ -80,7 +80,6 @@ describe(validator_cycles, {
       'Members of cycles[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_cycles was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'cycle_start'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -125,7 +124,6 @@ describe(cycle_validators, {
       'Factor that the validator declared, in units of 1/65536. From cycles[].validators[].max_factor; null until the server knows it.',
     loaded_at: 'When this row of cycle_validators was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'cycle_start', 'position'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });

@@ -44,7 +44,6 @@ describe(validator_elections, {
       'Members of elections[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_elections was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'election_id'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -88,7 +87,6 @@ describe(election_participants, {
       'Network address (ADNL) of the participant, 64 upper-case hex digits. From elections[].participants[].adnl_addr; null only if not sent.',
     loaded_at: 'When this row of election_participants was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'election_id', 'position'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });

@@ -49,7 +49,6 @@ describe(validator_events, {
       'Members of events[] of validators/events that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of validator_events was last written by the program, wall time, UTC.',
   },
-  key: ['utime', 'tx_lt', 'tx_hash'],
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
 });

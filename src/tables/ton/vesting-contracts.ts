@@ -41,7 +41,5 @@ describe(vesting_contracts, {
       'Members of vesting_contracts[] that this version of the program has no column for, by dotted path; null if there are none.',
     loaded_at: 'When this row of vesting_contracts was last written by the program, wall time, UTC.',
   },
-  key: ['address'],
   conflict: { kind: 'replace' },
-  partitioned: false,
 });
