@@ -46,7 +46,10 @@ export async function namesIn(directory: string): Promise<string[]> {
   return (await ifThere(readdir(directory))) ?? [];
 }
 
-/** What reading a file or directory gives; undefined if it does not exist. Other errors, such as a denied access, are thrown. */
+/**
+ * What reading a file or directory gives; undefined if it does not exist. Any other error is thrown: what must not be
+ * read may be there.
+ */
 export async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

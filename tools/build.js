@@ -19,7 +19,9 @@ for (const folder of ['src', 'jobs', 'types'])
   rmSync(join(directory, folder), { recursive: true, force: true });
 /** What every command loads. */
 const COMMON = 'common-to-commands';
-const PROGRAMS = [['src/cli.ts'], filesIn('src/library'), more];
+const IMPORT_COMMON = `import '${COMMON}';`;
+const COMMAND_LINE = 'src/cli.ts';
+const PROGRAMS = [[COMMAND_LINE], filesIn('src/library'), more];
 const OPTIONS = {
   absWorkingDir: ROOT,
   outdir: directory,
@@ -34,11 +36,6 @@ const OPTIONS = {
   // Less to parse at every start; names stay, for stacks.
   minifyWhitespace: true,
   minifySyntax: true,
-  plugins: [
-    { name: 'messages of zod in English alone', setup: withoutLanguages },
-    { name: 'folders as lists', setup: withLists },
-    { name: 'one file for what every command loads', setup: withCommonFile },
-  ],
   sourcemap: true,
   sourcesContent: false,
   // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without. The client of S3
@@ -60,7 +57,15 @@ const OPTIONS = {
   logLevel: 'warning',
 };
 for (const entryPoints of PROGRAMS.filter(({ length }) => length > 0))
-  await build({ ...OPTIONS, entryPoints });
+  await build({ ...OPTIONS, entryPoints, plugins: pluginsOf(entryPoints[0] === COMMAND_LINE) });
+
+function pluginsOf(isCommandLine) {
+  return [
+    { name: 'messages of zod in English alone', setup: withoutLanguages },
+    { name: 'folders as lists', setup: (build) => withLists(build, isCommandLine ? [IMPORT_COMMON] : []) },
+    ...(isCommandLine ? [{ name: 'one file for what every command loads', setup: withCommonFile }] : []),
+  ];
+}
 
 function filesIn(folder) {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -87,7 +92,7 @@ function withCommonFile({ onLoad, onResolve }) {
   });
   onLoad({ filter: /\.ts$/ }, ({ path }) =>
     entries.has(path)
-      ? { loader: 'ts', contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(COMMON)};` }
+      ? { loader: 'ts', contents: `${readFileSync(path, 'utf8')}\n${IMPORT_COMMON}` }
       : undefined,
   );
   onResolve({ filter: new RegExp(`^${COMMON}$`) }, () => ({ path: COMMON, namespace: 'common' }));
@@ -95,7 +100,7 @@ function withCommonFile({ onLoad, onResolve }) {
 }
 
 /** What the program finds by looking into folders of its source is known here. */
-function withLists({ onLoad, onResolve }) {
+function withLists({ onLoad, onResolve }, more) {
   const lists = { 'src/dataset/jobs-folder.ts': 'jobs', 'src/postgres/tables-folder.ts': 'src/tables' };
   for (const [module, folder] of Object.entries(lists)) {
     const files = filesIn(folder).sort();
@@ -115,7 +120,7 @@ function withLists({ onLoad, onResolve }) {
       resolveDir: ROOT,
       contents: [
         ...files.map((file, at) => `import * as m${at} from ${JSON.stringify(`./${file}`)};`),
-        `import ${JSON.stringify(COMMON)};`,
+        ...more,
         `export const all = new Map([${names.map((name, at) => `[${JSON.stringify(name)}, m${at}]`).join(', ')}]);`,
       ].join('\n'),
     }));

@@ -265,19 +265,18 @@ function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: Wit
   return { rows, covered, log };
 }
 
-/** The last file has no next one, and its caller asks for none. */
-function noFile(at: number): Promise<never> {
-  return Promise.reject(new RangeError(`there is no file ${at} to import`));
-}
-
 /** Starts to make the next file of a list as soon as one is ready. */
 function prefetched(makes: readonly (() => Promise<string>)[]): (at: number) => Promise<string> {
   const begun: Promise<string>[] = [];
-  const begin = (at: number) => (begun[at] ??= makes[at]?.() ?? noFile(at));
+  const begin = (at: number) => {
+    const make = makes[at];
+    return make && (begun[at] ??= make());
+  };
   return async (at) => {
     const path = await begin(at);
+    if (path === undefined) throw new RangeError(`there is no file ${at} to import`);
     // The error is thrown to the caller that asks for this file.
-    begin(at + 1).catch(() => undefined);
+    begin(at + 1)?.catch(() => undefined);
     return path;
   };
 }

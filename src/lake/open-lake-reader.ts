@@ -8,6 +8,7 @@ import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import type { Engine } from './engine.ts';
 import { ifThere } from '../files.ts';
 import { absent } from './lake.ts';
+import { unreadable } from './open-lake.ts';
 import { failAt, openClient } from './s3-store.ts';
 import { isBucket, proxyOfProcess } from '../settings/config.ts';
 import { packageRoot } from '../package.ts';
@@ -33,7 +34,9 @@ export async function openLakeReader(
     await engine.ask(bucket).catch(refuseBucket);
   }
   // DuckDB compares file names without symbolic links.
-  const real = isRemote ? location : ((await ifThere(realpath(location))) ?? absent(location));
+  const real = isRemote
+    ? location
+    : ((await ifThere(realpath(location)).catch(unreadable)) ?? absent(location));
   // Without a trailing slash, because file names are appended.
   const lake = literal(real.replace(/(?<=.)\/+$/, ''));
   await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch((cause: unknown) => {

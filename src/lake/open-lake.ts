@@ -6,7 +6,7 @@ import { openEngine } from './engine.ts';
 import { tablesIn } from './delta-log.ts';
 import { absent, type Lake, PARTIAL, type LakeStore, type Listed } from './lake.ts';
 import { s3Store } from './s3-store.ts';
-import { codeOf, messageOf, UsageError } from '../errors.ts';
+import { codeOf, LakeError, messageOf, UsageError } from '../errors.ts';
 import { ifThere, makeFolder } from '../files.ts';
 
 /** Opens the lake at a location, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. */
@@ -66,7 +66,7 @@ export function directoryStore(directory: string): LakeStore {
       await rename(await beside(name, (partial) => copyFile(path, partial)), at(name));
     },
     async fetch(name) {
-      const found = await ifThere(stat(at(name)));
+      const found = await ifThere(stat(at(name))).catch(unreadable);
       return found && { path: at(name), release: () => Promise.resolve() };
     },
     remove: (name) => rm(at(name), { force: true }),
@@ -84,7 +84,7 @@ async function list(directory: string, folder: string): Promise<Listed[]> {
   const listed = await Promise.all(
     files.map(async (path): Promise<Listed[]> => {
       // Another process may have removed it.
-      const found = await ifThere(stat(path));
+      const found = await ifThere(stat(path)).catch(unreadable);
       const name = relative(directory, path).split(sep).join('/');
       return found === undefined ? [] : [{ name, changedAt: found.mtimeMs / 1000 }];
     }),
@@ -97,5 +97,13 @@ function unlessAbsent(error: unknown): never[] {
   if (code === 'ENOENT') return [];
   if (code === 'ENOTDIR')
     throw new UsageError(`${messageOf(error)}: a lake is a directory`, { cause: error });
-  throw error;
+  return unreadable(error);
+}
+
+/** The system's message names the path. */
+export function unreadable(cause: unknown): never {
+  throw new LakeError(`the lake cannot be read: ${messageOf(cause)}`, {
+    hint: 'Let this user read the directory, or name another one.',
+    cause,
+  });
 }

@@ -5,9 +5,9 @@ import { readTree } from '../../tools/structure/tree.ts';
 
 /** What may not grow. If a change makes one of these smaller, lower the number with it. */
 const LIMITS = {
-  'files, src without simulator': 341,
-  'lines, src without simulator': 48_017,
-  'product files with one importer': 113,
+  'files, src without simulator': 320,
+  'lines, src without simulator': 47_845,
+  'product files with one importer': 96,
   'folders of one room that import each other': 0,
   'file names used twice': 0,
   'files that name the setting TONCENTER_RPS': 11,
