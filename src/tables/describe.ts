@@ -1,4 +1,4 @@
-import { getTableColumns } from 'drizzle-orm';
+import { getTableColumns, getTableName } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { literal } from './literal.ts';
 
@@ -30,7 +30,7 @@ interface Facts<Column extends string> {
   /** What one row is. */
   readonly comment: string;
   /** Meaning, unit, source member, and why it may be null. At least 20 characters; all are different. */
-  readonly columns: Readonly<Record<Column, string>>;
+  readonly columns: Readonly<Record<Exclude<Column, 'loaded_at'>, string>>;
   /** The dataset that owns the table; omitted if only one fills it. */
   readonly owner?: string;
   /**
@@ -71,6 +71,8 @@ export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>>
   let key: readonly string[] | undefined;
   described.set(table, {
     ...given,
+    // Every table that pages fill has the column.
+    columns: { ...given.columns, ...('loaded_at' in table && { loaded_at: loadedComment(table) }) },
     conflict,
     partitioned,
     get key() {
@@ -79,10 +81,19 @@ export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>>
   });
 }
 
+function loadedComment(table: PgTable): string {
+  return `When this row of ${getTableName(table)} was last written by the program, wall time, UTC.`;
+}
+
 function keyOf(table: PgTable): string[] {
   const { columns, primaryKeys } = getTableConfig(table);
   const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
   return key.map(({ name }) => name);
+}
+
+/** The comment of the column `extra`; `members` names the records as the API sends them. */
+export function membersWithoutColumn(members: string): string {
+  return `Members of ${members} that this version of the program has no column for, by dotted path; null if there are none.`;
 }
 
 /** Throws if a table was not described, which is a mistake in its file. */

@@ -40,7 +40,10 @@ beforeAll(async () => {
   cli = await openCli();
   const range = ['--from', String(READ.from), '--to', String(READ.to), '--only', 'transactions'];
   const { code, stderr } = await cli.ask(['backfill', ...range], settings());
-  expect(stderr).toMatch(/^\{.*"found":1,.*"msg":"records do not fit the schema and go to quarantine"\}\n$/);
+  // On a busy machine it lasts until the first line of progress.
+  const [line, ...others] = stderr.split('\n').filter((one) => !one.includes('"event":"progress"'));
+  expect(line).toMatch(/^\{.*"found":1,.*"msg":"records do not fit the schema and go to quarantine"\}$/);
+  expect(others).toEqual(['']);
   expect(code).toBe(0);
 });
 afterAll(async () => {

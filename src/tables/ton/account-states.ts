@@ -71,7 +71,6 @@ const comments = (of: string) => ({
     'suspended',
   ),
   extra: `Members of accounts[] that this version of the program has no column for in ${of}; null if there are none.`,
-  loaded_at: `When this row of ${of} was last written by the program, wall time, UTC.`,
 });
 
 export const account_states = ton.table(

@@ -36,7 +36,6 @@ describe(account_transactions, {
     data: 'The whole transaction as a bag of cells, base64; null only if not sent. From result[].data of getTransactions.',
     extra:
       'Members of result[] of getTransactions that this version of the program has no column for; null if there are none.',
-    loaded_at: 'When this row of account_transactions was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'keep' },
 });
@@ -101,7 +100,6 @@ describe(account_messages, {
     init_state:
       'State that it deploys, base64, empty for most; null for texts. From in_msg.msg_data, its init_state, of getTransactions.',
     text: 'The text in base64, of data_type msg.data…Text; else null. From in_msg.msg_data, its text, of getTransactions.',
-    loaded_at: 'When this row of account_messages was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'keep' },
 });
@@ -125,7 +123,6 @@ describe(message_locations, {
     tx_hash:
       'Hash of the transaction that received it, base64. From result.transaction_id.hash of tryLocateTx.',
     utime: 'Block time, UTC, of the transaction that received it. From result.utime of tryLocateTx.',
-    loaded_at: 'When this row of message_locations was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
 });

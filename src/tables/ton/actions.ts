@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { documentedMembers } from './action-members.ts';
 import { address, amount, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const actions = ton.table(
@@ -77,9 +77,7 @@ describe(actions, {
       'How many transactions the action is made of, each a row of action_transactions. The length of actions[].transactions; null only if not sent.',
     finality:
       'How final the action is: finalized, for all that are stored. From actions[].finality; null if an older server leaves it out.',
-    extra:
-      'Members of actions[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of actions was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('actions[]'),
   },
   owner: 'actions',
   conflict: { kind: 'replace' },
@@ -113,7 +111,6 @@ describe(action_accounts, {
     action_id: 'Action that the account takes part in, base64. From actions[].action_id, as in actions.',
     position: 'Place of the account in the list, from 0. The index in actions[].accounts.',
     account: 'Account that takes part in the action, raw form. From actions[].accounts[].',
-    loaded_at: 'When this row of action_accounts was last written by the program, wall time, UTC.',
   },
   owner: 'actions',
   conflict: { kind: 'replace' },
@@ -143,7 +140,6 @@ describe(action_transactions, {
     action_id: 'Action that the transaction is part of, base64. From actions[].action_id, as in actions.',
     position: 'Place of the transaction in the list, from 0. The index in actions[].transactions.',
     tx_hash: 'Hash of a transaction that the action is made of, base64. From actions[].transactions[].',
-    loaded_at: 'When this row of action_transactions was last written by the program, wall time, UTC.',
   },
   owner: 'actions',
   conflict: { kind: 'replace' },

@@ -24,7 +24,6 @@ describe(address_book, {
       'What kinds of contract the indexer takes the account for; null if it has not looked. From address_book{}.interfaces.',
     extra:
       'Members of an entry of address_book that this version of the program has no column for; null if there are none.',
-    loaded_at: 'When this row of address_book was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
 });
@@ -73,7 +72,6 @@ describe(token_metadata, {
       'Everything that is known about it: mostly one object, two if an account is two kinds of token; null if the server sent none. From metadata{}.token_info.',
     extra:
       'Members of an entry of metadata that this version of the program has no column for; null if there are none.',
-    loaded_at: 'When this row of token_metadata was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
 });

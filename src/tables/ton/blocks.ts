@@ -1,6 +1,6 @@
 import { bigint, boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { hash, int8, loadedAt, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const blocks = ton.table(
@@ -107,9 +107,7 @@ describe(blocks, {
       'Shard of the masterchain block that registered this block: always 8000000000000000. From blocks[].masterchain_block_ref.shard; null only if not sent.',
     masterchain_block_ref_seqno:
       'Number of the masterchain block that registered this block (itself, for a masterchain block); equals mc_block_seqno of its transactions. From blocks[].masterchain_block_ref.seqno; null only if not sent.',
-    extra:
-      'Members of blocks[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of blocks was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('blocks[]'),
   },
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
@@ -147,7 +145,6 @@ describe(block_parents, {
       "Shard of the parent block: the child's own, or after a split or merge the other one's. From blocks[].prev_blocks[].shard.",
     parent_seqno:
       'Number of the parent block in its shard; 0 is the initial state, which the API does not list. From blocks[].prev_blocks[].seqno.',
-    loaded_at: 'When this row of block_parents was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'keep' },
   partitioned: true,

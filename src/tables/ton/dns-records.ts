@@ -1,6 +1,6 @@
 import { boolean, jsonb, text } from 'drizzle-orm/pg-core';
 import { address, amount, loadedAt, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const dns_records = ton.table('dns_records', {
@@ -31,9 +31,7 @@ describe(dns_records, {
       'Address of the site in the network’s own addresses (ADNL), 64 upper-case hex digits; null if there is none. From records[].dns_site_adnl.',
     dns_storage_bag_id:
       'Bag of files that the domain leads to, 64 upper-case hex digits; null if there is none. From records[].dns_storage_bag_id.',
-    extra:
-      'Members of records[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of dns_records was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('records[]'),
   },
   conflict: { kind: 'replace' },
 });
@@ -67,9 +65,7 @@ describe(dns_auctions, {
       'When the domain was last paid for, UTC: a year later any account may put it up again. From auctions[].last_fill_up_time; null only if the API does not send it.',
     finished:
       'True if the end had passed when the auction was looked up, and the winner has not claimed the domain. From auctions[].finished; null only if the API does not send it.',
-    extra:
-      'Members of auctions[] that this version of the program has no column for, by dotted path; null when there are none.',
-    loaded_at: 'When this row of dns_auctions was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('auctions[]'),
   },
   conflict: { kind: 'replace' },
 });

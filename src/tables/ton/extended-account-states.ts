@@ -61,7 +61,6 @@ describe(extended_account_states, {
       'File hash of that masterchain block, base64. From result.block_id.file_hash of getExtendedAddressInformation.',
     extra:
       'Members of the result of getExtendedAddressInformation that this version of the program has no column for; null if there are none.',
-    loaded_at: 'When this row of extended_account_states was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
 });

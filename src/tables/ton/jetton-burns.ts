@@ -1,6 +1,6 @@
 import { index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, loadedAt, transferColumns } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const jetton_burns = ton.table(
@@ -56,9 +56,7 @@ describe(jetton_burns, {
       'Bag of cells, base64, that goes along with the burn, of use to special jettons. From jetton_burns[].custom_payload; null for most burns.',
     decoded_custom_payload:
       "What the server's decoder made of the burn's payload; null if it knows no shape. From jetton_burns[].decoded_custom_payload.",
-    extra:
-      'Members of jetton_burns[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of jetton_burns was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('jetton_burns[]'),
   },
   conflict: { kind: 'fill', columns: ['trace_id', 'decoded_custom_payload', 'extra'] },
   partitioned: true,

@@ -1,6 +1,6 @@
 import { boolean, integer, jsonb, text } from 'drizzle-orm/pg-core';
 import { address, amount, hash, int8, loadedAt } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const jetton_masters = ton.table('jetton_masters', {
@@ -46,9 +46,7 @@ describe(jetton_masters, {
       "Hash of the master's own data, base64. From jetton_masters[].data_hash; null only if not sent.",
     last_transaction_lt:
       "Logical time of the master's transaction that left this state. From jetton_masters[].last_transaction_lt.",
-    extra:
-      'Members of jetton_masters[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of jetton_masters was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('jetton_masters[]'),
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });

@@ -1,6 +1,6 @@
 import { index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, commentIn, loadedAt, transferColumns } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const jetton_transfers = ton.table(
@@ -71,9 +71,7 @@ describe(jetton_transfers, {
       "What the server's decoder made of the forward payload, such as a comment's text; null if it knows no shape. From jetton_transfers[].decoded_forward_payload.",
     comment:
       'Text comment that goes with the jettons. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From jetton_transfers[].decoded_forward_payload.comment.',
-    extra:
-      'Members of jetton_transfers[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of jetton_transfers was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('jetton_transfers[]'),
   },
   conflict: {
     kind: 'fill',

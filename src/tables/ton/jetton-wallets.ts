@@ -50,7 +50,6 @@ describe(jetton_wallets, {
       'URL of the proof for a claim; null if it is not given. From jetton_wallets[].mintless_info.custom_payload_api_uri.',
     extra:
       'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null if there are none.',
-    loaded_at: 'When this row of jetton_wallets was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });

@@ -47,7 +47,6 @@ describe(masterchain_heads, {
       'Oldest masterchain block of the index; null for nodes. From first.seqno of masterchainInfo.',
     extra:
       'Members of either response that this version of the program has no column for; null if there are none.',
-    loaded_at: 'When this row of masterchain_heads was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'keep' },
 });

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, commentIn, hash, int8, loadedAt, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const messages = ton.table(
@@ -107,9 +107,7 @@ describe(messages, {
       'Normalized hash of an external-in message, base64: the same for all encodings of one message, the one that wallets show. Null if it equals hash, so for all others. From in_msg.hash_norm.',
     out_msg_tx_hash:
       "Hash of the transaction that sent the message, base64; its utime is the message's. Null for external-in messages, and until the sender is stored. The hash of the transaction in whose out_msgs it stands.",
-    extra:
-      'Members of a message that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of messages was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('a message'),
   },
   owner: 'transactions',
   conflict: {

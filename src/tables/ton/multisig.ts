@@ -1,6 +1,6 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, hash, int8, loadedAt, wide } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const multisig_wallets = ton.table('multisig_wallets', {
@@ -34,9 +34,7 @@ describe(multisig_wallets, {
       "Hash of the multisig wallet's code, base64; null only if not sent. From multisigs[].code_hash.",
     data_hash:
       "Hash of the multisig wallet's data, base64; null only if not sent. From multisigs[].data_hash.",
-    extra:
-      'Members of multisigs[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of multisig_wallets was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('multisigs[]'),
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });
@@ -86,9 +84,7 @@ describe(multisig_orders, {
       "Logical time of the order's transaction that left this state. From orders[].last_transaction_lt.",
     code_hash: "Hash of the order's code, base64; null only if not sent. From orders[].code_hash.",
     data_hash: "Hash of the order's data, base64; null only if not sent. From orders[].data_hash.",
-    extra:
-      'Members of orders[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of multisig_orders was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('orders[]'),
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });
@@ -131,7 +127,6 @@ describe(multisig_order_actions, {
     parsed_body:
       "The body's members as the server read them; null if it could not. From orders[].actions[].parsed_body.",
     error: 'Why the server could not read the action; null if it could. From orders[].actions[].error.',
-    loaded_at: 'When this row of multisig_order_actions was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
 });

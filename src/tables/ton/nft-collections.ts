@@ -1,6 +1,6 @@
 import { jsonb, text } from 'drizzle-orm/pg-core';
 import { address, hash, int8, loadedAt, wide } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nft_collections = ton.table('nft_collections', {
@@ -34,9 +34,7 @@ describe(nft_collections, {
       "Hash of the collection's data, base64. From nft_collections[].data_hash; null only if not sent.",
     last_transaction_lt:
       "Logical time of the collection's transaction that left this state. From nft_collections[].last_transaction_lt.",
-    extra:
-      'Members of nft_collections[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of nft_collections was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('nft_collections[]'),
   },
   owner: 'nft_collections',
   conflict: { kind: 'newer', by: 'last_transaction_lt' },

@@ -1,6 +1,6 @@
 import { boolean, index, jsonb } from 'drizzle-orm/pg-core';
 import { address, hash, int8, loadedAt, wide } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nft_items = ton.table(
@@ -56,9 +56,7 @@ describe(nft_items, {
     data_hash: "Hash of the item's data, base64. From nft_items[].data_hash; null only if not sent.",
     last_transaction_lt:
       "Logical time of the item's transaction that left this state. From nft_items[].last_transaction_lt.",
-    extra:
-      'Members of nft_items[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of nft_items was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('nft_items[]'),
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });

@@ -1,6 +1,6 @@
 import { index, jsonb, text } from 'drizzle-orm/pg-core';
 import { address, hash, int8, loadedAt, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nft_sales = ton.table(
@@ -44,9 +44,7 @@ describe(nft_sales, {
     data_hash:
       "Hash of the sale contract's data, base64; null if the server does not tell. From nft_sales[].data_hash.",
     details: 'Price, bids, fees and royalties, by type. From nft_sales[].details.',
-    extra:
-      'Members of nft_sales[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of nft_sales was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('nft_sales[]'),
   },
   conflict: { kind: 'replace' },
 });

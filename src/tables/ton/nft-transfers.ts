@@ -1,6 +1,6 @@
 import { index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, commentIn, loadedAt, transferColumns } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nft_transfers = ton.table(
@@ -67,9 +67,7 @@ describe(nft_transfers, {
       "What the server's decoder made of the payload for the new owner; null if it knows no shape. From nft_transfers[].decoded_forward_payload.",
     comment:
       'Text comment that goes with the item. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From nft_transfers[].decoded_forward_payload.comment.',
-    extra:
-      'Members of nft_transfers[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of nft_transfers was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('nft_transfers[]'),
   },
   conflict: {
     kind: 'fill',

@@ -1,6 +1,6 @@
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nominator_pool_events = ton.table(
@@ -56,9 +56,7 @@ describe(nominator_pool_events, {
       'Start of the validation cycle that the reward or penalty is for, UTC; null for deposits and withdrawals. From events[].cycle_start.',
     validator_reward_share:
       "Share of the pool's rewards that the validator keeps, in units of 1/10000. From events[].validator_reward_share; null only if not sent.",
-    extra:
-      'Members of events[] of nominatorPools/validatorEvents that this version of the program has no column for, by dotted path; null when there are none.',
-    loaded_at: 'When this row of nominator_pool_events was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('events[] of nominatorPools/validatorEvents'),
   },
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
@@ -123,9 +121,7 @@ describe(nominator_events, {
       'True if the nominator had asked for its money before the event. From events[].withdraw_request_before; null only if the API does not send it.',
     withdraw_request_after:
       'True if the nominator still asks for its money after the event. From events[].withdraw_request_after; null only if the API does not send it.',
-    extra:
-      'Members of events[] of nominatorPools/nominatorEvents that this version of the program has no column for, by dotted path; null when there are none.',
-    loaded_at: 'When this row of nominator_events was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('events[] of nominatorPools/nominatorEvents'),
   },
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
@@ -173,9 +169,7 @@ describe(nominator_pools, {
       'Least money that a nominator must have in the pool, nanotons. From min_nominator_stake; null only if the API does not send it.',
     active_nominators:
       'Nominators of the pool as a JSON array: address, balance (at work) and pending_balance (waits for the next cycle), nanotons. From active_nominators; null if the API sends none.',
-    extra:
-      'Members of nominatorPools/pool that this version of the program has no column for, by dotted path; null when there are none.',
-    loaded_at: 'When this row of nominator_pools was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('nominatorPools/pool'),
   },
   conflict: { kind: 'replace' },
 });

@@ -50,7 +50,6 @@ describe(shard_block_proofs, {
       'Proofs between masterchain blocks, an array of two block ids and three bags of cells each. From result.mc_proof of getShardBlockProof.',
     extra:
       'Members of the result of getShardBlockProof that this version of the program has no column for; null if there are none.',
-    loaded_at: 'When this row of shard_block_proofs was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
 });

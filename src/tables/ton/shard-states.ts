@@ -29,7 +29,6 @@ describe(shard_states, {
     shard: 'Shard of the top, upper-case hex without padding. From blocks[].shard of the response.',
     seqno:
       'Number of the top in its shard: a block that an earlier masterchain block may have registered. From blocks[].seqno of the response.',
-    loaded_at: 'When this row of shard_states was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'keep' },
   partitioned: true,

@@ -25,7 +25,6 @@ describe(top_accounts, {
     balance: 'Nanotons on the account at that moment. From balance of topAccountsByBalance.',
     extra:
       'Members of topAccountsByBalance that this version of the program has no column for; null if there are none.',
-    loaded_at: 'When this row of top_accounts was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'keep' },
 });

@@ -73,7 +73,6 @@ describe(traces, {
       'What the server says about a trace that it could not give whole; null for nearly all. From traces[].warning.',
     extra:
       'Members of a trace or its tree that this version of the program has no column for, by dotted path; null if there are none. If the order of transactions is not by lt and account, it is here, too.',
-    loaded_at: 'When this row of traces was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'newer', by: 'end_lt' },
   supersedes: { columns: ['trace_id'], of: 'traces' },
@@ -115,7 +114,6 @@ describe(trace_nodes, {
       'How many transactions this one set off. Null if the server says null instead of an empty list: it sent messages, but none was received within the trace. The length of children of its node.',
     end_lt:
       'Logical time at which the whole trace ended, as in traces: of two copies of a tree the one with the larger value counts. From traces[].end_lt.',
-    loaded_at: 'When this row of trace_nodes was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'newer', by: 'end_lt' },
   supersedes: { columns: ['trace_id'], of: 'traces' },

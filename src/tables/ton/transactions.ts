@@ -186,7 +186,6 @@ const transactionComments = {
     'How final the transaction is: pending, confirmed or finalized; the program reads finalized ones. Null in older recordings. From transactions[].finality.',
   extra:
     'Members of transactions[] that this version of the program has no column for, and phases that were sent empty, by dotted path; null if there are none.',
-  loaded_at: 'When this row of transactions was last written by the program, wall time, UTC.',
 } as const;
 
 export const transactions = ton.table(

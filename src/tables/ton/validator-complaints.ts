@@ -1,6 +1,6 @@
 import { boolean, doublePrecision, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, hash, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const validator_complaints = ton.table(
@@ -68,9 +68,7 @@ describe(validator_complaints, {
       'True if enough validators voted for the complaint. From complaints[].is_passed; null only if not sent.',
     vote_count:
       'How many validators have voted for the complaint, each a row of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
-    extra:
-      'Members of complaints[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of validator_complaints was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('complaints[]'),
   },
   conflict: { kind: 'replace' },
   partitioned: true,
@@ -110,7 +108,6 @@ describe(complaint_votes, {
       'Network address (ADNL) of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].adnl_addr; null if the source does not know it.',
     weight:
       'Weight of the vote, in the units of the set of validators. From complaints[].voted_validators[].weight; null if the source does not know it.',
-    loaded_at: 'When this row of complaint_votes was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
   partitioned: true,

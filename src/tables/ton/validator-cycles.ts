@@ -1,6 +1,6 @@
 import { integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const validator_cycles = ton.table(
@@ -76,9 +76,7 @@ describe(validator_cycles, {
       'How many times the smallest stake of the set a stake may count, in units of 1/65536. From cycles[].max_stake_factor; null only if not sent.',
     validator_count:
       'How many validators the server listed, each a row of cycle_validators. The length of cycles[].validators; null if the server listed none at all.',
-    extra:
-      'Members of cycles[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of validator_cycles was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('cycles[]'),
   },
   conflict: { kind: 'replace' },
   partitioned: true,
@@ -122,7 +120,6 @@ describe(cycle_validators, {
     stake: 'Stake that counts, nanotons. From cycles[].validators[].stake; null until the server knows it.',
     max_factor:
       'Factor that the validator declared, in units of 1/65536. From cycles[].validators[].max_factor; null until the server knows it.',
-    loaded_at: 'When this row of cycle_validators was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
   partitioned: true,

@@ -1,6 +1,6 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const validator_elections = ton.table(
@@ -40,9 +40,7 @@ describe(validator_elections, {
     finished: 'True if the election has ended. From elections[].finished; null only if not sent.',
     participant_count:
       'How many participants the server listed, each a row of election_participants. The length of elections[].participants; null if the server listed none at all.',
-    extra:
-      'Members of elections[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of validator_elections was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('elections[]'),
   },
   conflict: { kind: 'replace' },
   partitioned: true,
@@ -85,7 +83,6 @@ describe(election_participants, {
       'Account that sent the stake and gets it back, raw form. From elections[].participants[].stake_holder_address; null only if not sent.',
     adnl_addr:
       'Network address (ADNL) of the participant, 64 upper-case hex digits. From elections[].participants[].adnl_addr; null only if not sent.',
-    loaded_at: 'When this row of election_participants was last written by the program, wall time, UTC.',
   },
   conflict: { kind: 'replace' },
   partitioned: true,

@@ -1,6 +1,6 @@
 import { jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, hash, int8, loadedAt, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const validator_events = ton.table(
@@ -45,9 +45,7 @@ describe(validator_events, {
     amount: 'The stake, nanotons. From events[].amount of validators/events; null only if not sent.',
     reason:
       "Code of the elector's reason for refusing the stake; null for all other types. From events[].reason of validators/events.",
-    extra:
-      'Members of events[] of validators/events that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of validator_events was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('events[] of validators/events'),
   },
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,

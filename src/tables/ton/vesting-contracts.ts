@@ -1,6 +1,6 @@
 import { jsonb, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, loadedAt } from '../columns.ts';
-import { describe } from '../describe.ts';
+import { describe, membersWithoutColumn } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const vesting_contracts = ton.table('vesting_contracts', {
@@ -37,9 +37,7 @@ describe(vesting_contracts, {
       'The whole sum in nanotons; null if the server does not tell. From vesting_contracts[].total_amount.',
     whitelist:
       'Accounts to which the locked part may be sent too, raw form; null if the server does not tell. From vesting_contracts[].whitelist.',
-    extra:
-      'Members of vesting_contracts[] that this version of the program has no column for, by dotted path; null if there are none.',
-    loaded_at: 'When this row of vesting_contracts was last written by the program, wall time, UTC.',
+    extra: membersWithoutColumn('vesting_contracts[]'),
   },
   conflict: { kind: 'replace' },
 });
