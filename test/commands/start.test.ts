@@ -9,8 +9,8 @@ import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 /*
- * What a command loads before it can begin: the most part of what its start costs, and the same on every machine. A file
- * costs as much as 30 kB in it. The limits are a tenth above what is loaded today.
+ * What a command loads before it can begin: the most part of what its start costs, and the same on every machine. Each
+ * file costs about a millisecond, whatever its size. The limits are a tenth above what is loaded today.
  */
 
 const Coverage = z.object({ result: z.array(z.object({ url: z.string() })) });
