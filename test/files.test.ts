@@ -21,7 +21,7 @@ test('makes a directory with those above it, also where many do so at once', asy
   expect((await stat(path)).isDirectory()).toBe(true);
 });
 
-test.each(['file', 'file/below', '../../../../../../proc/none/below'])(
+test.each(['file', 'file/below', 'loop/below', '../../../../../../proc/none/below'])(
   '%s cannot be made one',
   async (name) => {
     const failure = await makeFolder(join(directory, name)).catch((error: unknown) => error);
