@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { Part } from './part.ts';
+import type { TableDescription } from '../read/table-description.ts';
+import { columnType, EXACT } from './copied-rows.ts';
 
 /*
  * Lines of a Delta Lake log, protocol 1/2 (https://github.com/delta-io/delta/blob/master/PROTOCOL.md), which Spark,
@@ -156,3 +158,16 @@ export function metaDataOf({ id, network, columns }: DeltaTable, now: number): o
 }
 
 export const PROTOCOL = { protocol: { minReaderVersion: 1, minWriterVersion: 2 } };
+
+/** The columns of a lake's files, including `EXACT`, and the partition column, whose value is in the folder's name. */
+export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {
+  const columns = own.map((column) => ({ name: column.name, type: columnType(column).delta }));
+  return [...columns, { name: EXACT, type: 'string' }, { name: 'day', type: 'date' }];
+}
+
+/** A DuckDB expression for the hash of a row's key, equal to `keyHash` in `src/write/seals.ts`. */
+export function keyHash({ key }: TableDescription): string {
+  const rest = key.filter((name) => name !== 'utime').map((name) => `"${name}"`);
+  const text = `concat_ws('|', epoch_us("utime") // 1000000, ${rest.join(', ')})`;
+  return `('0x' || left(md5(${text}), 15))::bigint`;
+}

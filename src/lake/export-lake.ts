@@ -9,7 +9,7 @@ import type { Stop } from '../stop.ts';
 import { commit, readLog, restoreParts, type LogChange, type TableLog } from './delta-log.ts';
 import { type Lake, digestOf, missing, withFiles } from './lake.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
-import { lakeColumns } from './lake-columns.ts';
+import { lakeColumns } from './delta-actions.ts';
 import { daysOf, dayOf, type Part, pathOf } from './part.ts';
 import { doubtedGrades, gradesOf, isCovered, LOWEST, lowerOf } from './grades.ts';
 import { writeRows } from '../export/write-rows.ts';

@@ -5,7 +5,7 @@ import type { ExportedTable } from '../export/tables-of.ts';
 import { formatRange, intersect, isInside } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { readLog, tablesIn, type TableLog } from './delta-log.ts';
-import { keyHash } from './lake-columns.ts';
+import { keyHash } from './delta-actions.ts';
 import { digestOf, withFiles, type Lake } from './lake.ts';
 import type { Part } from './part.ts';
 

@@ -3,7 +3,7 @@ import { literal } from '../../../src/tables/literal.ts';
 import { describeTable, type TableDescription } from '../../../src/read/table-description.ts';
 import { columnType } from '../../../src/lake/copied-rows.ts';
 import { commit, readLog, tablesIn, type TableLog } from '../../../src/lake/delta-log.ts';
-import { keyHash } from '../../../src/lake/lake-columns.ts';
+import { keyHash } from '../../../src/lake/delta-actions.ts';
 import { type Lake, withFiles, missing } from '../../../src/lake/lake.ts';
 import { withLake } from '../../../src/lake/open-lake.ts';
 import type { Part } from '../../../src/lake/part.ts';
