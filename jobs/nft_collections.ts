@@ -1,6 +1,6 @@
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/tables/ton/nft-collections.ts';
-import { nftCollection, nftCollectionRow } from '../src/records/nft-item.ts';
+import { nftCollection, nftCollectionRow } from '../src/records/tokens.ts';
 
 export default defineCollection({
   title: 'Collections of NFT items: owner, number of items and content of each',

@@ -6,7 +6,7 @@ import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { token_metadata } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
 import { flag, freeForm, requiredFlag, text } from '../src/records/members/scalar.ts';
-import { contentDecimals } from '../src/records/members/token-content.ts';
+import { contentDecimals } from '../src/records/tokens.ts';
 
 const tokenInfo = z.strictObject({
   valid: flag,
