@@ -95,7 +95,7 @@ describe('log records', () => {
     expect(calls.length).toBeGreaterThan(25);
   });
 
-  test('have fields of the same names everywhere', () => {
+  test('have the same field names everywhere', () => {
     const others = calls.flatMap(({ place, fields }) =>
       fields.filter((field) => !FIELDS.has(field)).map((field) => `${place} ${field}`),
     );

@@ -3,7 +3,10 @@ import { packageRoot } from '../src/package.ts';
 import { measure, select } from '../tools/prose/measures.ts';
 import { codeOf, pagesOf } from '../tools/prose/sentences.ts';
 
-/** `npm run prose` prints these numbers for each room; with `-- --list where`, the sentences. They may only become better. */
+/**
+ * `npm run prose` prints these numbers for each room; with `-- --list where`, the sentences. They may only
+ * become better.
+ */
 const LIMITS = {
   code: { if: 160, where: 4, whoever: 0, others: 7.1, words: 11.5, long: 0 },
   pages: { if: 85, where: 4.1, whoever: 0, others: 6, words: 11.4, long: 0 },

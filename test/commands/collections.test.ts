@@ -32,7 +32,7 @@ function run(...args: string[]): Promise<CliResult> {
   return cli.ask(args, { ...settings, ETL_ATTEMPTS: spoiled === '' ? '6' : '1' });
 }
 
-test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {
+test('lists and look-ups need no range; status and datasets show them; the other datasets name what they need', async () => {
   const [account] = simulator.truth.entities().balances();
   const friendly = formatAddress(account!.account);
   const added = await run('watch', 'add', friendly, '--note', 'the richest');
@@ -85,7 +85,7 @@ test.each([
   ['does not fit', (body: string) => body.replaceAll(/"address":"0:/g, '"address":"x:')],
   ['names an error beside an empty list', () => '{"error":"timeout","nft_collections":[]}'],
   ['is another list', () => '{"jetton_masters":[]}'],
-])('of several lists the last line names only the one of which the response %s', async (_, change) => {
+])('if there are several lists, the last line names only the one whose response %s', async (_, change) => {
   spoiled = '/api/v3/nft/collections';
   spoil = change;
   const { code, stdout } = await run(

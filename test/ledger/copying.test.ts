@@ -33,7 +33,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** With so many the server has stored rows already. */
+/** After this many bytes the server has stored rows already. */
 const ENOUGH_BYTES = 1_000_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -45,7 +45,7 @@ async function claim(): Promise<Lease> {
 }
 
 thorough(
-  'leaves whoever holds the row of its lease to its commit, however slow it is',
+  'leaves a process that holds the row of its lease to its commit, however slow it is',
   async () => {
     const { database } = store;
     const lease = await claim();
@@ -68,7 +68,7 @@ const page = (lease: Lease, rows: PageCommit['rows']): PageCommit => ({
   ...{ replace: false, overwrite: false, newAfter: SPAN.from, done: { span: SPAN, outcome: 'covered' } },
 });
 
-describe('a process that stands still while it copies', () => {
+describe('a process that freezes while it copies', () => {
   let line: StandingCopy;
   let standing: Database;
   let copy: Promise<unknown>;

@@ -10,8 +10,9 @@ import { openCli } from '../support/program/cli.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
 
 /*
- * Runs the examples of docs/analyst/python.md as they stand: `PYTHON=/path/of/a/venv/bin/python npm run test:long -- python`.
- * `pip install pandas polars duckdb "psycopg[binary]" sqlalchemy pyarrow connectorx` gives them what they import.
+ * Runs the examples of docs/analyst/python.md unchanged: `PYTHON=/path/of/a/venv/bin/python npm run test:long
+ * -- python`. `pip install pandas polars duckdb "psycopg[binary]" sqlalchemy pyarrow connectorx` installs
+ * what they import.
  */
 
 const PYTHON = process.env['PYTHON'] ?? 'python3';
@@ -36,7 +37,7 @@ assert len(duckdb.sql("select * from 'january/jetton_masters/*/*.parquet' limit 
   '',
 ];
 
-test.skipIf(!isThere)('the examples for Python run as they stand, and lose no nanoton', async () => {
+test.skipIf(!isThere)('the examples for Python run unchanged, and lose no nanoton', async () => {
   const store = await openCrawledStore({ name: 'demo', options: demoNetwork });
   const cli = await openCli();
   const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-python-'));

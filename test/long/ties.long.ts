@@ -10,8 +10,8 @@ import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database/database.ts';
 
 /*
- * Every forward dataset, on either build, with seconds of 2 to 5000 rows and logical times of up to 900: what is stored
- * equals the simulator's truth.
+ * Every forward dataset, on either build, with seconds of 2 to 5000 rows and logical times of up to 900: the
+ * stored rows equal the simulator's truth.
  */
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -82,7 +82,7 @@ test.each(CASES)(
       second: SECOND,
       count,
       ...(sameLt && { sameLt }),
-      // Traces that share a logical time are not to be had: what ends them are transactions of one account.
+      // Traces cannot share a logical time: the transactions that end them belong to one account.
       ...(family.of !== undefined && !(sameLt && family.of === 'traces') && { of: family.of }),
     };
     const simulator = await startSimulator({

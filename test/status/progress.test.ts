@@ -41,7 +41,7 @@ describe('progress', () => {
     expect(count.of('pools')).toEqual({ done: 250, total: 2000 });
   });
 
-  test('goes on where an earlier run stopped, and counts what more than pages has covered', () => {
+  test('continues from an earlier run, and counts coverage that did not come from its pages', () => {
     const count = countProgress([
       { dataset: 'blocks', range, missing: new Map([['', [{ from: 1900, to: 2000 }]]]) },
     ]);
@@ -50,7 +50,7 @@ describe('progress', () => {
     expect(percentOf(count.all())).toBe(100);
   });
 
-  test('is 100 % only where all is done', () => {
+  test('is 100 % only if all is done', () => {
     expect(percentOf({ done: 999_999, total: 1_000_000 })).toBe(99.9);
     expect(percentOf({ done: 0, total: 1 })).toBe(0);
   });

@@ -6,7 +6,7 @@ import { readLog, type TableLog } from '../../src/lake/delta-log.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
 import { silent, testConfig } from './crawl.ts';
 
-/** What a command came to, and what it wrote to stdout and to stderr. */
+/** The exit code of a command, and its stdout and stderr. */
 export interface Outcome {
   readonly code: number;
   readonly printed: readonly string[];
@@ -42,6 +42,6 @@ export const imported = (url: string, flags: Parameters<typeof importRows>[1]): 
 export const verified = (place: string): Promise<Outcome> =>
   quietly(() => verifyOfLake(invocationOf(''), place));
 
-/** What the log of a table says. */
+/** The log of a table. */
 export const logIn = (place: string, table: string): Promise<TableLog> =>
   withLake(place, (lake) => readLog(lake, table));

@@ -10,12 +10,12 @@ interface Store {
   ask(statement: string): Promise<Readonly<Record<string, string | null>>[]>;
 }
 
-/** A table that is small, and of which the database loses a row. */
+/** A small table; the database loses one of its rows. */
 export const LIVED = 'jetton_transfers';
 
 const range = { format: 'parquet', only: ['all'] };
 
-/** How many rows each table of a lake has in the database. */
+/** The number of rows that the database has, for each table of a lake. */
 export async function rowsInDatabase(store: Store, lake: string): Promise<ReadonlyMap<string, string>> {
   const rows = new Map<string, string>();
   for (const name of await tablesIn(directoryStore(lake))) {
@@ -32,9 +32,10 @@ export async function wholeLake(store: Store, out: string): Promise<void> {
 }
 
 /**
- * A lake of one table that has lived through everything: a second export added parts, a third one made one of them, a
- * checkpoint summed up the log, and a fourth export wrote the part anew, since the database had lost a row. All parts that
- * were retracted lie there still, as they do while readers hold them. Gives what the table has in the database.
+ * A lake of one table after every kind of change: a second export added parts, a third one merged them, and a
+ * checkpoint summed up the log. A fourth export rewrote the part, because the database had lost a row. All
+ * removed parts still exist, as they do while readers hold them. Returns the rows of the table in the
+ * database.
  */
 export async function livedLake(store: Store, out: string): Promise<string> {
   const place = join(out, LIVED);

@@ -27,7 +27,7 @@ export interface Proof {
   /** How far the network, or a part of it, is safe to read. */
   reach(wanted?: Range): Promise<ReadablePart>;
   cover(datasets: readonly Dataset[], reach: ReadablePart): Promise<Range>;
-  /** Reads what takes a second reading again, as if hours had passed. */
+  /** Does the second reading of those that need one, as if hours had passed. */
   readAgain(datasets: readonly Dataset[], range: Range): Promise<void>;
   verify(datasets: readonly Dataset[], range: Range): Promise<Verified[]>;
   repair(datasets: readonly Dataset[], range: Range, found: readonly Verified[]): Promise<Repaired>;
@@ -69,7 +69,7 @@ export async function openHoles(
   for (const lease of await reopen(database, opened)) await releaseLease(database, lease);
 }
 
-/** What was found of a dataset, by check and kind. */
+/** The findings of a dataset, by check and kind. */
 export function kindsOf(reports: readonly Verified[], name: string): string[] {
   return reports
     .filter(({ dataset }) => dataset.name === name)
@@ -82,17 +82,17 @@ export async function expectProved(proof: Proof, datasets: readonly Dataset[], r
     expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
 }
 
-/** A simulated network, a database of its own, and the crawl of the one into the other. */
+/** A simulated network, a separate database, and the crawl of the one into the other. */
 export interface NetworkProof {
   readonly store: TestStore;
   readonly simulator: Simulator;
   readonly crawl: Crawl;
   readonly proof: Proof;
-  /** Those that were named, in the order of the jobs. */
+  /** The named datasets, in the order of the jobs. */
   readonly datasets: Dataset[];
-  /** What of the network was read of them. */
+  /** The range that was read. */
   readonly range: Range;
-  /** Requests that it took. */
+  /** The number of requests that it took. */
   readonly requests: number;
   readonly close: () => Promise<void>;
 }
@@ -102,9 +102,9 @@ interface NetworkOptions {
   /** Datasets that are read, as far as the network is safe to read. */
   readonly datasets: readonly string[];
   readonly config?: Partial<Config>;
-  /** True: as a test's own crawl that is hasty. */
+  /** If true, the crawl is hasty. */
   readonly hasty?: boolean;
-  /** What is done before anything is read. */
+  /** Runs before anything is read. */
   readonly prepare?: (store: TestStore, simulator: Simulator) => Promise<void>;
 }
 

@@ -29,9 +29,9 @@ let proof: Proof;
 let close: () => Promise<void>;
 /** Hashes that no window of time ever shows. */
 const hidden = new Set<string>();
-/** Masterchain blocks that transactions were asked for by. */
+/** The masterchain blocks of requests for transactions. */
 const asked: string[] = [];
-/** Hashes that nothing shows. */
+/** Hashes that no response shows. */
 const gone = new Set<string>();
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-test('what no window of time shows is read by masterchain block, and proved', async () => {
+test('transactions that no window of time shows are read by masterchain block, and proved', async () => {
   const datasets = await datasetsNamed(...NAMES);
   const transactions = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
   for (const { hash, trace_id } of [transactions[0]!, transactions.at(-1)!]) {
@@ -64,7 +64,7 @@ test('what no window of time shows is read by masterchain block, and proved', as
     hidden.add(trace_id);
   }
   const range = await proof.cover(datasets, await proof.reach());
-  // The crawl itself would wait for a block that others name: the source loses it afterwards.
+  // The crawl itself would wait for a block that others name, so the source loses it afterwards.
   const lost = [...simulator.truth.blocks({ from: START + 300, to: START + 310 })].find(
     ({ workchain }) => workchain === 0,
   )!;
@@ -82,7 +82,7 @@ test('what no window of time shows is read by masterchain block, and proved', as
     expect(simulator.stats.byPath.get(`/api/v3/${path}`)).toBeGreaterThan(0);
 });
 
-test('where transactions are not to be had nothing that rests on them is proved any longer, whatever was proved before', async () => {
+test('if transactions are unavailable, nothing that depends on them is proved any longer, whatever was proved before', async () => {
   const datasets = await datasetsNamed(...NAMES);
   hidden.clear();
   const { range } = await proof.reach();
@@ -133,7 +133,7 @@ thorough(
   },
 );
 
-test('a block that is not served costs its own hole: the others are read, and it is not asked for without end', async () => {
+test('a block that is not served costs its own hole: the others are read, and it is not requested without end', async () => {
   const datasets = await datasetsNamed('blocks', 'transactions');
   const { range } = await proof.reach();
   const path = '/api/v3/transactionsByMasterchainBlock';
@@ -158,7 +158,7 @@ test('a block that is not served costs its own hole: the others are read, and it
   expect(asked.length).toBeLessThan(60);
   expect(await certifiedOf(good!)).toHaveLength(1);
   expect(await certifiedOf(bad!)).toEqual([]);
-  // When it is served the next repair reads it.
+  // When it is served, the next repair reads it.
   simulator.faults.unservable = [];
   hidden.clear();
   await store.database.script(`update etl.refused set retry_at = now()`);

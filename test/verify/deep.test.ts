@@ -47,9 +47,9 @@ let simulator: Simulator;
 let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
-/** Hash of a transfer that the source gives in a way that does not fit. */
+/** Hash of a transfer that the source serves in a form that does not fit. */
 let misfit = '';
-/** Hash of a transaction of whose code pages of traces say nothing. */
+/** Hash of a transaction without its code in pages of traces. */
 let silent = '';
 /** Requests that it took to read the range. */
 let toRead: number;
@@ -88,8 +88,8 @@ const assertComplete = (dataset: string) =>
     sql`select etl.assert_complete(${dataset}, to_timestamp(${range.from}), to_timestamp(${range.to}))`,
   );
 
-describe('what no checksum speaks of', () => {
-  test('is not there in what was crawled, and every row is compared, for at most 1.1 times the requests of reading', async () => {
+describe('values without a checksum', () => {
+  test('have no findings after a crawl, and every row is compared, for at most 1.1 times the requests of reading', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
     const { reports: compared, tables } = await checkDeep(proof.context, reports, {
@@ -102,7 +102,7 @@ describe('what no checksum speaks of', () => {
     expect(simulator.stats.total - before).toBeLessThanOrEqual(1.1 * toRead);
   });
 
-  test('every transaction is compared also where only they are chosen, though pages of traces brought them', async () => {
+  test('are compared for every transaction even if only transactions are chosen, although pages of traces brought them', async () => {
     const only = datasets.filter(({ name }) => name === 'transactions');
     const options = { datasets: only, range, share: 1, repair: false, random: Math.random };
     const { compared, isShort, reports } = await proveRange(proof.context, options);
@@ -129,7 +129,7 @@ describe('what no checksum speaks of', () => {
     Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
   const OpenRow = z.object({ table: z.string(), rows: z.coerce.number() });
 
-  test(`is seen by --deep, remembered, refused, and repaired: ${Object.keys(ALTERATIONS).join(', ')}`, async () => {
+  test(`are checked by --deep: changes are found, remembered, refused, and repaired: ${Object.keys(ALTERATIONS).join(', ')}`, async () => {
     await proof.readAgain(datasets, range);
     await proof.verify(datasets, range);
     for (const statement of Object.values(ALTERATIONS)) expect(await run(statement)).toBe(1);
@@ -141,7 +141,7 @@ describe('what no checksum speaks of', () => {
       OpenRow,
     );
     expect(altered(seen)).toMatchObject({ messages: 2, transactions: 2, traces: 1, jetton_transfers: 1 });
-    // Verifying again does not forget it.
+    // Another verification does not drop the finding.
     const again = await proof.verify(datasets, range);
     for (const { dataset, verified } of again.filter(({ dataset: { name } }) => name !== 'blocks'))
       expect([dataset.name, verified]).not.toEqual([dataset.name, [range]]);
@@ -204,7 +204,7 @@ describe('what no checksum speaks of', () => {
 });
 
 describe('a dataset without a checksum', () => {
-  test('is held against the messages that make its rows', async () => {
+  test('is compared with the messages that make its rows', async () => {
     await proof.readAgain(datasets, range);
     await run(`delete from ton.jetton_transfers where transaction_hash =
       (select transaction_hash from ton.jetton_transfers t where exists (select 1 from ton.jetton_transfers o
@@ -213,7 +213,7 @@ describe('a dataset without a checksum', () => {
     const found = await proof.verify(datasets, range);
     expect(kinds(found)).toEqual(['cross-checks: 1 missing_row']);
     const { reports } = await proof.repair(datasets, range, found);
-    // Both readings of the second begin anew.
+    // Both readings of the second begin again.
     expect(kinds(reports)).toEqual(['second-reading: 1 read_once']);
     await proof.readAgain(datasets, range);
     const last = await proof.verify(datasets, range);
@@ -242,7 +242,7 @@ describe('a dataset without a checksum', () => {
     expect(own(await proveRange(proof.context, options))).toMatchObject({ verified: [range], findings: [] });
   });
 
-  test('is confirmed by no reading that brought something else', async () => {
+  test('is not confirmed by a reading with other rows', async () => {
     const again = datasets.filter(({ name }) => name === 'jetton_transfers');
     await run(`update etl.coverage set covered = '{}' where pass = 1`);
     await run(`update ton.jetton_transfers set amount = amount + 1 where transaction_hash =
@@ -258,7 +258,7 @@ describe('a dataset without a checksum', () => {
     expect(last.map(({ verified }) => verified)).toEqual(last.map(() => [range]));
   });
 
-  test('has nothing for a value that the source has not: the next reading agrees with the second one', async () => {
+  test('keeps no value that the source does not have: the next reading agrees with the second one', async () => {
     const again = datasets.filter(({ name }) => name === 'jetton_transfers');
     await run(`update etl.coverage set covered = '{}' where pass = 1`);
     const chosen = `(select transaction_hash from ton.jetton_transfers where custom_payload is null
@@ -273,7 +273,7 @@ describe('a dataset without a checksum', () => {
     expect(await run(`select 1 from ton.jetton_transfers where custom_payload = 'x'`)).toBe(0);
   });
 
-  test('is not confirmed where a record could not be compared, because it does not fit', async () => {
+  test('is not confirmed if a record could not be compared, because it does not fit', async () => {
     const again = datasets.filter(({ name }) => name === 'jetton_transfers');
     const Transfer = z.object({ hash: z.string(), second: z.coerce.number() });
     const [transfer] = await store.database.rows(
@@ -303,7 +303,7 @@ describe('a dataset without a checksum', () => {
   });
 });
 
-test('a row that two records carry does not stand for another of its second', async () => {
+test('a row in two records does not stand for another one of its second', async () => {
   const [found] = await store.database.rows(
     sql`select extract(epoch from utime)::int8 as second, (jsonb_agg(to_jsonb(t)) -> 0) as one from ton.transactions t
         group by 1 having count(*) = 2 order by 1 limit 1`,
@@ -338,7 +338,7 @@ test('a quarantined record is known to be missing: no certificate, and no readin
   expect(simulator.stats.byPath.get('/api/v3/transactions')).toBe(before);
 });
 
-test('a response for another window than the one asked for is refused, also an empty one', async () => {
+test('a response for another window than the requested one is refused, even an empty one', async () => {
   let isOther = false;
   const after: SimulatorOptions['after'] = ({ path }, response) => {
     if (!isOther || !path.startsWith('/api/v3/validators/events')) return response;

@@ -41,7 +41,7 @@ async function cover(datasets: readonly Dataset[]): Promise<void> {
   expect(missing).toEqual(new Map());
 }
 
-thorough('what traces have brought is not asked for again, and all of it is there', async () => {
+thorough('rows that traces have brought are not requested again, and all of them are stored', async () => {
   const rows = [...simulator.truth.transactions(range)].length;
   await cover(await datasetsNamed(...NAMES));
   expect(rows).toBeGreaterThan(2000);
@@ -76,7 +76,7 @@ test('a second that lacks a block is left to be read, whatever traces brought', 
   expect(covered.some(({ from, to }) => from <= lacking && lacking < to)).toBe(false);
 });
 
-test('nothing is derived where blocks are not covered, and nothing is asked', async () => {
+test('nothing is derived if blocks are not covered, and nothing is requested', async () => {
   await store.database.run(sql`update etl.coverage set covered = '{}' where dataset = 'blocks'`);
   const before = simulator.stats.total;
   expect(await derive(range)).toBe(0);

@@ -7,7 +7,7 @@ import { unseal } from '../../src/write/seals.ts';
 import { common } from '../../src/range.ts';
 import { expectProved, openNetworkProof } from '../support/verify.ts';
 
-test('a trace that began before what is kept of transactions keeps its certificate, and is not read again', async () => {
+test('a trace that began before the retention of transactions keeps its certificate, and is not read again', async () => {
   const start = Date.UTC(2026, 4, 1) / 1000;
   const {
     store,

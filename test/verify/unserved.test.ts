@@ -56,11 +56,11 @@ test.each(some(['transactions', 'traces'] as const, 1))(
     const { requests } = await prove();
     expect(requests).toBeLessThan(150);
     expect(common(await certified(name), [second])).toEqual([]);
-    // What does not rest on it is certified, and once is enough.
+    // Seconds that do not depend on it are certified, and one attempt is enough.
     expect(await certified('blocks')).toEqual([range]);
     expect((await prove()).requests).toBeLessThanOrEqual(requests);
     expect(common(await certified(name), [second])).toEqual([]);
-    // When it is served, all is.
+    // When it is served, everything is certified.
     simulator.faults.unservable = [];
     await store.database.script(`update etl.refused set retry_at = now()`);
     await proof.cover(datasets, await proof.reach());
@@ -69,7 +69,7 @@ test.each(some(['transactions', 'traces'] as const, 1))(
   },
 );
 
-test('a shard state that is not served leaves the proof to another one', async () => {
+test('if one shard state is not served, another one is used for the proof', async () => {
   const { proof, store, simulator } = opened;
   const datasets = await datasetsNamed('blocks');
   const range = await proof.cover(datasets, await proof.reach());
@@ -79,13 +79,13 @@ test('a shard state that is not served leaves the proof to another one', async (
   expect([first!.findings, first!.verified]).toEqual([[], [range]]);
   expect(simulator.stats.byPath.get(path) ?? 0).toBeGreaterThan(before);
   await store.database.script(`update etl.coverage set verified = '{}'`);
-  // Those of a minute behind the range.
+  // The states of a minute after the range.
   const behind = { from: range.to, to: range.to + 60 };
   simulator.faults.unservable = [...simulator.truth.blocks(behind)]
     .filter(({ workchain }) => workchain === -1)
     .map(({ root_hash: value }) => ({ path, member: 'root_hash', value }));
   const [report] = await proof.verify(datasets, range);
-  // Of the range's own last blocks a little less is proved.
+  // The last blocks of the range itself are not all proved.
   expect(report!.findings.filter(({ outcome }) => outcome !== 'open')).toEqual([]);
   expect(report!.verified[0]!.from).toBe(range.from);
   expect(report!.verified[0]!.to).toBeGreaterThan(range.to - 60);

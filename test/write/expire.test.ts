@@ -70,7 +70,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** As people do who have programs that read them; these must stand in the way of no row and no partition. */
+/** People add these for programs that read them; no row and no partition may fail because of them. */
 async function addForeignKeys(): Promise<void> {
   if (store.database.version < 180_000) return;
   await store.database.script(await readFile(join(packageRoot, 'docs/analyst/foreign-keys.sql'), 'utf8'));
@@ -92,7 +92,7 @@ const foundOf = (key: string) =>
 const coverageOf = (name: string) =>
   readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));
 
-test('foreign keys that are not enforced are there for programs, also of partitions that came later', async () => {
+test('foreign keys that are not enforced exist for programs, even on later partitions', async () => {
   if (store.database.version < 180_000) return;
   const read = async (table: string) =>
     store.database.rows(
@@ -105,13 +105,13 @@ test('foreign keys that are not enforced are there for programs, also of partiti
 });
 
 describe('retention', () => {
-  test('has its floor at the begin of a partition, for the tables that are the dataset’s own', () => {
+  test('has its floor at the start of a partition, for the tables that are the dataset’s own', () => {
     expect(kept()).toEqual([
       { dataset: 'transactions', tables: ['transactions', 'messages'], floor: START + 2 * DAY },
     ]);
   });
 
-  test('refuses a name that is no dataset', () => {
+  test('refuses an unknown dataset', () => {
     expect(() => floorsOf(new Map([['transaction', DAY]]), jobs, END, 'day')).toThrow(UsageError);
   });
 
@@ -123,18 +123,18 @@ describe('retention', () => {
     expect(await oldest('transactions')).toBeLessThan(START + DAY);
   });
 
-  test('drops what is old, and nothing asks for it again', async () => {
+  test('drops old rows, and nothing requests them again', async () => {
     const transactions = jobs.find(({ name }) => name === 'transactions')!;
     const stream = streamOf(transactions);
     const tables = ownTablesOf(transactions, jobs).map(([, table]) => table);
     const lastWrite = await readLastWrite(store.database, tables);
     const floor = START + 2 * DAY;
-    // Of a record without a time only its neighbours' are known.
+    // For a record without a time, only the times of its neighbors are known.
     await store.database.run(sql`
       insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
       select 'transactions', upper(span)::text, to_timestamp(lower(span)), span, 'now', 'is no time', '{}', 'r'
       from (values (int8range(${floor}::int8 - 90, ${floor}::int8 - 30)), (int8range(${floor}::int8 - 90, ${floor}::int8 + 30))) v (span)`);
-    // What lies in two seconds, of which one is dropped.
+    // A finding that spans two seconds, one of which is dropped.
     const look = (check: string, rows: readonly WrongRow[]) =>
       databaseTime(store.database).then((began) =>
         replaceFindings(store.database, {
@@ -179,7 +179,7 @@ describe('retention', () => {
     expect(await oldest('blocks')).toBeLessThan(START + DAY);
     expect(await coverageOf('transactions')).toEqual([{ from: floor, to: END }]);
     expect(await coverageOf('traces')).toEqual([whole]);
-    // Checks that began before have proved nothing of what is gone.
+    // Checks that began before have proved nothing about dropped rows.
     await setVerified(
       store.database,
       { stream, tables },
@@ -202,14 +202,14 @@ describe('retention', () => {
     expect(await findExpired(store.database, kept())).toEqual([]);
   });
 
-  test('leaves nothing that verification would miss', async () => {
+  test('leaves nothing that verification would report as missing', async () => {
     const proof = await openProof(store, crawl);
     const reports = await proof.verify(datasets, { from: START + 2 * DAY, to: END });
     const transactions = reports.find(({ dataset }) => dataset.name === 'transactions');
     expect(transactions?.findings).toEqual([]);
   });
 
-  test('makes assert_complete say that it has expired', async () => {
+  test('makes assert_complete report it as expired', async () => {
     const asked = store.database.run(
       sql`select etl.assert_complete('transactions', to_timestamp(${START}), to_timestamp(${END}))`,
     );
@@ -219,7 +219,7 @@ describe('retention', () => {
   });
 });
 
-describe('retention that a lake must allow', () => {
+describe('retention that depends on a lake', () => {
   let place: string;
   const TABLE = 'jetton_transfers';
   const FLOOR = START + 2 * DAY;
@@ -252,14 +252,14 @@ describe('retention that a lake must allow', () => {
     expect(floors[0]?.floor).toBeLessThanOrEqual(START);
   });
 
-  test('one daemon keeps the lake up, and says up to when', async () => {
+  test('one daemon keeps the lake up to date, and reports how far', async () => {
     await keep('one');
     const { upTo, error } = (await readSetting(store.database, 'lake')) ?? {};
     expect(error).toBe(null);
     expect(upTo).toBeGreaterThan(END);
     await keep('another');
     expect((await readSetting(store.database, 'lake'))?.upTo).toBe(upTo);
-    // While a round goes on, its process says so: here as soon as it sleeps, and then no more.
+    // During a round, its process reports it: here as soon as it sleeps, and then no more.
     const until = async () =>
       (
         await store.database.rows(
@@ -276,7 +276,7 @@ describe('retention that a lake must allow', () => {
     const context = { ...crawl.context, clock: { ...crawl.context.clock, sleep } };
     await keep('one', { ...crawl, context });
     expect(Date.parse(before[1] ?? '')).toBeGreaterThan(Date.parse(before[0] ?? ''));
-    // One that was killed is waited for no longer than its duty lasts.
+    // A killed process is waited for no longer than its duty lasts.
     await store.database.run(
       sql`update etl.settings set value = jsonb_set(value, '{until}', to_jsonb(now())) where name = 'lake writer'`,
     );
@@ -284,7 +284,7 @@ describe('retention that a lake must allow', () => {
     expect((await readSetting(store.database, 'lake'))?.upTo).toBeGreaterThanOrEqual(upTo ?? Infinity);
     expect((await readOwner(store.database, 'lake'))?.owner).toBe('another');
     await store.database.run(sql`delete from etl.settings where name = 'lake writer'`);
-    // What is covered later is added, also in a round that looks for nothing else.
+    // What is covered later is added, even in a round that looks for nothing else.
     await store.database.run(
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${END - DAY}, ${END})) where dataset = 'blocks'`,
     );
@@ -298,7 +298,7 @@ describe('retention that a lake must allow', () => {
     expect(await days()).toHaveLength(5);
   });
 
-  test('a table that cannot be written ends no round: it is named, the others are written, and it is tried again', async () => {
+  test('a table that cannot be written ends no round: it is named, the others are written, and it is retried', async () => {
     const log = join(place, 'blocks', '_delta_log', `${'9'.repeat(20)}.json`);
     await writeFile(log, 'no JSON');
     await rm(join(place, TABLE), { recursive: true });
@@ -321,7 +321,7 @@ describe('retention that a lake must allow', () => {
       },
     ],
     ['no file', (path: string) => rm(path)],
-  ])('drops nothing where a part has %s', async (_, spoil) => {
+  ])('drops nothing if a part has %s', async (_, spoil) => {
     const path = await firstPart();
     await copyFile(path, `${place}/_kept`);
     await spoil(path);
@@ -332,7 +332,7 @@ describe('retention that a lake must allow', () => {
     expect((await ask()).unproved).toEqual([]);
   });
 
-  test('drops nothing where the database has other rows than the lake', async () => {
+  test('drops nothing if the database has other rows than the lake', async () => {
     await store.database.run(
       sql`create table public.moved as select * from ton.jetton_transfers where utime < to_timestamp(${START + DAY}) limit 1`,
     );
@@ -345,7 +345,7 @@ describe('retention that a lake must allow', () => {
     );
     await store.database.run(sql`update ton.jetton_transfers set loaded_at = clock_timestamp() where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database: export it again/);
-    // Nor where a second of the part is a hole, so that no export writes it anew.
+    // It also drops nothing if a second of the part is a hole, so that no export rewrites it.
     const hole = sql`int8multirange(int8range(${START + 100}, ${START + 101}))`;
     await store.database.run(
       sql`update etl.coverage set covered = covered - ${hole} where dataset = ${TABLE} and pass = 0`,
@@ -361,7 +361,7 @@ describe('retention that a lake must allow', () => {
     );
   });
 
-  test('drops nothing of which the lake says more than the database, until it is exported again', async () => {
+  test('drops nothing whose grade in the lake is higher than in the database, until it is exported again', async () => {
     const set = (text: string) =>
       store.database.run(
         sql`update etl.coverage set verified = ${sql.raw(text)} where dataset = ${TABLE} and pass = 0`,
@@ -389,12 +389,12 @@ describe('retention that a lake must allow', () => {
   });
 
   test.each(['before the floor is raised', 'while partitions are dropped'])(
-    'drops nothing that was written anew since the lake was proved to have it, %s',
+    'drops nothing that was rewritten since the lake was proved to have it, %s',
     async (when) => {
       const { kept: floors } = await ask();
       const before = await oldest(TABLE);
       const table = jetton_transfers;
-      // As a repair that writes a row anew does.
+      // As a repair does that rewrites a row.
       const written = { target: targetOf(table), seconds: [{ from: before, to: before + 1 }] };
       const write = () => noteWrites(store.database, [written]);
       if (when.startsWith('before')) await write();
@@ -412,7 +412,7 @@ describe('retention that a lake must allow', () => {
     },
   );
 
-  test('drops what the lake was proved to have; assert_complete says where it is', async () => {
+  test('drops what the lake was proved to have; assert_complete names the lake', async () => {
     const { kept: floors, unproved } = await ask();
     expect(unproved).toEqual([]);
     expect(floors).toMatchObject([{ floor: FLOOR, lake: place }]);

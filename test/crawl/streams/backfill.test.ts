@@ -21,7 +21,7 @@ const timeOfBlock = (block: unknown) =>
 
 const network = useNetwork({ start: START, duration: 1200, seed: 7 });
 
-/** Covers all of the network that is safe to read; the range that was covered. */
+/** Covers all of the network that is safe to read, and returns that range. */
 async function crawl(names: string[], rps = 1000): Promise<Range> {
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(network.store, network.simulator.url, { config: { rps } });
@@ -85,7 +85,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('a backfill from build %s', (bui
     });
   });
 
-  // The longer proofs hold 5000 against both.
+  // The longer proofs test 5000 with both.
   test.each(build === '1.2' ? some([[[2, 999, 1000, 1001]], [[5000]]], 1) : [[[2, 999, 1000, 1001]]])(
     'loses nothing where %j transactions share a second',
     async (counts) => {
@@ -141,7 +141,7 @@ describe('a backfill', () => {
     expect(within(stored, timeOfBlock, range)).toHaveLength(network.simulator.truth.counts(range).blocks);
   });
 
-  test('reads what lies before the end of a range while it waits for that', async () => {
+  test('reads what is before the end of a range while it waits for that end', async () => {
     await network.serve({ load: 1, duration: 600 });
     const opened = await openTestCrawl(network.store, network.simulator.url);
     const datasets = await datasetsNamed('blocks');
@@ -167,7 +167,7 @@ describe('a backfill', () => {
     await opened.close();
   });
 
-  test('asks for nothing that is covered already', async () => {
+  test('requests nothing that is covered already', async () => {
     await network.serve({ load: 1 });
     await crawl(['blocks', 'transactions']);
     const before = requestsTo('transactions');

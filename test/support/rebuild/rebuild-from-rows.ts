@@ -50,7 +50,7 @@ export function traceRebuilder(store: TraceStore): (id: unknown, withActions?: b
   };
 }
 
-/** Rebuilds stored actions that are asked for, by their start and end as the API sorts them within a trace. */
+/** Rebuilds the requested stored actions, by their start and end as the API sorts them within a trace. */
 export function actionRebuilder(
   store: Pick<TraceStore, 'actions' | 'action_accounts' | 'action_transactions'>,
 ): (wanted: (row: TextRow) => boolean) => Json[] {

@@ -44,7 +44,7 @@ import type { TextRow } from './text-row.ts';
 
 type Json = Record<string, unknown>;
 
-/** A dataset whose records are one row each, perhaps with parts in a second table, and the way back. */
+/** A dataset whose records are one row each, perhaps with parts in a second table, and how to rebuild them. */
 export interface RebuiltStream {
   readonly name: string;
   readonly endpoint: string;
@@ -53,11 +53,11 @@ export interface RebuiltStream {
   readonly tables: Readonly<Record<string, PgTable>>;
   readonly sample: (changes?: Json) => Json;
   readonly rebuild: (row: TextRow, parts: readonly TextRow[]) => Json;
-  /** Members without which a record is refused. */
+  /** A record without one of these members is refused. */
   readonly required: readonly string[];
-  /** One of its members that is an amount. */
+  /** A member that is an amount. */
   readonly amount: string;
-  /** What places a record, and the position that it has then. */
+  /** The members that give a record its position, and that position. */
   readonly place: Json;
   readonly position: Position;
 }
