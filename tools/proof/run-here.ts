@@ -5,13 +5,13 @@ import { createLogger } from '../../src/logger.ts';
 
 /** How a command ended. */
 export interface Said {
-  /** Undefined where it threw something that is no error of the program's own. */
+  /** Undefined if it threw an error that is not the program's own. */
   readonly code: ExitCode | undefined;
   /** What it printed, and the error that ended it, a line each. */
   readonly lines: readonly string[];
 }
 
-/** Which database and which source a command works with. */
+/** The database and the source of a command. */
 export interface Place {
   readonly url: string;
   readonly source: string;
@@ -20,7 +20,7 @@ export interface Place {
 const level = process.env['PROOF_LOG'] ?? 'silent';
 const logger = createLogger({ level, format: 'json' });
 
-/** Runs a command of the program in this process: one of its own would take most of its time to load. */
+/** Runs a command of the program in this process: a separate one would take most of its time to load. */
 export async function runHere(
   { url, source }: Place,
   command: (invocation: Invocation) => Promise<ExitCode>,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** A sentence, and where it stands. */
+/** A sentence with its file and line. */
 export interface Sentence {
   readonly path: string;
   readonly line: number;
@@ -140,7 +140,10 @@ export function sentencesOfPage(path: string, markdown: string): Sentence[] {
   ).found;
 }
 
-/** A piece of code counts as one word. Lines of tables (`|`, or columns of spaces) and of examples are no prose; neither is what has no two words. */
+/**
+ * A piece of code counts as one word. Lines of tables (`|`, or columns of spaces) and of examples are no
+ * prose; neither is a text without two words.
+ */
 function sentencesIn(prose: string): string[] {
   return prose
     .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '\n\n')

@@ -21,9 +21,9 @@ const FROM = '2026-01-01';
 const RECORDER = 'tools/structure/record-walk.ts';
 
 /**
- * Counts the files that are passed by one page of transactions, from its response to the commit after its COPY, and by
- * `sync`, from the command to its first commit. The program runs for it, a file of JavaScript for each of its own, against
- * a simulated network and the database of `environment`.
+ * Counts the files that one page of transactions passes, from its response to the commit after its COPY, and
+ * those that `sync` passes, from the command to its first commit. It runs the program, unbundled, on a
+ * simulated network and the database of `environment`.
  */
 export async function measureWalks(
   root: string,
@@ -82,7 +82,7 @@ async function walk(place: string, environment: Readonly<Record<string, string>>
   }
 }
 
-/** The first address that a program prints; what it prints later is dropped. */
+/** The first address that a program prints; its later output is dropped. */
 function addressIn(output: Readable): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = '';
@@ -103,11 +103,11 @@ function counted(name: string, names: readonly string[]): Measure {
 interface Run {
   readonly args: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
-  /** Of the request with whose response the walk begins; empty: it begins with the process. */
+  /** The path of the request with whose response the walk begins; if empty, it begins with the process. */
   readonly path: string;
 }
 
-/** What `record-walk.ts` writes. */
+/** The file that `record-walk.ts` writes. */
 interface Walk {
   readonly page: readonly string[];
   readonly stack: readonly string[];

@@ -18,8 +18,8 @@ const DUCK: Dialect = {
 };
 
 /**
- * Puts the first day of a lake once more into each of the days `from` to `to` after it, under other hashes and accounts.
- * What the log says of the new parts, rows and keys, is counted from their files.
+ * Copies the first day of a lake into each of the days `from` to `to` after it, with other hashes and
+ * accounts. The rows and keys in the log of the new parts are counted from their files.
  */
 export async function addDays(place: string, from: number, to: number): Promise<void> {
   const tables = new Map((await loadTables()).map(describeTable).map((table) => [table.name, table]));

@@ -24,8 +24,8 @@ interface Cost {
 }
 
 /**
- * What a crawl of so many transactions costs, and what it costs to bring them out of the database into a lake and from
- * there into an empty one. CPU seconds compare on a machine that others use too.
+ * The cost of crawling so many transactions, of exporting them into a lake, and of importing them into an
+ * empty database. CPU seconds are comparable even on a shared machine.
  */
 export async function measureLake(
   tell: (measure: string, values: Readonly<Record<string, unknown>>) => void,

@@ -4,7 +4,7 @@ import { createPartitions } from '../../../src/write/partitions.ts';
 import { SPAN } from '../network.ts';
 import { monthsOf, TABLES, type BenchStore } from '../store.ts';
 
-/** With the two years that are there: ten years of months. */
+/** Together with the existing two years: ten years of months. */
 const COPIES = 4;
 const YEARS = 2;
 const SAMPLES = 300;
@@ -17,9 +17,9 @@ export interface LookUp {
 
 export interface LookUps {
   readonly partitions: number;
-  /** What `why` asks: which rows of transactions carry the hash. */
+  /** The query of `why`: which rows of transactions have the hash. */
   readonly why: LookUp;
-  /** What an analyst types, each time planned anew, and prepared. */
+  /** The query that an analyst types: planned each time, and prepared. */
   readonly typed: LookUp;
   readonly prepared: LookUp;
   /** The first look-up of a new connection, which reads the catalog first. */
@@ -78,7 +78,7 @@ function summary(times: readonly number[]): LookUp {
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-/** A fifth of the transactions once more, under other hashes and years earlier. */
+/** Copies a fifth of the transactions to earlier years, with other hashes. */
 async function addYears({ database, client }: BenchStore, copy: number): Promise<void> {
   const years = YEARS * copy;
   const span = { from: earlier(SPAN.from, years), to: earlier(SPAN.to, years) };

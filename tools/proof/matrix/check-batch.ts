@@ -12,22 +12,22 @@ import { isKnownStream, isRefused, isVouchedFor, readVouched, type Vouched } fro
 /** What sees an alteration, and what heals it. */
 export interface Verdict {
   readonly cell: string;
-  /** By what it was seen first, apart from each other. Undefined: not asked. */
+  /** The command that saw it first; undefined if it was not run. */
   readonly seen: { readonly verify: boolean; readonly again?: boolean; readonly deep: boolean };
   readonly healed: { readonly repair?: boolean; readonly again?: boolean; readonly deepRepair: boolean };
-  /** Where the promise is broken, in sentences. */
+  /** Violations of the promise, in sentences. */
   readonly problems: readonly string[];
 }
 
 export interface Depth {
   /**
-   * False: without what costs time and is no part of the promise. What a plain repair and a second reading would have
-   * done, and whether plain `verify` sees what it saw also where nothing else is wrong.
+   * If false, the slow parts that are not in the promise are left out: a plain repair, a second reading, and
+   * whether plain `verify` sees the alteration alone.
    */
   readonly whole: boolean;
 }
 
-/** Alters a copy of the network in several places at once, and asks each command what it makes of it. */
+/** Alters a copy of the network in several places at once, and runs each command on it. */
 export async function checkBatch(
   network: ProvedNetwork,
   alterations: readonly Alteration[],
@@ -66,12 +66,12 @@ export async function checkBatch(
   });
 }
 
-/** Where the chain of blocks is broken beside what was altered, as a part of the range. */
+/** The position of the broken link in the chain of blocks, as a share of the range. */
 const HOLES = [0.1, 0.5, 0.9];
 
 /**
- * What `verify` sees where nothing else is wrong it must not vouch for where the links of blocks are gone that lie above,
- * among or below what was altered: then checks that would see it may have nothing to rest on.
+ * If `verify` sees an alteration alone, it must not certify it if links of blocks are missing above, among or
+ * below it. The checks that would see it then may not have run.
  */
 async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Promise<string[][]> {
   const second = Math.round(RANGE.from + at * (RANGE.to - RANGE.from));
@@ -91,7 +91,7 @@ async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Pr
   );
 }
 
-/** Whether `verify` sees it where nothing else is wrong. */
+/** Whether `verify` sees the alteration if nothing else is wrong. */
 export async function isSeenAlone(network: ProvedNetwork, alteration: Alteration): Promise<boolean> {
   return onClone(network, [alteration], async (run) => {
     const [answer] = await seenPlainly(run, await runVerify(run, {}));
@@ -104,7 +104,7 @@ interface Run {
   readonly alterations: readonly Alteration[];
   readonly client: pg.Client;
   readonly where: Where;
-  /** Datasets that are asked: what rests on none of them takes its time and says nothing. */
+  /** Datasets that are verified: the others, which depend on none of them, would only take time. */
   readonly only: readonly string[];
 }
 
@@ -132,7 +132,7 @@ function datasetsOf(alterations: readonly Alteration[]): string[] {
   return [...new Set([...GROUND, ...alterations.flatMap(({ cell }) => cell.table.datasets)])];
 }
 
-/** How a command left what was altered. */
+/** The state of the alterations after a command. */
 interface Left {
   readonly code: number | undefined;
   readonly said: string;
@@ -194,7 +194,7 @@ async function askDeep(run: Run): Promise<Asked[]> {
   });
 }
 
-/** What was read anew of datasets without a checksum is cross-checked when it was read a second time, an hour later. */
+/** Rows of datasets without a checksum are cross-checked when they have been read a second time, an hour later. */
 async function askLater(run: Run): Promise<Left> {
   await readAgain(run.where, run.only);
   return runVerify(run, {});
@@ -209,7 +209,7 @@ function endOf({ code, said }: Pick<Left, 'code' | 'said'>, open: number): strin
   ];
 }
 
-/** `verify --repair`: what it sees it heals, or does not vouch for. */
+/** `verify --repair`: it heals what it sees, or does not certify it. */
 async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[] }[]> {
   const plain = await runVerify(run, {});
   const { vouched } = await runVerify(run, { repair: true });
@@ -227,7 +227,7 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
   });
 }
 
-/** A second reading, as if days had passed, and `verify`: it confirms nothing that it did not bring. */
+/** A second reading, as if days had passed, and `verify`: it must not confirm a row that it did not bring. */
 async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean; problems: string[] }[]> {
   await run.client.query(`update etl.coverage set covered = '{}' where pass = 1`);
   await readAgain(run.where, run.only);
@@ -239,7 +239,7 @@ async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean; pro
     const seen = healed || places.some((place) => !isVouchedFor(vouched, place));
     const isReadTwice = alteration.cell.table.datasets.every((name) => run.network.readTwice.has(name));
     const problems =
-      isReadTwice && !seen ? ['a second reading confirms it, which brought something else'] : [];
+      isReadTwice && !seen ? ['a second reading confirms it although it brought another row'] : [];
     return { healed, seen, problems };
   });
 }
@@ -249,7 +249,7 @@ interface Answer {
   readonly problems: readonly string[];
 }
 
-/** What plain verification has not seen for every dataset that vouches for the row, it has not seen. */
+/** Plain verification has seen an alteration only if every dataset that certifies the row has seen it. */
 async function seenPlainly(run: Run, left: Left): Promise<Answer[]> {
   const answers = await seenBy(run, left, 'verify');
   return answers.map((answer) =>
@@ -257,10 +257,10 @@ async function seenPlainly(run: Run, left: Left): Promise<Answer[]> {
   );
 }
 
-/** What older servers omit: a row without it is unproved, and not known to be wrong. */
+/** Members that older servers omit: a row without one is unproved, and not known to be wrong. */
 const OMITTED_BY_OLDER: ReadonlySet<string> = new Set(['transactions.block_shard null']);
 
-/** Whether each alteration was noticed, and by everything that vouches for the row. */
+/** Whether each alteration was noticed by every dataset that certifies the row. */
 async function seenBy(
   { client, alterations, network }: Run,
   left: Left,
@@ -291,7 +291,7 @@ async function compareToTruth({ client, network: { tables, truth } }: Run): Prom
   return compareRows(tables, truth, await readRows(client, tables));
 }
 
-/** Which alteration each difference comes from: by its row, or else by its second. */
+/** The alteration that caused each difference: by its row, or else by its second. */
 function blame({ alterations }: Run, left: readonly Differing[]): Map<Alteration, string[]> {
   const blamed = new Map<Alteration, string[]>();
   for (const one of left) {
@@ -312,7 +312,7 @@ function isRowOf({ cell: { table }, before, after }: Alteration, one: Differing)
   );
 }
 
-/** Seconds of the range that a dataset does not vouch for. */
+/** Seconds of the range that a dataset does not certify. */
 function unverified(vouched: Vouched, only: readonly string[]): { stream: string; second: number }[] {
   const asked = [...vouched].filter(([stream]) => only.includes(stream.split('/')[0] ?? ''));
   return asked.flatMap(([stream, ranges]) =>

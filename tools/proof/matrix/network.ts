@@ -20,13 +20,13 @@ import { MOVES } from './cells.ts';
 const START = Date.UTC(2026, 5, 1) / 1000;
 /** Seconds of the network in which something happens. */
 const BUSY_SECONDS = 400;
-/** Some datasets are served so long after their time. */
+/** The delay with which some datasets are served. */
 const DELAY_SECONDS = 960;
 
-/** Seconds that are crawled: not from the network's very start, for there are blocks before a real range. */
+/** Seconds that are crawled: not from the network's very start, because there are blocks before a real range. */
 export const RANGE: Range = { from: START + 61, to: START + BUSY_SECONDS - 47 };
 
-/** A small network that has something of every dataset. */
+/** A small network with rows of every dataset. */
 export function startNetwork(seed: number, changes: Partial<SimulatorOptions> = {}): Promise<Simulator> {
   return startSimulator({
     start: START,
@@ -43,12 +43,12 @@ export function startNetwork(seed: number, changes: Partial<SimulatorOptions> = 
   });
 }
 
-/** Names of all datasets of which verification speaks. */
+/** Names of all datasets that can be verified. */
 export async function streamNames(): Promise<string[]> {
   return (await loadJobs()).map(({ name }) => name);
 }
 
-/** Crawls the range of a network as a user does, twice where that is due, and verifies it. */
+/** Crawls the range of a network as a user does, twice if a second reading is due, and verifies it. */
 export async function crawlNetwork(place: Place, { truth }: Pick<Simulator, 'truth'>): Promise<void> {
   const names = await streamNames();
   const database = await openDatabase({ url: place.url, applicationName: 'proof' });
@@ -80,7 +80,7 @@ async function mustEndWith(code: number, place: Place, command: Command): Promis
   if (said.code !== code) throw new Error(`exit ${String(said.code)}:\n${said.lines.join('\n')}`);
 }
 
-/** Reads what takes a second reading again, as if days had passed. */
+/** Does the second reading of those that need one, as if days had passed. */
 export async function readAgain({ url, source }: Place, only: readonly string[] = ['all']): Promise<void> {
   const database = await openDatabase({ url, applicationName: 'proof' });
   const crawl = await openTestCrawl({ url, database, close: () => Promise.resolve() }, source);

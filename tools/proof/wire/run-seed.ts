@@ -12,25 +12,25 @@ import type { Kind } from './kinds.ts';
 import { ofQuietBlocks } from './quiet-blocks.ts';
 import type { Wire } from './wire.ts';
 
-/** What became of a crawl some of whose responses were altered. */
+/** The outcome of a crawl with some altered responses. */
 export interface Outcome {
   readonly kinds: readonly string[];
-  /** Where each of them came to pass; one that did not, did no harm. */
+  /** The kinds that were applied, and the changed values; a kind that was not applied did no harm. */
   readonly done: readonly (readonly [kind: string, where: string])[];
-  /** How the crawl ended. */
+  /** The exit code of the crawl. */
   readonly crawl: number | undefined;
   /** Rows that were wrong after it. */
   readonly harmed: number;
-  /** Where the promise is broken, in sentences. */
+  /** Violations of the promise, in sentences. */
   readonly problems: readonly string[];
 }
 
-/** What a run is given. */
+/** The parts of a run. */
 export interface WireRun {
   readonly network: ProvedNetwork;
   readonly kinds: readonly Kind[];
   readonly wire: Wire;
-  /** Puts the wire into the way, and takes it away. */
+  /** Puts the wire between the network and its reader, and removes it. */
   readonly use: (wire: Wire | undefined) => void;
   /** A migrated database. */
   readonly url: string;
@@ -39,10 +39,13 @@ export interface WireRun {
 }
 
 const GROUND = ['blocks', 'transactions', 'traces'];
-/** What hangs longer is ended. */
+/** A command that hangs longer is ended. */
 const LONGEST = '40s';
 
-/** Crawls over a wire that alters answers, and holds what is verified, and what a deep repair leaves, against the truth. */
+/**
+ * Crawls over a wire that alters responses, and compares what is verified, and what a deep repair leaves,
+ * with the truth.
+ */
 export function runWire(run: WireRun): Promise<Outcome> {
   return withClient(run.url, (client) => crawlAndHeal(run, client));
 }
@@ -57,8 +60,8 @@ async function crawlAndHeal(run: WireRun, client: pg.Client): Promise<Outcome> {
   const first = await crawl(place, flags);
   run.use(undefined);
   if (first.code === undefined) problems.push(`the crawl fails: ${last(first)}`);
-  // Also after a crawl that says that it is complete: where the altered responses made the network look shorter, datasets
-  // that stay behind its head were read less far.
+  // This also runs after a crawl that reports success: if the altered responses made the network look
+  // shorter, datasets that stay behind its head were read less far.
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await client.query('delete from etl.refused; delete from etl.budget');
     const { code } = await crawl(place, flags);
@@ -91,7 +94,7 @@ function crawl(place: Place, flags: Flags): Promise<Said> {
   return runHere(place, (invocation) => backfill(invocation, { ...flags, quiet: true, deadline: LONGEST }));
 }
 
-/** What is wrong and lies where a dataset vouches for it. */
+/** Wrong rows in seconds that a dataset certifies. */
 async function vouchedFor(
   { network, isKnown }: WireRun,
   client: pg.Client,
@@ -116,7 +119,8 @@ async function heal(client: pg.Client, place: Place, flags: Flags): Promise<stri
   );
   const proved = () => runHere(place, (invocation) => verify(invocation, flags));
   let end = await proved();
-  // A pool that only the repair has named is read for the first time here, so its second reading is the next one.
+  // A pool that only the repair has named is read for the first time here, so its second reading is the next
+  // one.
   for (let reading = 0; end.code !== 0 && reading < 2; reading += 1) {
     await readAgain(place, flags.only);
     end = await proved();
@@ -143,7 +147,7 @@ function isCap({ way }: Kind): boolean {
 function lost(wrong: readonly Differing[]): string[] {
   return wrong
     .slice(0, 3)
-    .map(({ table, key, what }) => `the crawl says that it is complete: ${table} ${key} ${what}`);
+    .map(({ table, key, what }) => `the crawl reports success: ${table} ${key} ${what}`);
 }
 
 /** Hashes and addresses, as the servers print them. */
