@@ -44,7 +44,7 @@ const expectOpen = (report: string, expected: readonly object[]) =>
     expected.map((row) => ({ ...row, certified: 'f' })),
   );
 
-test('days are UTC, although the session is in Tokyo, where all rows are of one day', async () => {
+test('days are UTC, although the session is in Tokyo, in whose time all rows are of one day', async () => {
   await expectRows('show timezone', [{ TimeZone: 'Asia/Tokyo' }]);
   expect(new Set(transactions.map(({ now }) => dayOf(now)))).toEqual(new Set(['2026-01-31', '2026-02-01']));
   await expectRows('select count(distinct utime::date) as days from transactions', [{ days: 1 }]);
@@ -177,7 +177,7 @@ test('message_delays measures from block to block, shard by shard', async () => 
   expect(delays.some(({ from, to }) => shardOf(from) !== shardOf(to))).toBe(true);
 });
 
-test('account_ledger holds every movement with the balance after it, and ends where the chain does', async () => {
+test('account_ledger holds every movement with the balance after it, and ends with that of the chain', async () => {
   const entries = ledger(store.truth, store.span);
   const rows = await store.ask(
     `select account, extract(epoch from utime)::bigint as utime, lt, step, coalesce(jetton_master, '') as jetton, kind, amount,

@@ -10,7 +10,7 @@ import { thorough } from '../support/thorough.ts';
  * Without this, a role that may create objects in a schema of the default search_path could run code as the
  * program's user, with all of its rights (CVE-2018-1058).
  */
-thorough('no command calls functions that others created in a schema before pg_catalog', async () => {
+thorough('no command calls functions that other roles created in a schema before pg_catalog', async () => {
   const cli = await openCli();
   const databases = await Promise.all([createDatabase(), createDatabase()]);
   const [url = '', target = ''] = databases.map((database) => database.url);

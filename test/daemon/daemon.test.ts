@@ -33,7 +33,7 @@ describe('the daemon', () => {
     expect(await storedTransactions(range!)).toBe(live.simulator().truth.counts(range).transactions);
   });
 
-  test('fills the past next to the head, newest first, and continues where a stopped one was', async () => {
+  test('fills the past next to the head, newest first, and continues from where a stopped one was', async () => {
     await serve({});
     await runUntil('-1h', async () => (await covered('transactions')).length > 0);
     const before = lengthOf(await covered('transactions'));

@@ -60,7 +60,7 @@ test('one of two daemons polls the watermark, and the other uses the result', as
   expect(simulator.stats.total).toBeGreaterThan(asked);
 });
 
-test('what every replica shows is found by one daemon and used by the others, unless it waited for less', async () => {
+test('what every replica shows is found by one daemon and used by all, unless it waited for less', async () => {
   const alone = leaderOf('first');
   expect(alone.release()).toBe(undefined);
   time.ms = 0;

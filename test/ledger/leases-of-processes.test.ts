@@ -60,7 +60,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  'a process frozen past its lease finds that others have its range, and writes nothing',
+  'a process frozen past its lease finds that another process has its range, and writes nothing',
   async () => {
     const stream: Stream = { dataset: 'overtaken', scope: '', pass: 0 };
     const wanted = { from: 0, to: 100 };

@@ -146,7 +146,7 @@ describe('claiming', () => {
     expect(await claim(stream, { length, owner: 'other' })).toBeUndefined();
   });
 
-  test('counts other readers: leases of others of this priority, as long as they are held', async () => {
+  test('counts other readers: their leases of this priority, as long as they are held', async () => {
     const priority = 'refresh';
     const read = (owner: string, changes: object = {}) => claim(newStream(), { owner, priority, ...changes });
     for (const owner of ['me', 'me', 'busy', 'busy', 'other']) await read(owner);

@@ -64,7 +64,7 @@ async function killedAt(order: FileCall): Promise<string[]> {
   return partsIn(lake);
 }
 
-test('a daemon that keeps a lake up to date may be killed at any moment: the lake is in its old state or its new one, and the next one continues at once', async () => {
+test('a daemon that writes a lake may be killed at any moment: the lake is in its old state or its new one, and the next daemon continues at once', async () => {
   await exportTo(lake, '2026-01-31T23:30Z', '2026-01-31T23:40Z');
   await exportTo(lake, '2026-01-31T23:45Z', '2026-01-31T23:50Z');
   // As if the hours before the network began had been read: the first day is whole, and its parts become one.

@@ -64,7 +64,7 @@ describe.each(WANTED)('on Postgres %s', (major) => {
   test.each([
     ['behind pg_catalog', ''],
     ['before pg_catalog', 'set search_path = public, pg_catalog'],
-  ])('no command calls functions that others created in a schema %s', async (where, setting) => {
+  ])('no command calls functions that other roles created in a schema %s', async (where, setting) => {
     const name = where.split(' ').join('_');
     await query(server.url, `create database ${name}`);
     const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;

@@ -191,7 +191,7 @@ describe('faults, switched while the simulator runs', () => {
   });
 });
 
-test('a lagging shard is registered late: its top is behind while others advance', async () => {
+test('a lagging shard is registered late: its top is behind while other shards advance', async () => {
   const lags = [{ from: START + 300, to: START + 360 }];
   const simulator = await startSimulator({ ...SIZE, lags, headTime: START + 350 });
   const last = (await (await fetch(`${simulator.url}/api/v3/masterchainInfo`)).json()) as { last: BlockJson };

@@ -64,7 +64,7 @@ test('transactions that no window of time shows are read by masterchain block, a
     hidden.add(trace_id);
   }
   const range = await proof.cover(datasets, await proof.reach());
-  // The crawl itself would wait for a block that others name, so the source loses it afterwards.
+  // The crawl itself would wait for a block that other blocks name, so the source loses it afterwards.
   const lost = [...simulator.truth.blocks({ from: START + 300, to: START + 310 })].find(
     ({ workchain }) => workchain === 0,
   )!;

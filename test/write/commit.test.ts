@@ -56,7 +56,7 @@ const page = (lease: Lease, amounts: readonly string[], contradicting?: string):
   done: { span: lease.span, outcome: 'covered' },
 });
 
-test('a second reading confirms the seconds of which it brings the stored rows, and is the first one of the others', async () => {
+test('a second reading confirms the seconds of which it brings the stored rows, and counts as the first for other seconds', async () => {
   const store = await openTestStore();
   const { database } = store;
   const second = { ...stream, pass: 1 };

@@ -298,7 +298,7 @@ describe('retention that depends on a lake', () => {
     expect(await days()).toHaveLength(5);
   });
 
-  test('a table that cannot be written ends no round: it is named, the others are written, and it is retried', async () => {
+  test('a table that cannot be written ends no round: it is named and retried, and the other tables are written', async () => {
     const log = join(place, 'blocks', '_delta_log', `${'9'.repeat(20)}.json`);
     await writeFile(log, 'no JSON');
     await rm(join(place, TABLE), { recursive: true });

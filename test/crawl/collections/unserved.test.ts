@@ -72,7 +72,7 @@ describe('a row of a list that cannot be served', () => {
 describe('a subject that cannot be served', () => {
   beforeEach(() => network.serve());
 
-  test.each(some(KINDS, 2))('is skipped, and all others of its batch are stored: %s', async (as) => {
+  test.each(some(KINDS, 2))('is skipped, and the rest of its batch is stored: %s', async (as) => {
     const addresses = await watchAccounts();
     const bad = [addresses[0]!, addresses[7]!];
     withhold('/api/v3/accountStates', 'address', bad, as);

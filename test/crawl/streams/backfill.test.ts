@@ -87,7 +87,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('a backfill from build %s', (bui
 
   // The longer proofs test 5000 with both.
   test.each(build === '1.2' ? some([[[2, 999, 1000, 1001]], [[5000]]], 1) : [[[2, 999, 1000, 1001]]])(
-    'loses nothing where %j transactions share a second',
+    'loses nothing if %j transactions share a second',
     async (counts) => {
       const ties = counts.flatMap((count, place) => [
         { second: START + 400 + 40 * place, count },

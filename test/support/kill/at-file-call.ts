@@ -1,7 +1,7 @@
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** Where a process that works with files is killed, as by `kill -9`. */
+/** The call at which a process that works with files is killed, as by `kill -9`. */
 export interface FileCall {
   readonly call: 'rename' | 'link';
   /** A pattern of the file's path. */
