@@ -366,7 +366,7 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
     ['new exchange', null, { source_jetton_wallet: wallet }, null, null],
   ];
   await store.ask('begin');
-  for (const [place, [dex, named, leg, , end]] of cases.entries()) {
+  for (const [index, [dex, named, leg, , end]] of cases.entries()) {
     const transfer = { amount: '5', ...leg };
     const hop = { amount_in: '5', amount_out: '5' };
     const details = {
@@ -384,7 +384,7 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
               { ...hop, asset_in: null, asset_out: end },
             ],
     };
-    const row = { trace_id: `case ${String(place).padStart(2, '0')}`, success: true, details };
+    const row = { trace_id: `case ${String(index).padStart(2, '0')}`, success: true, details };
     await store.ask(
       `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify(row)}')).*
        from (select * from actions where type = 'jetton_swap' limit 1) a`,
@@ -399,9 +399,9 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
     `select sold, bought, dex from etl.dex_legs where trace_id like 'case %' and leg = 1 order by trace_id`,
   );
   await store.ask('rollback');
-  expect(rows.map((row, place) => [place, row])).toEqual(
-    cases.map(([, , , asset], place) => [
-      place,
+  expect(rows.map((row, index) => [index, row])).toEqual(
+    cases.map(([, , , asset], index) => [
+      index,
       { asset_in: asset, asset_out: asset, sold: asset, bought: asset },
     ]),
   );

@@ -93,13 +93,13 @@ describe('rows that the role cannot see', () => {
       /^reader_\w+ may not read ton\.blocks.*grant select on ton\.blocks to reader_/,
     ],
   ];
-  test.each(hiding)('make a range incomplete: %s', async (_, change, undo, said) => {
+  test.each(hiding)('make a range incomplete: %s', async (_, change, undo, message) => {
     expect(await complete()).toBe('true');
     await store.database.script(change);
     const [answer, fed] = [await complete(), await fedBlocks()];
     await store.database.script(undo);
-    expect(answer).toMatch(said);
-    expect(fed).toEqual([{ fed: false, hint: expect.stringMatching(said) as string }]);
+    expect(answer).toMatch(message);
+    expect(fed).toEqual([{ fed: false, hint: expect.stringMatching(message) as string }]);
     expect([await complete(), await fedBlocks()]).toEqual(['true', [{ fed: true, hint: null }]]);
   });
 

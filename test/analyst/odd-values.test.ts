@@ -93,11 +93,11 @@ beforeAll(async () => {
     const columns = all.filter(({ generated }) => generated === undefined);
     const names = identifiers(columns.map((column) => column.name));
     const rows = (name === 'actions' ? TYPES : ['x']).flatMap((type) =>
-      ODD.map((odd, place) =>
+      ODD.map((odd, index) =>
         Object.fromEntries(
           columns.map((column) => [
             column.name,
-            column.name === 'type' ? type : valueFor(column.getSQLType(), odd, place),
+            column.name === 'type' ? type : valueFor(column.getSQLType(), odd, index),
           ]),
         ),
       ),
@@ -114,14 +114,14 @@ afterAll(async () => {
 });
 
 /** An odd value if the column takes it, else the greatest value of its type. */
-function valueFor(type: string, odd: unknown, place: number): unknown {
-  const text = typeof odd === 'string' ? odd : `${JSON.stringify(odd)} ${place}`;
-  if (type === 'jsonb') return place % 2 === 0 ? odd : detailsOf(odd);
+function valueFor(type: string, odd: unknown, index: number): unknown {
+  const text = typeof odd === 'string' ? odd : `${JSON.stringify(odd)} ${index}`;
+  if (type === 'jsonb') return index % 2 === 0 ? odd : detailsOf(odd);
   if (type === 'text') return text;
   if (type === 'text[]') return [text];
   if (type === 'boolean') return true;
-  if (type === 'integer') return place % 2 === 0 ? 2147483647 : place;
-  if (type === 'bigint') return place % 2 === 0 ? '9223372036854775807' : place;
+  if (type === 'integer') return index % 2 === 0 ? 2147483647 : index;
+  if (type === 'bigint') return index % 2 === 0 ? '9223372036854775807' : index;
   if (type.startsWith('numeric')) return '9'.repeat(type === 'numeric' ? 78 : 38);
   if (type.startsWith('timestamp')) return '2026-01-05T00:00:00Z';
   return null;
@@ -168,10 +168,10 @@ test('swaps name accounts in the form of the tables, whatever the form in detail
     'UQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqEBI',
   ];
   const inOther = 'Ef8zMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzM0vF';
-  for (const [place, form] of [...forms, inOther].entries())
+  for (const [index, form] of [...forms, inOther].entries())
     await store.database.run(sql`
       insert into ton.actions select (jsonb_populate_record(a, ${JSON.stringify({
-        trace_id: `form ${place}`,
+        trace_id: `form ${index}`,
         details: { asset_in: form, asset_out: form, dex_incoming_transfer: { destination: form } },
       })}::jsonb)).* from (select a from ton.actions a where type = 'jetton_swap' limit 1) as one (a)`);
   const swaps = await store.database.rows(

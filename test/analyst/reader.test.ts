@@ -320,7 +320,7 @@ describe('sql, if the setting names a superuser', () => {
       'create temp table mine (x int)',
     ];
     const outcomes = await outcomesOf(database, attempts);
-    expect(attempts.filter((_, place) => !REFUSED.test(outcomes[place] ?? ''))).toEqual([]);
+    expect(attempts.filter((_, index) => !REFUSED.test(outcomes[index] ?? ''))).toEqual([]);
     const { rows } = await runSql(database, 'select count(*) from etl.settings', { write: false });
     expect(rows).toHaveLength(1);
     await database.close();
@@ -357,7 +357,7 @@ describe('sql, if the setting names a superuser', () => {
       'drop table ton.blocks',
     ];
     const outcomes = await outcomesOf(database, attempts, true);
-    expect(attempts.filter((_, place) => !REFUSED.test(outcomes[place] ?? ''))).toEqual([]);
+    expect(attempts.filter((_, index) => !REFUSED.test(outcomes[index] ?? ''))).toEqual([]);
     await database.close();
   });
 

@@ -397,9 +397,9 @@ test('account_statement is the ledger of one account in whole units', async () =
   );
   const shifted = await store.ask(
     `select (v.amount * v.unit)::text as amount, (v.balance * v.unit)::text as balance from (values ${own
-      .map(({ amount, balance, jetton }, place) => {
+      .map(({ amount, balance, jetton }, index) => {
         const unit = jetton === '' ? '1e-9' : (units.get(jetton)?.unit ?? '1e-9');
-        return `(${place}, ${String(amount)}::numeric, ${String(balance)}::numeric, '${unit}'::numeric)`;
+        return `(${index}, ${String(amount)}::numeric, ${String(balance)}::numeric, '${unit}'::numeric)`;
       })
       .join(',')}) v (place, amount, balance, unit) order by place`,
   );
@@ -412,13 +412,13 @@ test('account_statement is the ledger of one account in whole units', async () =
       .sort(),
   ).toEqual(
     own
-      .map(({ utime, kind, jetton }, place) =>
+      .map(({ utime, kind, jetton }, index) =>
         [
           utime,
           kind,
           jetton === '' ? null : jetton,
-          trimmed(shifted[place]?.['amount']),
-          trimmed(shifted[place]?.['balance']),
+          trimmed(shifted[index]?.['amount']),
+          trimmed(shifted[index]?.['balance']),
         ].join(' '),
       )
       .sort(),
@@ -488,7 +488,7 @@ test('nft_ownership follows each item from owner to owner', async () => {
   const rows = [...groupBy(gained, ({ nft_address }) => nft_address).values()].flatMap((all) =>
     all
       .sort((a, b) => a.at - b.at || Number(a.lt) - Number(b.lt))
-      .map(({ at, ...each }, place) => ({ ...each, since: at, until: all[place + 1]?.at })),
+      .map(({ at, ...each }, index) => ({ ...each, since: at, until: all[index + 1]?.at })),
   );
   expect(rows.some(({ until }) => until !== undefined)).toBe(true);
   await expectRows(

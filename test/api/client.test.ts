@@ -232,8 +232,8 @@ test('an endpoint that the server lacks is reported once, and requested again af
     expect(await failureOf(client.get(blocks))).toMatchObject({ code: 'no_endpoint' });
   }
   expect(api.seen).toHaveLength(2);
-  const said = () => api.log.filter(({ level }) => level === 40);
-  expect(said()).toHaveLength(1);
+  const warnings = () => api.log.filter(({ level }) => level === 40);
+  expect(warnings()).toHaveLength(1);
   // The route comes, and is gone again: that is reported again.
   now = 20_000_000;
   api.answer(json({ blocks: [] }), json({ error: 'Cannot GET blocks' }, 500));
@@ -241,7 +241,7 @@ test('an endpoint that the server lacks is reported once, and requested again af
   await failureOf(client.get(blocks));
   now += 700_000;
   await failureOf(client.get(blocks));
-  expect(said().filter(({ msg }) => String(msg).includes('endpoint not found'))).toHaveLength(1);
+  expect(warnings().filter(({ msg }) => String(msg).includes('endpoint not found'))).toHaveLength(1);
 });
 
 describe('an endpoint that has answered', () => {

@@ -56,11 +56,11 @@ test('lists and look-ups need no range; status and datasets show them; the other
   const json = JSON.parse((await run('status', '--json')).stdout) as { collections: { dataset: string }[] };
   expect(json.collections.map(({ dataset }) => dataset)).toContain('account_transactions');
 
-  const sheet = await run('datasets', 'nft_sales');
-  expect(sheet.stdout).toContain('GET /api/v3/nft/sales');
-  expect(sheet.stdout).toMatch(/^limits +it cannot know /m);
-  expect(sheet.stdout).toMatch(/^cost +one request for up to 1000 of those that are new or have moved/m);
-  expect(sheet.stdout).toContain('marketplace_address');
+  const described = await run('datasets', 'nft_sales');
+  expect(described.stdout).toContain('GET /api/v3/nft/sales');
+  expect(described.stdout).toMatch(/^limits +it cannot know /m);
+  expect(described.stdout).toMatch(/^cost +one request for up to 1000 of those that are new or have moved/m);
+  expect(described.stdout).toContain('marketplace_address');
 
   const ranged = await run('backfill', '--only', 'shard_states');
   expect(ranged.code).toBe(2);

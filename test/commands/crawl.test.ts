@@ -275,8 +275,8 @@ test.each(
     expect(code).toBe(expected);
     const quiet = await cli.ask(['backfill', ...range, '--quiet'], own);
     expect([quiet.code, quiet.stdout]).toEqual([expected, '']);
-    const said = quiet.stderr.split('\n').filter((line) => line !== '');
-    expect(said).toEqual(
+    const warnings = quiet.stderr.split('\n').filter((line) => line !== '');
+    expect(warnings).toEqual(
       expected === 0 ? [] : lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
     );
   },

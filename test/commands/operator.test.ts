@@ -244,8 +244,8 @@ describe('backfill of a server that lacks a route of core', () => {
       };
       const range = ['--from', String(START), '--to', String(START + 300)];
       const { code, stdout, stderr } = await cli.ask(['backfill', ...range, ...only], there);
-      const said = stdout.split('\n').filter((line) => line.includes(path));
-      expect(said).toEqual([`absent    ${lacking}: the server has no ${path}`]);
+      const printed = stdout.split('\n').filter((line) => line.includes(path));
+      expect(printed).toEqual([`absent    ${lacking}: the server has no ${path}`]);
       expect(code, stdout + stderr).toBe(0);
       const covered = await query(
         own.url,
@@ -298,8 +298,8 @@ describe('status --check', () => {
     await store.database.run(
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${hole.from}, ${hole.to}))`,
     );
-    const [code, said] = await check(...lax);
-    expect([code, said]).toEqual([
+    const [code, printed] = await check(...lax);
+    expect([code, printed]).toEqual([
       3,
       expect.stringMatching(/^check {5}blocks: 1m of history are not read yet.*T01:00:00Z/),
     ]);

@@ -343,9 +343,9 @@ describe('datasets', () => {
 
   test.concurrent('--json is for programs', async () => {
     const { stdout } = await cli.ask(['datasets', 'blocks', '--json']);
-    const sheet = JSON.parse(stdout) as { name: string; pageSize: number; tables: { name: string }[] };
-    expect(sheet).toMatchObject({ name: 'blocks', pageSize: 1000 });
-    expect(sheet.tables.map(({ name }) => name)).toEqual(['blocks', 'block_parents']);
+    const described = JSON.parse(stdout) as { name: string; pageSize: number; tables: { name: string }[] };
+    expect(described).toMatchObject({ name: 'blocks', pageSize: 1000 });
+    expect(described.tables.map(({ name }) => name)).toEqual(['blocks', 'block_parents']);
   });
 });
 

@@ -173,7 +173,7 @@ test('a lease that begins inside a gap does not cover unknown seconds', async ()
 test('readers that all look for the block before their lease do not wait for each other', async () => {
   await network.serve({ latencyMs: [50, 50] });
   const [dataset] = await datasetsNamed('blocks');
-  const spans = Array.from({ length: 24 }, (_, place) => START + 100 + 50 * place);
+  const spans = Array.from({ length: 24 }, (_, index) => START + 100 + 50 * index);
   const want = { dataset: dataset!, stream: streamOf(dataset!), priority: 'backfill' as const };
   await network.crawl(async ({ planner, context }) => {
     const read = async (from: number) => {

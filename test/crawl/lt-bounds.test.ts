@@ -40,10 +40,10 @@ async function crawl(names: readonly string[], into = store) {
   const opened = await openTestCrawl(into, simulator.url, { maxAttempts: 1 });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...names);
-    const missing = await backfill({ ...opened, datasets, readable: reach, stop: never });
-    return { missing, range: reach.range! };
+    const missing = await backfill({ ...opened, datasets, readable, stop: never });
+    return { missing, range: readable.range! };
   } finally {
     await opened.close();
   }

@@ -37,14 +37,14 @@ beforeAll(async () => {
   const counted: CrawlContext = { ...withBelievingLimits(context), onPage: (event) => metrics.onPage(event) };
   const datasets = await datasetsNamed('blocks', 'transactions');
   const wanted = { from: now - 800, to: now - 400 };
-  const reach = await findReadablePart({
+  const readable = await findReadablePart({
     context: counted,
     chain,
     wanted,
     delaySeconds: 0,
     signal: never.leaving,
   });
-  await backfill({ ...crawl, context: counted, datasets, readable: reach, stop: never });
+  await backfill({ ...crawl, context: counted, datasets, readable, stop: never });
   for (const { name } of datasets)
     await keepWanted(store.database, name, { since: now - 900, chosen: 'test' });
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };

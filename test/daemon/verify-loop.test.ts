@@ -113,8 +113,8 @@ describe('of several ranges', () => {
     const order: number[] = [];
     for (let round = 0; round < 4; round += 1) {
       expect(await own.round()).toBe(true);
-      for (const [place, stretch] of stretches().entries())
-        if (!order.includes(place) && (await isVerified(stretch))) order.push(place);
+      for (const [index, stretch] of stretches().entries())
+        if (!order.includes(index) && (await isVerified(stretch))) order.push(index);
     }
     expect(order).toEqual([3, 0, 2, 1]);
     expect(await own.round()).toBe(false);

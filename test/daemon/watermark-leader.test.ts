@@ -152,14 +152,14 @@ test('a backfill reads the rest while it waits for data that was not polled befo
   };
   const clock = { ...crawl.context.clock, monotonic: () => time.ms, sleep };
   const context = { ...crawl.context, clock };
-  const reach = { ...crawl, context, delaySeconds: 30, signal: never.leaving };
+  const reading = { ...crawl, context, delaySeconds: 30, signal: never.leaving };
   const seen = { from: START, to: START + 850 };
-  expect(await findReadablePart({ ...reach, wanted: seen })).toMatchObject({ range: seen });
+  expect(await findReadablePart({ ...reading, wanted: seen })).toMatchObject({ range: seen });
   expect(slept).toEqual([]);
   const wanted = { from: START, to: START + 2000 };
-  const estimated = await findReadablePart({ ...reach, wanted, isEstimate: true });
+  const estimated = await findReadablePart({ ...reading, wanted, isEstimate: true });
   expect(slept).toEqual([]);
-  const { range, watermark, held } = await findReadablePart({ ...reach, wanted });
+  const { range, watermark, held } = await findReadablePart({ ...reading, wanted });
   expect(range).toEqual(estimated.range);
   expect(range?.to).toBeGreaterThan(START + 1030);
   expect(held?.before).toEqual({ from: START, to: watermark - 30 });
@@ -179,14 +179,14 @@ test('a range that ended at the head when a backfill began is complete after the
     return Promise.resolve();
   };
   const clock = { ...crawl.context.clock, monotonic: () => time.ms, sleep };
-  const reach = { ...crawl, context: { ...crawl.context, clock }, delaySeconds: 30, signal: never.leaving };
+  const reading = { ...crawl, context: { ...crawl.context, clock }, delaySeconds: 30, signal: never.leaving };
   const wanted = { from: START, to: START + 960 };
   const late = { from: START, to: START + 985 };
-  const reached = await findReadablePart({ ...reach, wanted: late });
+  const reached = await findReadablePart({ ...reading, wanted: late });
   // Newer rows are left: they were not there when the backfill began.
   expect(reached.range?.to).toBeLessThan(START + 970);
   expect(await reached.held?.waitUntilSafe()).toBeGreaterThan(START + 1015);
-  expect(await findReadablePart({ ...reach, wanted })).toMatchObject({ range: wanted });
+  expect(await findReadablePart({ ...reading, wanted })).toMatchObject({ range: wanted });
 });
 
 test('a head that does not move is logged after two minutes, then each time that it has lasted twice as long', async () => {

@@ -69,7 +69,7 @@ describe('Grafana', () => {
   test.each(['network', 'dex', 'account'])('no panel of %s covers another one', (name) => {
     const { panels } = read(name);
     const taken = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from({ length: w * h }, (_, place) => `${x + (place % w)}:${y + Math.floor(place / w)}`),
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)}:${y + Math.floor(index / w)}`),
     );
     expect(new Set(taken).size).toBe(taken.length);
   });

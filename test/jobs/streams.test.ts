@@ -89,7 +89,7 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
   });
 
   it('reads the position of a record that its schema refuses', () => {
-    const record = { ...stream.sample(stream.place), newborn: 1, [stream.amount]: 'none' };
+    const record = { ...stream.sample(stream.positionMembers), newborn: 1, [stream.amount]: 'none' };
     const reading = stream.job.read([record]);
     expect(reading.rejected).toHaveLength(1);
     expect(reading.positions).toEqual([stream.position]);

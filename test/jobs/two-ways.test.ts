@@ -80,13 +80,13 @@ const VALUES: readonly unknown[] = [
 
 interface Change {
   /** The index of the changed position; it is taken modulo the number of positions. */
-  readonly place: number;
+  readonly index: number;
   readonly kind: 'set' | 'delete' | 'add';
   readonly value: unknown;
 }
 
 const change: fc.Arbitrary<Change> = fc.record({
-  place: fc.nat(10_000),
+  index: fc.nat(10_000),
   kind: fc.constantFrom('set' as const, 'set' as const, 'delete' as const, 'add' as const),
   value: fc.constantFrom(...VALUES),
 });
@@ -127,9 +127,9 @@ function placesOf(value: unknown): [holder: Json, name: string][] {
 
 function changed(sample: Json, changes: readonly Change[]): Json {
   const record = structuredClone(sample);
-  for (const { place, kind, value } of changes) {
+  for (const { index, kind, value } of changes) {
     const places = placesOf(record);
-    const [holder, name] = places[place % Math.max(1, places.length)] ?? [record, 'now'];
+    const [holder, name] = places[index % Math.max(1, places.length)] ?? [record, 'now'];
     if (kind === 'delete') Reflect.deleteProperty(holder, name);
     else holder[kind === 'add' && !Array.isArray(holder) ? 'newborn' : name] = structuredClone(value);
   }
@@ -139,13 +139,13 @@ function changed(sample: Json, changes: readonly Change[]): Json {
 /** Every change to a record that is tried alone, for one position of each kind. */
 function singleChanges(sample: Json): Change[] {
   const kinds = new Set<string>();
-  return placesOf(sample).flatMap(([holder, name], place) => {
+  return placesOf(sample).flatMap(([holder, name], index) => {
     // The transactions of a trace are keyed by their hashes, and are all alike.
     const kind = `${name.length > 30 ? 'hash' : name} of ${Object.keys(holder).join().slice(0, 100)}`;
     if (kinds.has(kind)) return [];
     kinds.add(kind);
-    const set = SINGLE.map((value): Change => ({ place, kind: 'set', value }));
-    return [...set, { place, kind: 'delete' as const, value: null }];
+    const set = SINGLE.map((value): Change => ({ index, kind: 'set', value }));
+    return [...set, { index, kind: 'delete' as const, value: null }];
   });
 }
 
@@ -275,10 +275,10 @@ const damage: fc.Arbitrary<Damage> = fc.record({
 function damaged(text: string, damages: readonly Damage[]): string {
   let whole = text;
   for (const { at, removed, piece } of damages) {
-    const place = at % whole.length;
+    const index = at % whole.length;
     const from = typeof piece === 'string' ? 0 : piece.from % whole.length;
     const put = typeof piece === 'string' ? piece : whole.slice(from, from + piece.length);
-    whole = whole.slice(0, place) + put + whole.slice(place + removed);
+    whole = whole.slice(0, index) + put + whole.slice(index + removed);
   }
   return whole;
 }

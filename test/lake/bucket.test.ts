@@ -88,15 +88,15 @@ test('an empty variable counts as not set, because compose files pass unset vari
   const empty = Object.fromEntries(
     [...names.map((name) => `AWS_${name}`), ...proxies].map((name) => [name, '']),
   );
-  const place = join(home, '.aws');
-  await mkdir(place);
-  await writeFile(join(place, 'config'), '[default]\nregion = eu-central-1\n');
+  const folder = join(home, '.aws');
+  await mkdir(folder);
+  await writeFile(join(folder, 'config'), '[default]\nregion = eu-central-1\n');
   await writeFile(
-    join(place, 'credentials'),
+    join(folder, 'credentials'),
     '[default]\naws_access_key_id = a\naws_secret_access_key = b\n',
   );
   const { code, stderr } = await asked(empty);
-  await rm(place, { recursive: true });
+  await rm(folder, { recursive: true });
   expect(stderr).toContain('its extension `httpfs` is not installed');
   expect(code).toBe(2);
 });

@@ -84,8 +84,8 @@ describe('covered rows', () => {
     'that were requested and are missing are named, with exit code 3: %s',
     async (format) => {
       const out = join(directory, `none-${format}`);
-      const { code, said } = await run({ out, format, only: ['blocks', 'vesting_contracts'] });
-      expect([code, said.filter((line) => line.startsWith('not exported'))]).toEqual([
+      const { code, errors } = await run({ out, format, only: ['blocks', 'vesting_contracts'] });
+      expect([code, errors.filter((line) => line.startsWith('not exported'))]).toEqual([
         3,
         [expect.stringMatching(/^not exported: vesting_contracts: nothing of it is covered in /)],
       ]);
@@ -93,7 +93,7 @@ describe('covered rows', () => {
         await run({ out, format, only: ['blocks'], from: '2020-01-01', to: '2020-01-02' }),
       ).toMatchObject({
         code: 3,
-        said: expect.arrayContaining([expect.stringMatching(/^not exported: blocks: nothing/)]) as unknown,
+        errors: expect.arrayContaining([expect.stringMatching(/^not exported: blocks: nothing/)]) as unknown,
       });
     },
   );
@@ -103,8 +103,8 @@ describe('covered rows', () => {
     await store.ask(
       `insert into etl.cursors (dataset, scope, cursor) values ('shard_states', 'per_block', '{}') on conflict do nothing`,
     );
-    const { said } = await run({ out });
-    expect(said.join('\n')).toContain('not exported: shard_states: its rows are complete by block');
+    const { errors } = await run({ out });
+    expect(errors.join('\n')).toContain('not exported: shard_states: its rows are complete by block');
   });
 
   test('are missing from a csv export: it says what part of the range is lacking', async () => {

@@ -76,24 +76,24 @@ async function openIn(directory: string): Promise<Engine> {
 }
 
 test.each([0o555, undefined])('a closed directory for its temporary files (%s) is named', async (mode) => {
-  const place = join(folder, `place-${String(mode)}`);
-  if (mode !== undefined) await mkdir(place, { mode });
-  const failure = await openIn(place).catch((error: unknown) => error);
+  const directory = join(folder, `place-${String(mode)}`);
+  if (mode !== undefined) await mkdir(directory, { mode });
+  const failure = await openIn(directory).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(NoScratchError);
   expect(failure).toMatchObject({ exitCode: EXIT.usage });
-  expect(String(failure)).toContain(`no directory can be created in ${place}`);
+  expect(String(failure)).toContain(`no directory can be created in ${directory}`);
 });
 
 test('files of another user there, and a directory that cannot be listed, are no obstacle', async () => {
   await chmod(folder, 0o755);
-  const place = join(folder, 'shared');
-  const left = join(place, `toncenter-etl-lake-${hostname()}-${NOBODYS_PID}-abcdef`);
+  const directory = join(folder, 'shared');
+  const left = join(directory, `toncenter-etl-lake-${hostname()}-${NOBODYS_PID}-abcdef`);
   await mkdir(left, { recursive: true });
   await writeFile(join(left, 'rows'), '');
   await chmod(left, 0);
   for (const mode of [0o1777, 0o1733]) {
-    await chmod(place, mode);
-    await (await openIn(place)).close();
+    await chmod(directory, mode);
+    await (await openIn(directory)).close();
   }
   await chmod(left, 0o700);
 });

@@ -53,13 +53,13 @@ interface Wanted {
 const run = (wanted: Wanted): Promise<Outcome> =>
   exported(store.url, { ...ALL, format: 'parquet', out: lake, ...wanted });
 
-const written = ({ printed }: Omit<Outcome, 'said'>): string[] =>
+const written = ({ printed }: Omit<Outcome, 'errors'>): string[] =>
   printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);
 
-const logOf = (table: string, place = lake): Promise<TableLog> => logIn(place, table);
+const logOf = (table: string, at = lake): Promise<TableLog> => logIn(at, table);
 
-const filesOf = ({ table, parts }: TableLog, place = lake): string =>
-  `read_parquet([${parts.map(({ path }) => `'${join(place, table, path)}'`).join(', ')}])`;
+const filesOf = ({ table, parts }: TableLog, at = lake): string =>
+  `read_parquet([${parts.map(({ path }) => `'${join(at, table, path)}'`).join(', ')}])`;
 
 /** A checksum over all values of a column, in the SQL of both databases. */
 function sums(column: { name: string; type: string }): { duck: string; postgres: string } {
@@ -250,8 +250,7 @@ describe('an export into an existing lake', () => {
     expect(ends.map(({ status }) => status)).toContain('fulfilled');
     expect((await run({ only: ['jetton_transfers'], out })).code).toBe(0);
     expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
-    const rows = async (place: string) =>
-      (await logOf('jetton_transfers', place)).parts.map((part) => part.rows);
+    const rows = async (at: string) => (await logOf('jetton_transfers', at)).parts.map((part) => part.rows);
     await run({ only: ['jetton_transfers'] });
     expect(await rows(out)).toEqual(await rows(lake));
   });
@@ -274,10 +273,10 @@ describe('an export into an existing lake', () => {
     const before = await count();
     expect(before[0]?.[2]).toBe(first.parts[0]?.grades['jetton_transfers']);
     const commits = (times: number) =>
-      withLake(out, async (place) => {
+      withLake(out, async (at) => {
         let log = await logIn(out, 'jetton_transfers');
         for (let time = 0; time < times; time += 1)
-          log = await commit(place, log, { add: log.parts, remove: [], isNew: false });
+          log = await commit(at, log, { add: log.parts, remove: [], isNew: false });
       });
     await commits(30);
     const names = async () => (await readdir(folder)).filter((name) => !name.startsWith('_')).sort();

@@ -29,7 +29,7 @@ type Wanted = Partial<Parameters<typeof exported>[1]> & { readonly out: string }
 const run = (wanted: Wanted): Promise<Outcome> =>
   exported(store.url, { ...ALL, format: 'parquet', ...wanted });
 
-const written = ({ printed }: Omit<Outcome, 'said'>): string[] =>
+const written = ({ printed }: Omit<Outcome, 'errors'>): string[] =>
   printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);
 
 test('a table that cannot be written is named, and the other tables are written', async () => {

@@ -70,14 +70,14 @@ const page = (lease: Lease, rows: PageCommit['rows']): PageCommit => ({
 
 describe('a process that freezes while it copies', () => {
   let line: StandingCopy;
-  let standing: Database;
+  let stopped: Database;
   let copy: Promise<unknown>;
   let lease: Lease;
   beforeEach(async () => {
     line = await openStandingCopy(store.url, /^copy "ton"/, ENOUGH_BYTES);
-    standing = await openDatabase({ url: line.url, applicationName: 'standing' });
+    stopped = await openDatabase({ url: line.url, applicationName: 'standing' });
     lease = await claim();
-    copy = commitPage(standing, createPartitions(standing, 'month'), page(lease, samplePage(SPAN, 4000)));
+    copy = commitPage(stopped, createPartitions(stopped, 'month'), page(lease, samplePage(SPAN, 4000)));
     copy = copy.catch(codeOf);
     await line.stopped;
     await untilOneWaits(store.database, store.database, 'copy "ton"%', 'Client');
@@ -85,7 +85,7 @@ describe('a process that freezes while it copies', () => {
   afterEach(async () => {
     line.goOn();
     await copy;
-    await standing.close();
+    await stopped.close();
     await line.close();
   });
 

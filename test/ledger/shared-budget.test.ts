@@ -268,13 +268,13 @@ describe('a pause of more than a minute', () => {
 
   test('continues if a new process is refused too, which then waits like the others', async () => {
     const host = await pausedHost();
-    const fresh = budgetOf(host);
-    await fresh.take('tail', forever);
-    await fresh.refused(HOUR_MS);
+    const newcomer = budgetOf(host);
+    await newcomer.take('tail', forever);
+    await newcomer.refused(HOUR_MS);
     const waits = new AbortController();
-    const second = fresh.take('tail', waits.signal);
-    await expect.poll(() => fresh.pausedUntil?.()).toBeGreaterThan(Date.now());
-    expect(fresh.waiting()).toEqual({ tail: 1 });
+    const second = newcomer.take('tail', waits.signal);
+    await expect.poll(() => newcomer.pausedUntil?.()).toBeGreaterThan(Date.now());
+    expect(newcomer.waiting()).toEqual({ tail: 1 });
     expect((await rowOf(host)).paused).toBeGreaterThan(3500);
     waits.abort(new Error('enough'));
     await expect(second).rejects.toThrow('enough');

@@ -42,16 +42,16 @@ test('findings are dropped only for seconds that were checked again', async () =
   await keep([{ from: 0, to: 3000 }], [], earlier);
   await keep([{ from: 1010, to: 1020 }]);
   // A row of the same name in another second is another row.
-  const settle = async (second: number, began?: string) =>
+  const clear = async (second: number, began?: string) =>
     replaceFindings(store.database, {
       stream: { dataset: 'another', scope: '' },
       checks: [],
       right: [{ table: row.table, key: 'a row', second }],
       began: began ?? (await databaseTime(store.database)),
     });
-  await settle(1500);
+  await clear(1500);
   // A process that read it before the finding does not know of it.
-  await settle(2000, earlier);
+  await clear(2000, earlier);
   const left = [
     { from: 1000, to: 1010 },
     { from: 1020, to: 1100 },
@@ -61,7 +61,7 @@ test('findings are dropped only for seconds that were checked again', async () =
   await keep([at(2000)]);
   expect(await spans()).toEqual([...left, at(2500), at(2600)]);
   // Two surplus copies of a row are two findings.
-  await settle(2500);
+  await clear(2500);
   expect(await spans()).toEqual([...left, at(2600)]);
   await keep([at(2600)]);
   expect(await spans()).toEqual(left);

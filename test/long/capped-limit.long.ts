@@ -43,19 +43,19 @@ async function crawl(
   const opened = await openTestCrawl(store, simulator.url);
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...DATASETS);
     expect(
       await backfill({
         ...opened,
         context: contextOf(opened.context),
         datasets,
-        readable: reach,
+        readable,
         stop: never,
       }),
     ).toEqual(new Map());
     const { truth } = simulator;
-    const range = reach.range!;
+    const range = readable.range!;
     const stored: Record<string, number> = {};
     for (const name of DATASETS) {
       const [row] = await store.database.rows(

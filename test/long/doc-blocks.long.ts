@@ -221,23 +221,23 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
   const blocks = blocksOf(page);
   const name = `page_${pages.indexOf(page)}`;
   const made = new Set<string>();
-  let place: string;
+  let home: string;
   let env: Record<string, string>;
   let port: number;
   beforeAll(async () => {
-    place = join(root, name);
-    const bin = join(place, 'bin');
+    home = join(root, name);
+    const bin = join(home, 'bin');
     await mkdir(bin, { recursive: true });
     await symlink(program, join(bin, 'toncenter-etl'));
     await writeFile(join(bin, 'duckdb'), DUCKDB, { mode: 0o755 });
-    for (const folder of ['docs', 'deploy']) await symlink(join(packageRoot, folder), join(place, folder));
-    await symlink(join(packageRoot, 'docs', 'analyst', 'lake.sql'), join(place, 'lake.sql'));
-    await writeFile(join(place, 'report.sql'), 'select count(*) from transactions;\n');
+    for (const folder of ['docs', 'deploy']) await symlink(join(packageRoot, folder), join(home, folder));
+    await symlink(join(packageRoot, 'docs', 'analyst', 'lake.sql'), join(home, 'lake.sql'));
+    await writeFile(join(home, 'report.sql'), 'select count(*) from transactions;\n');
     await query(server.url, `create database ${name} template crawled`);
     await query(server.url, `create database ${name}_empty`);
     port = await freePort();
     const path = `${bin}${delimiter}${process.env['PATH'] ?? ''}`;
-    env = { ...settings(), PATH: path, HOME: place, DATABASE_URL: urlOf(name) };
+    env = { ...settings(), PATH: path, HOME: home, DATABASE_URL: urlOf(name) };
   }, 60_000);
 
   /** Replaces the names of the docs by those of this machine. */
@@ -255,12 +255,12 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       .replaceAll('target_session_attrs=standby', 'target_session_attrs=any')
       .replaceAll(/--from \S+ --to \S+/g, RANGE)
       .replaceAll(/'20\d\d-[^']*', *'20\d\d-[^']*'/g, `'${iso(FROM)}', '${iso(TO)}'`)
-      .replaceAll('/data/lake', join(place, 'lake'))
+      .replaceAll('/data/lake', join(home, 'lake'))
       .replaceAll('8090', String(port))
       .replace(/^(?!export )(.*)\bETL_DATA_DIR=/, 'env -u DATABASE_URL $1ETL_DATA_DIR=');
 
   const run = async (line: string) => {
-    const { code, output } = await shell(line, place, env).ended;
+    const { code, output } = await shell(line, home, env).ended;
     expect(MAY_LACK.test(line) ? [0, 3] : [0], `${line}\n${output}`).toContain(code);
   };
 
@@ -300,7 +300,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       }
       await prepare(line);
       if (SERVES.test(line)) {
-        const running = shell(line, place, env);
+        const running = shell(line, home, env);
         servers.push(running);
         await running.until(/daemon started|address +http/);
       } else await run(line);
@@ -314,7 +314,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
   const runSql = async (statements: readonly string[]) => {
     for (const statement of statements.map(adapt)) {
       await prepare(statement);
-      await writeFile(join(place, 'statement.sql'), `${statement};\n`);
+      await writeFile(join(home, 'statement.sql'), `${statement};\n`);
       await run(`toncenter-etl sql < statement.sql # ${statement.replaceAll('\n', ' ')}`);
     }
   };

@@ -85,7 +85,7 @@ test.skipIf(!isThere)(
       const rows = await livedLake(store, join(directory, 'lived'));
 
       const page = await viewsFor(lake, new Set(tables));
-      const count = (place: string) => `select count(*) from deltaLakeLocal('${place}')`;
+      const count = (path: string) => `select count(*) from deltaLakeLocal('${path}')`;
       const said = await answers(directory, [
         ...SETTINGS.map((name) => `set ${name} = 1`),
         ...page,

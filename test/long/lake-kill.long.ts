@@ -46,8 +46,8 @@ const exportTo = (out: string, from: string, to: string) =>
   exported(store.url, { from, to, only: [TABLE], format: 'parquet', out });
 
 /** The seconds of each part that counts, with its rows. */
-async function partsIn(place: string): Promise<string[]> {
-  const { parts } = await logIn(place, TABLE);
+async function partsIn(lake: string): Promise<string[]> {
+  const { parts } = await logIn(lake, TABLE);
   return parts.map(({ path, rows, keys }) => `${path.replace(/-\w+\.parquet$/, '')}: ${rows} ${keys ?? ''}`);
 }
 

@@ -44,7 +44,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
   try {
     const datasets = (await datasetsNamed(name)).map((dataset) => withPages(dataset, page));
     const wanted = { from: 0, to: crawl.chain.last.utime };
-    const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
+    const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
     let rows = 0;
     const context: Crawl['context'] = {
       ...crawl.context,
@@ -53,7 +53,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
       },
     };
     const before = simulator.stats.total;
-    expect(await backfill({ ...crawl, context, datasets, readable: reach, stop: never })).toEqual(new Map());
+    expect(await backfill({ ...crawl, context, datasets, readable, stop: never })).toEqual(new Map());
     return { rows, requests: simulator.stats.total - before };
   } finally {
     await crawl.close();

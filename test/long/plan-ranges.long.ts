@@ -41,8 +41,8 @@ beforeAll(async () => {
 afterAll(() => cli.close());
 
 /** A number from 0 to 1 that depends only on the network and the position. */
-const chance = (seed: number, place: number) => {
-  const x = Math.sin(seed * 12.9898 + place * 78.233) * 43_758.5453;
+const chance = (seed: number, index: number) => {
+  const x = Math.sin(seed * 12.9898 + index * 78.233) * 43_758.5453;
   return x - Math.floor(x);
 };
 

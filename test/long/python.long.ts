@@ -55,7 +55,7 @@ test.skipIf(!isThere)('the examples for Python run unchanged, and lose no nanoto
     expect(examples).toHaveLength(CHECKS.length);
     expect(page.split(PLACEHOLDER)).toHaveLength(3);
     const program = examples
-      .map((code, place) => `${code}\n${CHECKS[place] ?? ''}`)
+      .map((code, index) => `${code}\n${CHECKS[index] ?? ''}`)
       .join('\n')
       .replaceAll(PLACEHOLDER, url.trim().replace(/^[a-z]+:\/\//, ''));
     // The day is not read as a whole, and the last example says so.

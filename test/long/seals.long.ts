@@ -145,11 +145,11 @@ test.each([
   ['without one', 0],
 ])("a message under another message's hash does not outlive a repair (%s)", async (_, share) => {
   const before = await count('messages');
-  const read = async (place: number) => {
+  const read = async (index: number) => {
     const [row] = await store.database.rows(
       sql`select hash, extract(epoch from utime)::int8 as second from ton.messages
           where out_msg_tx_hash is not null and utime >= to_timestamp(${range.from + 300})
-          order by utime, hash offset ${place} limit 1`,
+          order by utime, hash offset ${index} limit 1`,
       z.object({ hash: z.string(), second: z.coerce.number() }),
     );
     return row!;

@@ -44,9 +44,9 @@ async function readTogether(count: number) {
         took.leases = Math.max(took.leases, await leasesOf(store));
       });
     });
-  const reach = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
+  const readable = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
   const missing = await Promise.all(
-    crawls.map((crawl) => backfill({ ...crawl, datasets, readable: reach, stop: never })),
+    crawls.map((crawl) => backfill({ ...crawl, datasets, readable, stop: never })),
   );
   expect(missing).toEqual(crawls.map(() => new Map()));
   await looking;

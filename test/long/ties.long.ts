@@ -97,20 +97,20 @@ test.each(CASES)(
     const crawl = await openTestCrawl(store, simulator.url);
     try {
       const datasets = await datasetsNamed(family.name);
-      const reach = await findReadablePart({
+      const readable = await findReadablePart({
         ...crawl,
         wanted: { from: 0, to: crawl.chain.last.utime },
         delaySeconds: 0,
         signal: never.leaving,
       });
-      expect(await backfill({ ...crawl, datasets, readable: reach, stop: never })).toEqual(new Map());
-      const { from, to } = reach.range!;
+      expect(await backfill({ ...crawl, datasets, readable, stop: never })).toEqual(new Map());
+      const { from, to } = readable.range!;
       const rows = await store.database.rows(
         sql`select ${sql.raw(family.id)} as id from ${sql.raw(`ton.${family.name}`)}
             where utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
         z.object({ id: z.string() }),
       );
-      const expected = family.truth(simulator, reach.range!).sort();
+      const expected = family.truth(simulator, readable.range!).sort();
       expect(expected.length).toBeGreaterThanOrEqual(count);
       expect(rows.map(({ id }) => id).sort()).toEqual(expected);
     } finally {

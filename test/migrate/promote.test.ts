@@ -23,8 +23,8 @@ beforeAll(async () => {
   simulator = await startSimulator({ start: START, duration: 1500, load: 2 });
   crawl = await openTestCrawl(source, simulator.url);
   const datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'actions');
-  const reach = { range: whole, watermark: whole.to + 90_000 };
-  await backfill({ ...crawl, datasets, readable: reach, stop: never });
+  const readable = { range: whole, watermark: whole.to + 90_000 };
+  await backfill({ ...crawl, datasets, readable, stop: never });
   await source.database.script(`
     delete from etl.stable_jettons;
     insert into etl.stable_jettons values ('0:${'A'.repeat(64)}', 'USDX', 6);
@@ -94,8 +94,8 @@ describe('promote', () => {
     const before = simulator.stats.byPath.get('/api/v3/transactions') ?? 0;
     const other = await openTestCrawl(target, simulator.url);
     const datasets = await datasetsNamed('blocks', 'transactions');
-    const reach = { range: { from: whole.from, to: whole.to + 60 }, watermark: whole.to + 90_000 };
-    const missing = await backfill({ ...other, datasets, readable: reach, stop: never });
+    const readable = { range: { from: whole.from, to: whole.to + 60 }, watermark: whole.to + 90_000 };
+    const missing = await backfill({ ...other, datasets, readable, stop: never });
     await other.close();
     expect([...missing]).toEqual([]);
     expect((simulator.stats.byPath.get('/api/v3/transactions') ?? 0) - before).toBeLessThanOrEqual(2);

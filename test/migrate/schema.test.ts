@@ -32,9 +32,9 @@ describe('the description of every table', () => {
     const seen = new Map<string, string>();
     for (const table of tables) {
       for (const [column, comment] of Object.entries(factsOf(table).columns)) {
-        const place = `${getTableConfig(table).name}.${column}`;
-        expect(seen.get(comment), `${place} and its twin`).toBeUndefined();
-        seen.set(comment, place);
+        const name = `${getTableConfig(table).name}.${column}`;
+        expect(seen.get(comment), `${name} and another column`).toBeUndefined();
+        seen.set(comment, name);
       }
     }
   });
@@ -111,10 +111,10 @@ describe('a migrated database', () => {
     const partitioned =
       await texts(sql`select relname as text from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = 'ton' and relkind = 'p'`);
-    const said = tables
+    const declared = tables
       .filter((table) => factsOf(table).partitioned)
       .map((table) => getTableConfig(table).name);
-    expect(partitioned.sort()).toEqual(said.sort());
+    expect(partitioned.sort()).toEqual(declared.sort());
   });
 
   test('keeps every key that its table declares', async () => {

@@ -158,6 +158,6 @@ test.each([
   expect(() => readConfig({}, directory)).not.toThrow(/SECRET/);
 });
 
-test.each(['', ' ', '\t'])('an empty path of a lake is not the working directory: %j', (place) => {
-  expect(() => isBucket(place)).toThrow(UsageError);
+test.each(['', ' ', '\t'])('an empty path of a lake is not the working directory: %j', (location) => {
+  expect(() => isBucket(location)).toThrow(UsageError);
 });

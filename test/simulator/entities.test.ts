@@ -102,12 +102,12 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
       jetton_masters: { address: string; jetton_content: { decimals?: string; uri?: string } | null }[];
       metadata: Record<string, { token_info: { extra?: { decimals?: string } }[] }>;
     };
-    const said = masters.flatMap(({ address, jetton_content: content }) => {
+    const contents = masters.flatMap(({ address, jetton_content: content }) => {
       const { decimals } = metadata[address]!.token_info[0]!.extra ?? {};
       return content?.uri === undefined ? [[content?.decimals, decimals]] : [];
     });
-    for (const [content, found] of said) expect(found).toBe(content);
-    const kinds = new Set(said.map(([content]) => content));
+    for (const [content, found] of contents) expect(found).toBe(content);
+    const kinds = new Set(contents.map(([content]) => content));
     for (const kind of ['18', '9', 'nine', undefined]) expect(kinds.has(kind), kind).toBe(true);
     const files = masters.flatMap(({ address, jetton_content: content }) =>
       content?.uri === undefined ? [] : [metadata[address]!.token_info[0]!.extra?.decimals],
@@ -138,7 +138,7 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
 
   test('a page of an account’s transactions begins at the requested one, and ends before to_lt', async () => {
     const accounts = [...simulator.truth.transactions()].map(({ account: each }) => each);
-    const account = accounts.find((each, place) => accounts.lastIndexOf(each) > place + 10) ?? '';
+    const account = accounts.find((each, index) => accounts.lastIndexOf(each) > index + 10) ?? '';
     const truth = simulator.truth.accountTransactions(account);
     const [, second, third] = truth.map(({ transaction_id }) => transaction_id);
     if (second === undefined || third === undefined) throw new Error('too few transactions');

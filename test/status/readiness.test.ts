@@ -104,50 +104,50 @@ async function askEverybody({ clock = systemClock }: { clock?: Clock } = {}) {
 const SLACK = 30;
 
 function expectOneLag({ lags }: Awaited<ReturnType<typeof askEverybody>>, name: string, lag: number): void {
-  for (const said of Object.values(lags)) {
-    expect(said.get(name)).toBeGreaterThanOrEqual(lag);
-    expect(said.get(name)).toBeLessThan(lag + SLACK);
+  for (const answers of Object.values(lags)) {
+    expect(answers.get(name)).toBeGreaterThanOrEqual(lag);
+    expect(answers.get(name)).toBeLessThan(lag + SLACK);
   }
 }
 
 describe('/ready, /metrics, /status, status and status --check', () => {
   test('report a healthy daemon as healthy, even with a dataset that is late by design', async () => {
     await leave({ agoSeconds: 3 });
-    const said = await askEverybody();
-    expect(said).toMatchObject({ ready: 200, metric: 1, page: true, check: 0, reasons: [], checked: [] });
-    expectOneLag(said, 'blocks', 33);
-    expectOneLag(said, 'validator_events', 903);
+    const answers = await askEverybody();
+    expect(answers).toMatchObject({ ready: 200, metric: 1, page: true, check: 0, reasons: [], checked: [] });
+    expectOneLag(answers, 'blocks', 33);
+    expectOneLag(answers, 'validator_events', 903);
   });
 
   test('report a dataset as behind while the head moves', async () => {
     await leave({ agoSeconds: 3, lateSeconds: 1000 });
-    const said = await askEverybody();
-    expect(said).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
-    for (const reasons of [said.reasons, said.checked]) {
+    const answers = await askEverybody();
+    expect(answers).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
+    for (const reasons of [answers.reasons, answers.checked]) {
       expect(reasons).toHaveLength(2);
       expect(reasons[0]).toMatch(/blocks: 17m( \d+s)? behind the clock/);
     }
-    expectOneLag(said, 'blocks', 1033);
+    expectOneLag(answers, 'blocks', 1033);
   });
 
   test('report a dead daemon, and how long its head has been old', async () => {
     await leave({ agoSeconds: 1800 });
-    const said = await askEverybody();
-    expect(said).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
-    for (const reasons of [said.reasons, said.checked]) {
+    const answers = await askEverybody();
+    expect(answers).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
+    for (const reasons of [answers.reasons, answers.checked]) {
       expect(reasons).toHaveLength(3);
       expect(reasons[0]).toMatch(/the newest masterchain block is 30m( \d+s)? old/);
     }
-    expectOneLag(said, 'blocks', 1830);
+    expectOneLag(answers, 'blocks', 1830);
   });
 });
 
 test('if the watermark is not known, all of them say so, and name what is awaited', async () => {
   const waitingFor = 'shard state of masterchain block 9';
   await saveWatermark(store.database, { utime: 0, headSeqno: 0, headUtime: 0, waitingFor });
-  const said = await askEverybody();
-  expect(said).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
-  for (const [reason] of [said.reasons, said.checked])
+  const answers = await askEverybody();
+  expect(answers).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
+  for (const [reason] of [answers.reasons, answers.checked])
     expect(reason).toContain(`the watermark is not known yet: waiting for ${waitingFor}`);
 });
 

@@ -57,8 +57,13 @@ export async function readStreamsOf(
   names: readonly string[],
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
-  const reach = await findReadablePart({ ...crawl, wanted: range, delaySeconds: 0, signal: never.leaving });
-  await backfill({ ...crawl, datasets: await datasetsNamed(...names), readable: reach, stop: never });
+  const readable = await findReadablePart({
+    ...crawl,
+    wanted: range,
+    delaySeconds: 0,
+    signal: never.leaving,
+  });
+  await backfill({ ...crawl, datasets: await datasetsNamed(...names), readable, stop: never });
   await crawl.close();
 }
 

@@ -2,10 +2,10 @@
  * A value as Postgres prints it, from any engine's form: a number without what its type adds, a UTC time
  * without its zone.
  */
-export function plainValue(said: string | number | boolean | null): string | null {
-  if (said === null) return null;
-  if (typeof said === 'boolean') return said ? 't' : 'f';
-  const value = String(said);
+export function plainValue(answer: string | number | boolean | null): string | null {
+  if (answer === null) return null;
+  if (typeof answer === 'boolean') return answer ? 't' : 'f';
+  const value = String(answer);
   if (/^-?\d+\.\d+(e-?\d+)?$/i.test(value)) return String(Number(Number(value).toPrecision(12)));
   if (/^-?\d+$/.test(value) && Math.abs(Number(value)) < 2 ** 53) return String(Number(value));
   return /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.0+)?(\+00| UTC)?$/.exec(value)?.[1] ?? value;

@@ -38,12 +38,12 @@ export async function wholeLake(store: Store, out: string): Promise<void> {
  * database.
  */
 export async function livedLake(store: Store, out: string): Promise<string> {
-  const place = join(out, LIVED);
+  const directory = join(out, LIVED);
   const old = join(dirname(out), 'old-parts');
   const bring = async (from: string, to: string) => {
     const ended = await exported(store.url, { ...range, only: [LIVED], out, from, to });
     expect(ended.code).toBe(0);
-    await keepParts(place, old);
+    await keepParts(directory, old);
     return (await logIn(out, LIVED)).parts.length;
   };
   expect(await bring('2026-01-01T00:00Z', '2026-01-01T00:40Z')).toBe(1);
@@ -63,8 +63,8 @@ export async function livedLake(store: Store, out: string): Promise<string> {
     `delete from ton.${LIVED} where (utime, transaction_hash) = (select utime, transaction_hash from ton.${LIVED} limit 1)`,
   );
   expect(await bring('2026-01-01', '2026-01-02')).toBe(1);
-  await keepParts(old, place);
-  expect((await partsOf(place)).length).toBeGreaterThan(3);
+  await keepParts(old, directory);
+  expect((await partsOf(directory)).length).toBeGreaterThan(3);
   const [counted] = await store.ask(`select count(*) as rows from ton.${LIVED}`);
   return counted?.['rows'] ?? '';
 }

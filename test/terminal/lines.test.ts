@@ -23,11 +23,11 @@ function startWriter(format: string, lines: number, how: string) {
   const child = spawn(process.execPath, [writer, format, String(lines), how], { stdio: 'pipe' });
   children.add(child);
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  let said = '';
+  let printed = '';
   const { stdout } = child;
-  stdout.on('data', (part: Buffer) => (said += part.toString()));
+  stdout.on('data', (part: Buffer) => (printed += part.toString()));
   const says = async (word: string) => {
-    while (!said.includes(word)) await new Promise((resolve) => stdout.once('data', resolve));
+    while (!printed.includes(word)) await new Promise((resolve) => stdout.once('data', resolve));
   };
   return { child, code, says };
 }
@@ -85,9 +85,9 @@ describe.each(some(['json', 'pretty'], 1))('a log as %s', (format) => {
 
   test.skipIf(process.platform !== 'linux').each(['/dev/full', 'a reader that has left'])(
     'that goes to %s ends no process',
-    async (place) => {
+    async (target) => {
       const full = openSync('/dev/full', 'w');
-      const stderr = place === '/dev/full' ? full : 'pipe';
+      const stderr = target === '/dev/full' ? full : 'pipe';
       const child = spawn(process.execPath, [writer, format, String(TOO_MANY), 'exit'], {
         stdio: ['ignore', 'ignore', stderr],
       });

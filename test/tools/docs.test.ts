@@ -46,7 +46,7 @@ beforeAll(async () => {
   engine = await openEngine();
   const { address, label, category, organization } = EXCHANGE;
   const labels = [address, coldWalletOf(network)].map(
-    (one, place) => `('${one}', '${label} ${place}', '${category}', '${organization}')`,
+    (one, index) => `('${one}', '${label} ${index}', '${category}', '${organization}')`,
   );
   await store.ask(
     `insert into etl.labels (address, label, category, organization, imported_from)
@@ -82,10 +82,10 @@ describe('every question gives the same result from the network itself, from the
     const { columns, rows } = await runSql(database, statement, { write: false });
     const ofLake = await askLake(statement);
     expect({ columns: ofLake.columns, rows: ofLake.rows }).toEqual({ columns, rows });
-    const said = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
+    const results = rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
     const expected = all[title]?.(network) ?? [];
     expect(expected.length).toBeGreaterThan(0);
-    expect(sorted(said)).toEqual(sorted(expected));
+    expect(sorted(results)).toEqual(sorted(expected));
   });
 });
 

@@ -63,7 +63,7 @@ test('transactions that no window of time shows are read by masterchain block, a
     hidden.add(hash);
     hidden.add(trace_id);
   }
-  const range = await proof.cover(datasets, await proof.reach());
+  const range = await proof.cover(datasets, await proof.readable());
   // The crawl itself would wait for a block that other blocks name, so the source loses it afterwards.
   const lost = [...simulator.truth.blocks({ from: START + 300, to: START + 310 })].find(
     ({ workchain }) => workchain === 0,
@@ -85,7 +85,7 @@ test('transactions that no window of time shows are read by masterchain block, a
 test('if transactions are unavailable, nothing that depends on them is proved any longer, whatever was proved before', async () => {
   const datasets = await datasetsNamed(...NAMES);
   hidden.clear();
-  const { range } = await proof.reach();
+  const { range } = await proof.readable();
   const [lost] = [...simulator.truth.transactions({ from: START + 250, to: START + 300 })];
   const { hash, trace_id, now } = lost!;
   gone.add(hash).add(trace_id);
@@ -101,7 +101,7 @@ test('if transactions are unavailable, nothing that depends on them is proved an
   expect([await certified('transactions'), await certified('traces')]).toEqual([[], []]);
   gone.clear();
   await store.database.script(`update etl.refused set retry_at = now()`);
-  await proof.cover(datasets, await proof.reach());
+  await proof.cover(datasets, await proof.readable());
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified }) => verified)).toEqual(NAMES.map(() => [range]));
 });
@@ -135,7 +135,7 @@ thorough(
 
 test('a block that is not served costs its own hole: the others are read, and it is not requested without end', async () => {
   const datasets = await datasetsNamed('blocks', 'transactions');
-  const { range } = await proof.reach();
+  const { range } = await proof.readable();
   const path = '/api/v3/transactionsByMasterchainBlock';
   const [bad, good] = [100, 300].map(
     (at) => [...simulator.truth.transactions({ from: START + at, to: START + at + 20 })][0]!,
@@ -162,14 +162,14 @@ test('a block that is not served costs its own hole: the others are read, and it
   simulator.faults.unservable = [];
   hidden.clear();
   await store.database.script(`update etl.refused set retry_at = now()`);
-  await proof.cover(datasets, await proof.reach());
+  await proof.cover(datasets, await proof.readable());
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified }) => verified)).toEqual(datasets.map(() => [range]));
 });
 
 test('leases that wait for a reader are kept until one is free', async () => {
   const [transactions] = await datasetsNamed('transactions');
-  const { range } = await proof.reach();
+  const { range } = await proof.readable();
   const stream = { dataset: 'transactions', scope: '', pass: 0 };
   const holes = [range!.from + 50, range!.from + 100, range!.from + 150].map((from) => ({
     from,
@@ -184,5 +184,5 @@ test('leases that wait for a reader are kept until one is free', async () => {
   );
   expect(await renewLeases(store.database, leases)).toEqual(leases.slice(1));
   for (const lease of leases) await releaseLease(store.database, lease);
-  await proof.cover([transactions!], await proof.reach());
+  await proof.cover([transactions!], await proof.readable());
 });

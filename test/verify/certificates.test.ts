@@ -184,7 +184,7 @@ test('seconds that were uncovered and read again since the checks began are not 
   const lastWrite = await readLastWrite(store.database, tables);
   const surplus = [{ table: blocks, span: anew }];
   await openHoles(store, { stream, holes: [anew], surplus });
-  await proof.cover(only, await proof.reach());
+  await proof.cover(only, await proof.readable());
   const verdict = { good: [range], bad: [], lastWrite, readRows: [] };
   await setVerified(store.database, { stream, tables }, verdict);
   const verified = () => readVerified(store.database, stream);
@@ -210,7 +210,7 @@ test('seconds that were emptied and read again since the checks began are not ve
   await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastWrite, readRows: [] });
   expect(common(await readVerified(store.database, stream), [minute])).toEqual([]);
   await openHoles(store, { stream, holes: [minute], surplus });
-  await proof.cover(transfers, await proof.reach());
+  await proof.cover(transfers, await proof.readable());
   await proof.readAgain(transfers, range);
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
 });
@@ -228,7 +228,7 @@ test('seconds that were uncovered since the checks began and read once since are
     if (isChecked && !isCheck) {
       isChecked = false;
       await openHoles(store, { stream, holes: [anew] });
-      await proof.cover(transfers, await proof.reach());
+      await proof.cover(transfers, await proof.readable());
     }
     isChecked = isCheck;
     return store.database.transaction(work, how);
@@ -263,7 +263,7 @@ test('a trace whose transactions were uncovered since the checks began is not pr
     { good: [range], bad: [], lastWrite, readRows: [] },
   );
   expect(common(await certified('traces'), [own])).toEqual([]);
-  await proof.cover(chain, await proof.reach());
+  await proof.cover(chain, await proof.readable());
   await expectProved(proof, chain, range);
 });
 

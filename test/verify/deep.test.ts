@@ -183,9 +183,9 @@ describe('values without a checksum', () => {
     expect(common(await readVerified(store.database, ofTransactions.stream), wrong)).toEqual([]);
     const log = vi.spyOn(console, 'log').mockReturnValue();
     printReports({ range, reports: found, causes: new Map(), compared: [], isShort: false }, 0);
-    const said = String(log.mock.calls.at(-1)?.[0]);
+    const printed = String(log.mock.calls.at(-1)?.[0]);
     log.mockRestore();
-    expect(said).toContain(`one of ${count} in transactions, see: `);
+    expect(printed).toContain(`one of ${count} in transactions, see: `);
     await proof.repair(only, range, found);
     expect(await openFindings()).toEqual([]);
   });

@@ -35,9 +35,9 @@ const derive = (wanted: Range) => deriveTransactions({ ...proof.context, stop: n
 const asked = () => simulator.stats.requests.filter(({ path }) => path === '/api/v3/transactions').length;
 
 async function cover(datasets: readonly Dataset[]): Promise<void> {
-  const reach = { range, watermark: range.to };
+  const readable = { range, watermark: range.to };
   const derived = { dataset: 'transactions', derive };
-  const missing = await backfill({ ...crawl, datasets, readable: reach, derived, stop: never });
+  const missing = await backfill({ ...crawl, datasets, readable, derived, stop: never });
   expect(missing).toEqual(new Map());
 }
 

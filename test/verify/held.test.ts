@@ -162,7 +162,7 @@ test("if a check's source is no longer read, nothing is certified without it", a
   );
   expect(kindsOf(found, 'actions')).toContain('actions: no_proved_traces');
   expect(without([range], await certified('actions'))).toEqual(holes);
-  await proof.cover(all, await proof.reach());
+  await proof.cover(all, await proof.readable());
   await expectProved(proof, all, range);
 });
 

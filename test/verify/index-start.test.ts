@@ -47,14 +47,14 @@ beforeEach(() => {
 function forget({ path }: ApiRequest, response: HttpResponse): HttpResponse {
   if (first === undefined || response.status !== 200) return response;
   const { seqno, second, root_hash } = first;
-  const said: unknown = JSON.parse(response.body.toString());
+  const body: unknown = JSON.parse(response.body.toString());
   if (path.endsWith('/masterchainInfo')) {
-    const info = Info.parse(said);
+    const info = Info.parse(body);
     const begin = { ...info.first, seqno, root_hash, gen_utime: String(second) };
     return { ...response, body: JSON.stringify({ ...info, first: begin }) };
   }
   if (!/blocks|masterchainBlockShardState/.test(path)) return response;
-  const kept = Blocks.parse(said).blocks.filter(({ gen_utime }) => gen_utime >= second);
+  const kept = Blocks.parse(body).blocks.filter(({ gen_utime }) => gen_utime >= second);
   return {
     ...response,
     body: JSON.stringify({ blocks: kept.map((block) => ({ ...block, gen_utime: String(block.gen_utime) })) }),

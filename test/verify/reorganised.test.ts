@@ -69,8 +69,8 @@ thorough(
     expect(failing(found)).toContain('transactions state-chain');
     expect(await verifiedSeconds()).toBeLessThan(lengthOf([whole]));
     // If only they are repaired, no trace is certified that names their former hashes.
-    const ground = datasets.filter(({ name }) => name !== 'traces');
-    await proof.repair(ground, whole, await proof.verify(ground, whole));
+    const others = datasets.filter(({ name }) => name !== 'traces');
+    await proof.repair(others, whole, await proof.verify(others, whole));
     expect(await bodilessTraces()).toEqual([]);
     const { reports } = await proof.repair(datasets, whole, await proof.verify(datasets, whole));
     expect(failing(reports)).toEqual([]);

@@ -42,7 +42,7 @@ test.each(some(['transactions', 'traces'] as const, 1))(
     const datasets = await datasetsNamed(...NAMES);
     const { id, utime } = victimOf(name);
     simulator.faults.unservable = PATHS[name].map(([path, member]) => ({ path, member, value: id }));
-    const range = await proof.cover(datasets, await proof.reach());
+    const range = await proof.cover(datasets, await proof.readable());
     const second = spanOfSecond(utime);
     const stream = streamOf(datasets.find((dataset) => dataset.name === name)!);
     expect(without([range], await readCoverage(store.database, stream))).toEqual([second]);
@@ -63,7 +63,7 @@ test.each(some(['transactions', 'traces'] as const, 1))(
     // When it is served, everything is certified.
     simulator.faults.unservable = [];
     await store.database.script(`update etl.refused set retry_at = now()`);
-    await proof.cover(datasets, await proof.reach());
+    await proof.cover(datasets, await proof.readable());
     await prove();
     expect(await Promise.all(NAMES.map(certified))).toEqual(NAMES.map(() => [range]));
   },
@@ -72,7 +72,7 @@ test.each(some(['transactions', 'traces'] as const, 1))(
 test('if one shard state is not served, another one is used for the proof', async () => {
   const { proof, store, simulator } = opened;
   const datasets = await datasetsNamed('blocks');
-  const range = await proof.cover(datasets, await proof.reach());
+  const range = await proof.cover(datasets, await proof.readable());
   const path = '/api/v3/masterchainBlockShardState';
   const before = simulator.stats.byPath.get(path) ?? 0;
   const [first] = await proof.verify(datasets, range);

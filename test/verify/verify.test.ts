@@ -332,7 +332,7 @@ describe('changes during and after the checks', () => {
     expect(await verified('transactions')).toEqual([range]);
     await take('traces', { from: second, to: second + 1 });
     alter = (path, response) => (path === '/api/v3/traces' ? withStranger(id, response) : response);
-    await proof.cover(onlyTraces(), await proof.reach());
+    await proof.cover(onlyTraces(), await proof.readable());
     alter = (_, response) => response;
     expect(lengthOf(without([range], await verified('transactions')))).toBe(1);
     const found = await proof.verify(datasets, range);
@@ -360,7 +360,7 @@ describe('changes during and after the checks', () => {
       verifying = proof.verify(onlyTransactions, range);
       await untilOneWaits(store.database, session, '%findings%');
       alter = (path, response) => (path === '/api/v3/traces' ? withStranger(id, response) : response);
-      await proof.cover(onlyTraces(), await proof.reach());
+      await proof.cover(onlyTraces(), await proof.readable());
       alter = (_, response) => response;
     });
     const report = of(await verifying!, 'transactions');
@@ -369,9 +369,9 @@ describe('changes during and after the checks', () => {
     expect([kinds(report), report.verified]).toEqual([[], without([range], open)]);
     const log = vi.spyOn(console, 'log').mockReturnValue();
     printReports({ range, reports: [report], causes: new Map(), compared: [], isShort: false }, 0);
-    const said = log.mock.calls.flat().join('\n');
+    const printed = log.mock.calls.flat().join('\n');
     log.mockRestore();
-    expect(said).toMatch(
+    expect(printed).toMatch(
       /transactions: rows were written while the checks ran.*; run the same command again/,
     );
     const found = await proof.verify(datasets, range);
@@ -387,7 +387,7 @@ describe('changes during and after the checks', () => {
       await session.run(sql`lock table ton.transactions, ton.messages in share update exclusive mode`);
       await session.run(sql`lock table ton.blocks in row exclusive mode`);
       await take('blocks', second);
-      await proof.cover(datasets, await proof.reach());
+      await proof.cover(datasets, await proof.readable());
       for (const report of await proof.verify(datasets, range)) expect(report.verified).toEqual([range]);
     });
   });
@@ -407,7 +407,7 @@ describe('changes during and after the checks', () => {
     expect(without([range], of(reports, 'transactions').verified)).toEqual([gone]);
     expect(without([range], of(reports, 'traces').verified)).toEqual([gone]);
     expect(without([range], await verified('traces'))).toEqual([gone]);
-    await proof.cover(datasets, await proof.reach());
+    await proof.cover(datasets, await proof.readable());
     for (const report of await proof.verify(datasets, range)) expect(report.verified).toEqual([range]);
   });
 });

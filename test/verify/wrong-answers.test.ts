@@ -67,7 +67,7 @@ describe('a source that responds to verification with other rows than requested'
     alter = (_, response) => response;
     expect(altered).toBeGreaterThan(0);
     expect(common(await certified(), [{ from: second, to: second + 1 }])).toEqual([]);
-    await proof.cover(datasets, await proof.reach());
+    await proof.cover(datasets, await proof.readable());
     await proof.repair(datasets, range, await proof.verify(datasets, range));
     expect(await certified()).toEqual([range]);
   }

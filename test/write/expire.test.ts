@@ -39,7 +39,7 @@ const DAY = 86_400;
 const START = Date.UTC(2026, 2, 1) / 1000;
 const END = START + 5 * DAY;
 const whole = { from: START, to: END };
-const reach = { range: whole, watermark: END + 10 * DAY };
+const readable = { range: whole, watermark: END + 10 * DAY };
 
 let store: TestStore;
 let simulator: Simulator;
@@ -61,7 +61,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(store, simulator.url, { config: { partition: 'day' } });
   jobs = await loadJobs();
   datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
-  await backfill({ ...crawl, datasets, readable: reach, stop: never });
+  await backfill({ ...crawl, datasets, readable, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, { since: START, chosen: 'test' });
 });
 afterAll(async () => {
@@ -188,14 +188,14 @@ describe('retention', () => {
     expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
-    const missing = await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    const missing = await backfill({ ...crawl, datasets, readable, stop: never });
     expect([...missing]).toEqual([]);
     expect(simulator.stats.total).toBe(before);
   });
 
   test('writes no expired rows, even if they come with traces', async () => {
     await store.database.run(sql`delete from etl.coverage where dataset = 'traces'`);
-    await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    await backfill({ ...crawl, datasets, readable, stop: never });
     expect(await coverageOf('traces')).toEqual([whole]);
     expect(await oldest('traces')).toBeLessThan(START + DAY);
     expect(await oldest('transactions')).toBeGreaterThanOrEqual(START + 2 * DAY);
@@ -220,30 +220,30 @@ describe('retention', () => {
 });
 
 describe('retention that depends on a lake', () => {
-  let place: string;
+  let lake: string;
   const TABLE = 'jetton_transfers';
   const FLOOR = START + 2 * DAY;
   beforeAll(async () => {
-    place = await mkdtemp(join(tmpdir(), 'toncenter-etl-retained-'));
+    lake = await mkdtemp(join(tmpdir(), 'toncenter-etl-retained-'));
   });
-  afterAll(() => rm(place, { recursive: true }));
+  afterAll(() => rm(lake, { recursive: true }));
 
   const ask = () =>
     retentionFloors(
       {
         retention: { seconds: new Map([[TABLE, 2.5 * DAY]]), isInLake: true },
-        lake: place,
+        lake,
         partition: 'day',
       },
       store.database,
       END,
     );
   const keep = (owner: string, of: Crawl = crawl) =>
-    keepUp({ ...of, owner, datasets, config: testConfig({ lake: place }), stop: never }, place);
+    keepUp({ ...of, owner, datasets, config: testConfig({ lake }), stop: never }, lake);
   const firstPart = async () => {
-    const { parts } = await logIn(place, TABLE);
+    const { parts } = await logIn(lake, TABLE);
     const part = parts.find(({ span, rows }) => span.from >= START && rows > 0);
-    return join(place, TABLE, part?.path ?? '');
+    return join(lake, TABLE, part?.path ?? '');
   };
 
   test('drops nothing while the lake lacks it', async () => {
@@ -288,24 +288,24 @@ describe('retention that depends on a lake', () => {
     await store.database.run(
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${END - DAY}, ${END})) where dataset = 'blocks'`,
     );
-    const days = async () => (await logIn(place, 'blocks')).parts.map(({ day }) => day);
+    const days = async () => (await logIn(lake, 'blocks')).parts.map(({ day }) => day);
     expect(await days()).toHaveLength(5);
-    await rm(join(place, 'blocks'), { recursive: true });
+    await rm(join(lake, 'blocks'), { recursive: true });
     await keep('one');
     expect(await days()).toHaveLength(4);
-    await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    await backfill({ ...crawl, datasets, readable, stop: never });
     await keep('one');
     expect(await days()).toHaveLength(5);
   });
 
   test('a table that cannot be written ends no round: it is named and retried, and the other tables are written', async () => {
-    const log = join(place, 'blocks', '_delta_log', `${'9'.repeat(20)}.json`);
+    const log = join(lake, 'blocks', '_delta_log', `${'9'.repeat(20)}.json`);
     await writeFile(log, 'no JSON');
-    await rm(join(place, TABLE), { recursive: true });
+    await rm(join(lake, TABLE), { recursive: true });
     await keep('one');
     const { error } = (await readSetting(store.database, 'lake')) ?? {};
     expect(error).toMatch(/^blocks: /);
-    expect((await logIn(place, TABLE)).parts.length).toBeGreaterThan(0);
+    expect((await logIn(lake, TABLE)).parts.length).toBeGreaterThan(0);
     await rm(log);
     await keep('one');
     expect((await readSetting(store.database, 'lake'))?.error).toBe(null);
@@ -323,12 +323,12 @@ describe('retention that depends on a lake', () => {
     ['no file', (path: string) => rm(path)],
   ])('drops nothing if a part has %s', async (_, spoil) => {
     const path = await firstPart();
-    await copyFile(path, `${place}/_kept`);
+    await copyFile(path, `${lake}/_kept`);
     await spoil(path);
     const { kept: floors, unproved } = await ask();
     expect(unproved).toHaveLength(1);
     expect(floors[0]?.floor).toBeLessThan(FLOOR);
-    await copyFile(`${place}/_kept`, path);
+    await copyFile(`${lake}/_kept`, path);
     expect((await ask()).unproved).toEqual([]);
   });
 
@@ -415,14 +415,14 @@ describe('retention that depends on a lake', () => {
   test('drops what the lake was proved to have; assert_complete names the lake', async () => {
     const { kept: floors, unproved } = await ask();
     expect(unproved).toEqual([]);
-    expect(floors).toMatchObject([{ floor: FLOOR, lake: place }]);
+    expect(floors).toMatchObject([{ floor: FLOOR, lake }]);
     await prune(store.database, floors, { attempts: 5, clock: systemClock, random: Math.random });
     expect(await oldest(TABLE)).toBeGreaterThanOrEqual(FLOOR);
     const asked = store.database.run(
       sql`select etl.assert_complete(${TABLE}, to_timestamp(${START}), to_timestamp(${END}))`,
     );
-    const detail = expect.stringMatching(`^in the lake ${place}: here from 2026-03-03`) as string;
-    const hint = expect.stringContaining(`import --lake ${place}`) as string;
+    const detail = expect.stringMatching(`^in the lake ${lake}: here from 2026-03-03`) as string;
+    const hint = expect.stringContaining(`import --lake ${lake}`) as string;
     await expect(asked).rejects.toMatchObject({ cause: { detail, hint } });
   });
 });

@@ -105,15 +105,15 @@ async function ours(
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();
-  const reach = await findReadablePart({
+  const readable = await findReadablePart({
     ...crawl,
     wanted: { from: START, to: crawl.chain.last.utime },
     delaySeconds: 0,
     signal: never,
   });
-  await backfill({ ...crawl, datasets, readable: reach, stop });
+  await backfill({ ...crawl, datasets, readable, stop });
   const seconds = (performance.now() - start) / 1000;
-  const span = reach.range ?? { from: START, to: START };
+  const span = readable.range ?? { from: START, to: START };
   const { requests, refused } = crawl.context.api.stats;
   const { rows } = await store.client.query<{ id: string }>(
     `${dataset.stored} where utime >= to_timestamp($1) and utime < to_timestamp($2)`,

@@ -86,7 +86,7 @@ async function isCovered(run: Run, client: pg.Client): Promise<boolean> {
 /** Continues the backfill until it reports that nothing is missing. */
 async function finish(run: Run, client: pg.Client): Promise<string[]> {
   const { from, to } = run.plan.range;
-  let said = '';
+  let output = '';
   for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {
     // A rate that was refused during the storm would be retried in half a minute.
     await client.query('delete from etl.budget; update etl.leases set expires_at = clock_timestamp()');
@@ -97,25 +97,25 @@ async function finish(run: Run, client: pg.Client): Promise<string[]> {
     // right.
     const isHeldByRecords = result.code === 3 && (await countQuarantined(client)) > 0;
     if (isHeldByRecords && (await isCovered(run, client))) return [];
-    said = result.said;
+    output = result.output;
   }
-  return [`the crawl cannot be finished: ${said}`];
+  return [`the crawl cannot be finished: ${output}`];
 }
 
 async function retryQuarantine(run: Run): Promise<string[]> {
-  const { code, said } = await carryOut(run, (invocation) =>
+  const { code, output: output } = await carryOut(run, (invocation) =>
     quarantineRetry(invocation, [], { again: true }),
   );
-  return code === 0 ? [] : [`quarantine cannot be emptied: ${said}`];
+  return code === 0 ? [] : [`quarantine cannot be emptied: ${output}`];
 }
 
 /** A row from before its block was reorganized can only be found by asking the source. */
 async function repairDeeply(run: Run): Promise<string[]> {
   const { from, to } = run.plan.range;
   const flags = { from: String(from), to: String(to), only: DATASETS, deep: '100%', repair: true };
-  const { code, said } = await carryOut(run, (invocation) => verify(invocation, flags));
+  const { code, output: output } = await carryOut(run, (invocation) => verify(invocation, flags));
   // Rows without a checksum are read again an hour later.
-  return code === EXIT.done || code === EXIT.incomplete ? [] : [`a deep repair fails: ${said}`];
+  return code === EXIT.done || code === EXIT.incomplete ? [] : [`a deep repair fails: ${output}`];
 }
 
 /** Reclassified actions are replaced by their second reading, which would be due an hour later. */
@@ -184,7 +184,7 @@ async function countQuarantined(client: pg.Client): Promise<number> {
 async function carryOut(
   run: Run,
   command: (invocation: Invocation) => Promise<ExitCode>,
-): Promise<{ code: ExitCode | undefined; said: string }> {
+): Promise<{ code: ExitCode | undefined; output: string }> {
   // No server lags any more: rows that the workers did not see yet are visible everywhere.
   const settings = { ...settingsOf(run, directUrl(run)), ETL_WATERMARK_DELAY: '0s' };
   const config = readConfig(settings, run.directory);
@@ -195,8 +195,11 @@ async function carryOut(
       command({ config, logger: silent, now }),
       () => 'a command hangs',
     );
-    return { code, said: `exit ${code}: ${lastLine(join(run.directory, '..', LOG))}` };
+    return { code, output: `exit ${code}: ${lastLine(join(run.directory, '..', LOG))}` };
   } catch (error) {
-    return { code: undefined, said: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return {
+      code: undefined,
+      output: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    };
   }
 }

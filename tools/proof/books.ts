@@ -43,7 +43,7 @@ async function crawlSimulated(store: TestStore): Promise<void> {
   const crawl = await openTestCrawl(store, simulator.url);
   const proof = await openProof(store, crawl);
   const datasets = (await loadJobs()).filter(({ name }) => name === 'blocks' || name === 'transactions');
-  await proof.cover(datasets, await proof.reach());
+  await proof.cover(datasets, await proof.readable());
   await crawl.close();
   await simulator.close();
 }

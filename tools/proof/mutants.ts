@@ -176,7 +176,7 @@ export async function catchMutants(program: string, only: string | undefined): P
     const isCaught = well.code === 0 && ill.code === 1;
     if (!isCaught) escaped += 1;
     const verdict = isCaught ? 'caught' : well.code === 0 ? 'ESCAPED' : 'UNFIT';
-    console.log(`${verdict.padEnd(9)} ${mutant.name}: ${isCaught ? ill.said : mutant.what}`);
+    console.log(`${verdict.padEnd(9)} ${mutant.name}: ${isCaught ? ill.output : mutant.what}`);
     await rm(directory, { recursive: true, force: true });
   }
   console.log(`${chosen.length} mutants, ${chosen.length - escaped} caught`);
@@ -186,16 +186,16 @@ export async function catchMutants(program: string, only: string | undefined): P
 async function prove(
   program: string,
   args: readonly string[],
-): Promise<{ readonly code: number | null; readonly said: string }> {
+): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, [join(program, 'tools/proof/main.js'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
-  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, 'exit')) as [number | null];
   return {
     code,
-    said: said
+    output: output
       .split('\n')
       .slice(0, 2)
       .map((line) => line.trim())

@@ -80,14 +80,14 @@ async function prove(run: Run): Promise<Outcome> {
   const datasets = await datasetsOf(kind, random);
   // Not from the very start of the network: there are blocks before the range, as there are on a real one.
   const wanted = { from: START + 40 + random.below(40), to: simulator.headTime - random.below(30) };
-  const reach = await proof.reach(wanted);
-  const injection = KINDS[kind]?.(simulator, reach.range ?? wanted, random);
+  const readable = await proof.readable(wanted);
+  const injection = KINDS[kind]?.(simulator, readable.range ?? wanted, random);
   if (injection === undefined) return nothing(kind, seed);
   // Half of the seeds lose blocks after the crawl.
   const losesLater = injection.lost !== undefined && seed % 2 === 1;
   wrong.injection = losesLater ? undefined : injection;
   const requests = countedBy(simulator);
-  const range = await proof.cover(datasets, reach);
+  const range = await proof.cover(datasets, readable);
   requests.mark();
   wrong.injection = undefined;
   if (losesLater) await loseBlocks(run, range, injection.lost);

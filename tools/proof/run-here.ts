@@ -4,7 +4,7 @@ import { EtlError, type ExitCode } from '../../src/errors.ts';
 import { createLogger } from '../../src/logger.ts';
 
 /** How a command ended. */
-export interface Said {
+export interface CommandResult {
   /** Undefined if it threw an error that is not the program's own. */
   readonly code: ExitCode | undefined;
   /** What it printed, and the error that ended it, a line each. */
@@ -12,7 +12,7 @@ export interface Said {
 }
 
 /** The database and the source of a command. */
-export interface Place {
+export interface CommandTarget {
   readonly url: string;
   readonly source: string;
 }
@@ -22,9 +22,9 @@ const logger = createLogger({ level, format: 'json' });
 
 /** Runs a command of the program in this process: a separate one would take most of its time to load. */
 export async function runHere(
-  { url, source }: Place,
+  { url, source }: CommandTarget,
   command: (invocation: Invocation) => Promise<ExitCode>,
-): Promise<Said> {
+): Promise<CommandResult> {
   const config = readConfig(
     {
       DATABASE_URL: url,

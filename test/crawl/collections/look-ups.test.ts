@@ -342,8 +342,8 @@ test('unfit records go to quarantine, new members to extra', async () => {
   });
   try {
     await readOnce(store, simulator.url, ['jetton_masters']);
-    const odd = await select(store, `select dataset, path from etl.quarantine`);
-    expect(odd.map(bare)).toEqual([{ dataset: 'jetton_masters', path: 'total_supply' }]);
+    const quarantined = await select(store, `select dataset, path from etl.quarantine`);
+    expect(quarantined.map(bare)).toEqual([{ dataset: 'jetton_masters', path: 'total_supply' }]);
     const extra = await select(store, `select extra from ton.jetton_masters where extra is not null`);
     expect(extra).toEqual([{ extra: { newborn: { big: [1] } } }]);
   } finally {

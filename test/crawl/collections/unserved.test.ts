@@ -175,8 +175,8 @@ describe('a transaction of a history that cannot be served', () => {
     expect(await read('account_transactions')).toEqual(['account_transactions']);
     const descending = (account: string) =>
       [...lts.get(account)!].sort((a, b) => Number(BigInt(b) - BigInt(a)));
-    const place = descending(victim).indexOf(bad.transaction_id.lt);
-    expect(await stored(victim)).toEqual(descending(victim).slice(0, place));
+    const index = descending(victim).indexOf(bad.transaction_id.lt);
+    expect(await stored(victim)).toEqual(descending(victim).slice(0, index));
     for (const account of accounts.slice(1)) expect(await stored(account)).toEqual(descending(account));
     expect(await failureOf('account_transactions')).toContain(`the history of ${victim} is not served`);
     withhold(path, 'data', []);

@@ -27,10 +27,10 @@ async function crawl(names: string[], rps = 1000): Promise<Range> {
   const opened = await openTestCrawl(network.store, network.simulator.url, { config: { rps } });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
-    const missing = await backfill({ ...opened, datasets, readable: reach, stop: never });
+    const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const missing = await backfill({ ...opened, datasets, readable, stop: never });
     expect(missing).toEqual(new Map());
-    const range = reach.range!;
+    const range = readable.range!;
     for (const dataset of datasets)
       expect(await readCoverage(network.store.database, streamOf(dataset))).toEqual([range]);
     return range;
@@ -89,10 +89,10 @@ describe.each(some(['1.3', '1.2'] as const, 1))('a backfill from build %s', (bui
   test.each(build === '1.2' ? some([[[2, 999, 1000, 1001]], [[5000]]], 1) : [[[2, 999, 1000, 1001]]])(
     'loses nothing if %j transactions share a second',
     async (counts) => {
-      const ties = counts.flatMap((count, place) => [
-        { second: START + 400 + 40 * place, count },
-        { second: START + 401 + 40 * place, count: 3 },
-        { second: START + 420 + 40 * place, count },
+      const ties = counts.flatMap((count, index) => [
+        { second: START + 400 + 40 * index, count },
+        { second: START + 401 + 40 * index, count: 3 },
+        { second: START + 420 + 40 * index, count },
       ]);
       await network.serve({ build, load: 0.2, duration: 600, accounts: 400, ties });
       const range = await crawl(['transactions']);
@@ -152,13 +152,13 @@ describe('a backfill', () => {
       { from: START, to: START + 500 },
     ];
     const seen: unknown[] = [];
-    const settle = async () => {
+    const untilSafe = async () => {
       seen.push(await covered());
       return START + 560;
     };
     const { missing } = await coverStreams({
       ...{ ...opened, datasets, range, jobs: datasets, stop: never, owner: 'test', watermark: START + 330 },
-      held: { before, waitUntilSafe: settle },
+      held: { before, waitUntilSafe: untilSafe },
       onDerived: () => undefined,
     });
     expect(missing).toEqual(new Map());

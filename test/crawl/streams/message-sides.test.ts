@@ -54,11 +54,16 @@ thorough(
       await Promise.all(
         crawls.map(async (crawl) => {
           const wanted = { from: 0, to: crawl.chain.last.utime };
-          const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
+          const readable = await findReadablePart({
+            ...crawl,
+            wanted,
+            delaySeconds: 0,
+            signal: never.leaving,
+          });
           await backfill({
             ...crawl,
             datasets: await datasetsNamed('transactions'),
-            readable: reach,
+            readable,
             stop: never,
           });
         }),

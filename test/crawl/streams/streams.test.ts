@@ -22,14 +22,14 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(network.store, network.simulator.url);
   try {
-    const reach = await findReadablePart({
+    const readable = await findReadablePart({
       ...opened,
       wanted: { from: 0, to: opened.chain.last.utime },
       delaySeconds: 0,
       signal: never.leaving,
     });
-    expect(await backfill({ ...opened, datasets, readable: reach, stop: never })).toEqual(new Map());
-    return reach.range!;
+    expect(await backfill({ ...opened, datasets, readable, stop: never })).toEqual(new Map());
+    return readable.range!;
   } finally {
     await opened.close();
   }
@@ -140,8 +140,8 @@ describe.each(some(['1.2', '1.3'] as const, 1))('ties of a shuffled list of buil
       .sort();
 
   test.each([[[2, 999, 1000, 1001]], [[5000]]])('%j transfers in one second are all read', async (counts) => {
-    const ties = counts.map((count, place) => ({
-      second: START + 300 + 20 * place,
+    const ties = counts.map((count, index) => ({
+      second: START + 300 + 20 * index,
       count,
       of: 'jetton_transfers' as const,
     }));

@@ -48,14 +48,14 @@ type Member = (typeof STREAMS)[number]['member'];
 /** Covers the range as far as possible. */
 async function crawl(name: string): Promise<readonly Range[]> {
   const datasets = await datasetsNamed(name);
-  const reach = { range: RANGE, watermark: END };
+  const readable = { range: RANGE, watermark: END };
   await network.crawl(
     async (opened) => {
       // A request is not retried: retries would take most of the time.
       const { api } = opened.context;
       const get: typeof api.get = (request) => api.get({ ...request, attemptsInDoubt: 1 });
       const context = { ...opened.context, api: { ...api, get } };
-      await backfill({ ...opened, context, datasets, readable: reach, stop: never });
+      await backfill({ ...opened, context, datasets, readable, stop: never });
     },
     { hasty: true },
   );

@@ -7,7 +7,7 @@ const START = 1000;
 const BEFORE = [30, 20, 10].map((ago) => ({ newest: START - ago, utime: START - ago - 10 }));
 
 /** Polls of a chain that keeps up with our clock, each given by its second, newest block and watermark. */
-function settle(
+function watermarksOf(
   polls: readonly (readonly [number, number, number])[],
   before: readonly PollResult[] = BEFORE,
 ) {
@@ -20,23 +20,25 @@ const follows = (...seconds: number[]) => seconds.map((at) => [at, START + at, S
 
 test('a watermark that keeps up with the chain is reported unchanged', () => {
   const polls = follows(0, 10, 20, 30, 40, 50, 60);
-  expect(settle(polls)).toEqual(polls.map(([, , utime]) => utime));
+  expect(watermarksOf(polls)).toEqual(polls.map(([, , utime]) => utime));
 });
 
 test('what a replica that lags 30 s may lack of a late block is not within 30 s of the watermark', () => {
   const held = [0, 10, 20, 30, 40, 50].map((at) => [at, START + at, 990] as const);
   // The late block appeared between newest 1050 and 1060: until 1090 a replica may not have it.
-  const given = settle([...held, ...follows(60, 70, 80, 90, 100)]);
+  const given = watermarksOf([...held, ...follows(60, 70, 80, 90, 100)]);
   expect(given).toEqual([990, 990, 990, 990, 990, 990, 1020, 1020, 1020, 1080, 1090]);
 });
 
 test('after a silence it is unknown which blocks came late: new blocks are held back until they have been visible for 30 s', () => {
-  expect(settle(follows(0, 10, 300, 310, 320, 330, 340))).toEqual([990, 1000, 1030, 1030, 1030, 1320, 1330]);
+  expect(watermarksOf(follows(0, 10, 300, 310, 320, 330, 340))).toEqual([
+    990, 1000, 1030, 1030, 1030, 1320, 1330,
+  ]);
 });
 
 test('a head that does not move is passed after 30 s of our clock, and not before', () => {
   const still = [300, 310, 320, 329, 330, 400].map((at) => [at, 1300, 1290] as const);
-  expect(settle([...follows(0), ...still])).toEqual([990, 1020, 1020, 1020, 1020, 1290, 1290]);
+  expect(watermarksOf([...follows(0), ...still])).toEqual([990, 1020, 1020, 1020, 1020, 1290, 1290]);
 });
 
 test('a process continues from the polls of the previous one, even if that one held back', () => {
@@ -48,21 +50,23 @@ test('a process continues from the polls of the previous one, even if that one h
       .map(([at, newest, utime]) => first.addPoll({ newest, utime }, at).utime);
     // Another process has another clock.
     const rest = all.slice(restart).map(([at, newest, utime]) => [at - 5000, newest, utime] as const);
-    expect([...given, ...settle(rest, first.polls())]).toEqual([990, 1000, 1030, 1030, 1030, 1120, 1130]);
+    expect([...given, ...watermarksOf(rest, first.polls())]).toEqual([
+      990, 1000, 1030, 1030, 1030, 1120, 1130,
+    ]);
   }
 });
 
 test('after a restart at a head that does not move, the new process waits 30 s', () => {
   const still = [7000, 7010, 7029, 7030].map((at) => [at, 1300, 1290] as const);
-  expect(settle(still, [{ newest: 1000, utime: 990 }])).toEqual([1020, 1020, 1020, 1290]);
+  expect(watermarksOf(still, [{ newest: 1000, utime: 990 }])).toEqual([1020, 1020, 1020, 1290]);
 });
 
 test('of a chain that was not polled yet, what is near its head is held back until it has been visible for 30 s', () => {
   // A late block may have come just before the first poll: nothing of the last five minutes is within 30 s of
   // this.
-  expect(settle(follows(0, 10, 20, 30, 40), [])).toEqual([730, 730, 730, 1020, 1030]);
+  expect(watermarksOf(follows(0, 10, 20, 30, 40), [])).toEqual([730, 730, 730, 1020, 1030]);
   // A block that is missing at first is late for a process that reads then, too.
-  expect(settle([[0, 1000, 600], ...follows(10, 20, 30, 40)], [])).toEqual([600, 630, 630, 630, 1030]);
+  expect(watermarksOf([[0, 1000, 600], ...follows(10, 20, 30, 40)], [])).toEqual([600, 630, 630, 630, 1030]);
 });
 
 test('a block that does not follow from the head releases nothing, but dates the watermark that is found with it', () => {

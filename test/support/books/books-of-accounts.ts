@@ -111,12 +111,12 @@ function coinEntries(transaction: TransactionJson): Entry[] {
     );
   }
   let balance = BigInt(transaction.account_state_before.balance ?? 0);
-  let place = 1;
+  let lastStep = 1;
   return parts
     .filter(({ amount }) => amount !== 0n)
     .map(({ step, ...part }) => {
       balance += part.amount;
-      const at = { account, utime, lt: BigInt(transaction.lt), step: step ?? (place += 1) };
+      const at = { account, utime, lt: BigInt(transaction.lt), step: step ?? (lastStep += 1) };
       return { ...at, jetton: '', ...part, txHash: transaction.hash, balance };
     });
 }

@@ -57,10 +57,10 @@ export function legsOf(truth: Truth, span: Range): TradeLeg[] {
     const whole = assetsOf(details);
     const utime = action.trace_end_utime;
     const sides =
-      (details as { peer_swaps?: readonly Hop[] }).peer_swaps?.map((hop, place, { length }) => ({
+      (details as { peer_swaps?: readonly Hop[] }).peer_swaps?.map((hop, index, { length }) => ({
         // The first and the last leg have the assets of the whole swap.
-        sold: sideOf(place === 0 ? whole.in : assetOf(dex, hop.asset_in), hop.amount_in),
-        bought: sideOf(place === length - 1 ? whole.out : assetOf(dex, hop.asset_out), hop.amount_out),
+        sold: sideOf(index === 0 ? whole.in : assetOf(dex, hop.asset_in), hop.amount_in),
+        bought: sideOf(index === length - 1 ? whole.out : assetOf(dex, hop.asset_out), hop.amount_out),
       })) ?? [];
     const hops =
       sides.length > 0

@@ -90,14 +90,14 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
       await database.run(sql`insert into etl.watch (address) values (${pool})`);
     const crawl = await openTestCrawl(store, simulator.url);
     const { from, to } = { from: crawl.chain.first.utime, to: crawl.chain.last.utime };
-    const reach = await findReadablePart({
+    const readable = await findReadablePart({
       ...crawl,
       wanted: { from, to },
       delaySeconds: 0,
       signal: never.leaving,
     });
     const datasets = chooseDatasets(['all'], await loadJobs());
-    const left = await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    const left = await backfill({ ...crawl, datasets, readable, stop: never });
     await crawl.close();
     await readOnce(store, simulator.url, TOKENS);
     if (left.size > 0) throw new Error(`not everything was read: ${[...left.keys()].map(String).join(', ')}`);

@@ -48,8 +48,8 @@ export async function crawl(order: CrawlOrder): Promise<number> {
       const paginator = { ...job.paginator, maxSize: Math.min(order.page, job.paginator.maxSize) };
       return { name, job: { ...job, paginator } };
     });
-    const reach = { range, watermark: range.to };
-    const missing = await backfill({ ...opened, attempts: 10, datasets, readable: reach, stop: never });
+    const readable = { range, watermark: range.to };
+    const missing = await backfill({ ...opened, attempts: 10, datasets, readable, stop: never });
     return missing.size;
   } finally {
     await opened.close();

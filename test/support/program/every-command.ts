@@ -32,10 +32,10 @@ export async function runEveryCommand(
   const account = `0:${'A'.repeat(64)}`;
   const run = async (args: readonly string[], codes: readonly number[] = [0], extra = {}) => {
     const { code, stdout, stderr } = await cli.ask(args, { ...settings, ...extra });
-    expect({ args, code, said: codes.includes(code ?? -1) ? '' : stdout + stderr }).toEqual({
+    expect({ args, code, output: codes.includes(code ?? -1) ? '' : stdout + stderr }).toEqual({
       args,
       code: codes.find((each) => each === code) ?? codes[0],
-      said: '',
+      output: '',
     });
   };
   try {

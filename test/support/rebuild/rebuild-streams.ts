@@ -50,8 +50,8 @@ function orderOf(row: TextRow, { nodes, transaction }: TraceParts): string[] | n
   const stored = extraOf(row);
   if ('transactions_order' in stored) return stored['transactions_order'] as string[] | null;
   const found = nodes.map(({ tx_hash }) => transaction(String(tx_hash))!);
-  const place = ({ lt, account }: Json): string => `${String(lt).padStart(20, '0')} ${String(account)}`;
-  found.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+  const positionOf = ({ lt, account }: Json): string => `${String(lt).padStart(20, '0')} ${String(account)}`;
+  found.sort((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1));
   return found.length === 0 ? null : found.map((one) => String(one['hash']));
 }
 

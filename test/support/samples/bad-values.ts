@@ -58,7 +58,7 @@ export const harm = fc.array(
 /** The text with some of its scalars replaced. */
 export function harmed(text: string, changes: readonly (readonly [number, string])[]): string {
   const places = [...text.matchAll(SCALAR)];
-  const chosen = new Map(changes.map(([place, value]) => [place % places.length, value]));
+  const chosen = new Map(changes.map(([index, value]) => [index % places.length, value]));
   let at = -1;
   return text.replace(SCALAR, (scalar) => {
     at += 1;

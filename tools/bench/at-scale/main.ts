@@ -44,9 +44,9 @@ const day = networkOfDay(perDay);
 const network = { ...day, duration: day.duration + 1800 };
 const api = await serveNetwork(network);
 const server = await startServer();
-const place = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-network-'));
+const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-network-'));
 try {
-  const lake = join(place, 'lake');
+  const lake = join(directory, 'lake');
   const scale = { server, api: api.url, start: network.start, lake };
   await crawlFirstDay(scale);
   const costs: ReadonlyMap<string, Cost>[] = [];
@@ -57,7 +57,7 @@ try {
   }
   printTable(costs);
 } finally {
-  await rm(place, { recursive: true });
+  await rm(directory, { recursive: true });
   await server.stop();
   await api.stop();
 }

@@ -62,11 +62,11 @@ async function runTelling(server: BenchServer, { program, args, settings, costFi
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
-  const [printed, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await ended) as [number | null];
   // An incomplete run (3) was measured, too.
   if (code !== 0 && code !== 3)
-    throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${said}`);
+    throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${errors}`);
   const own = OwnCost.parse(JSON.parse(await readFile(costFile, 'utf8')));
   return {
     printed,

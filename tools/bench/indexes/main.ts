@@ -14,8 +14,8 @@ import { generate } from './generate.ts';
  */
 
 function option(name: string, otherwise: number): number {
-  const place = process.argv.indexOf(`--${name}`);
-  return place === -1 ? otherwise : Number(process.argv[place + 1]);
+  const index = process.argv.indexOf(`--${name}`);
+  return index === -1 ? otherwise : Number(process.argv[index + 1]);
 }
 
 function tell(values: object): void {

@@ -21,13 +21,13 @@ const on =
 
 export async function questionsOf(client: pg.Client): Promise<Question[]> {
   const questions: Question[] = [];
-  for (const [name, place] of Object.entries(ACCOUNTS)) {
+  for (const [name, rank] of Object.entries(ACCOUNTS)) {
     const account = await literal(
       client,
       `select account from (
          select account, percent_rank() over (order by count(*), account) as place
          from ton.transactions where ${during('transactions')} group by account) as counted
-       where place >= ${place} order by place limit 1`,
+       where place >= ${rank} order by place limit 1`,
     );
     questions.push(...aboutAccount(name, account));
   }

@@ -22,9 +22,9 @@ export async function copyFiles(source: BenchStore): Promise<RowFiles> {
     path: join(tmpdir(), `toncenter-etl-bench-${process.pid}-${name}`),
   }));
   let rows = 0;
-  for (const [place, { name, order }] of TABLES.entries()) {
+  for (const [index, { name, order }] of TABLES.entries()) {
     const copied = await source.client.query(
-      `copy (select * from ${name} order by ${order}) to '${files[place]?.path ?? ''}'`,
+      `copy (select * from ${name} order by ${order}) to '${files[index]?.path ?? ''}'`,
     );
     rows += copied.rowCount ?? 0;
   }

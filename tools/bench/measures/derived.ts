@@ -25,10 +25,10 @@ export async function crawlCore(server: BenchServer, deriving: boolean): Promise
   const { crawl, context, stop, close } = await openBenchCrawl(simulator.url, bench.url);
   const datasets = chooseDatasets(['core'], context.jobs);
   const wanted = { from: 0, to: crawl.chain.last.utime };
-  const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
+  const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
   const derive = (range: Range) => deriveTransactions(context, range);
   const derived = deriving ? { derived: { dataset: 'transactions', derive } } : {};
-  await backfill({ ...crawl, datasets, readable: reach, stop, ...derived });
+  await backfill({ ...crawl, datasets, readable, stop, ...derived });
   const { rows } = await bench.client.query<{ count: string }>('select count(*) from ton.transactions');
   const spent = {
     transactions: Number(rows[0]?.count),

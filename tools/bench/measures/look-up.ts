@@ -33,13 +33,13 @@ export async function lookUp(store: BenchStore): Promise<LookUps> {
   for (let copy = 1; copy <= COPIES; copy += 1) await addYears(store, copy);
   await store.client.query('vacuum analyze ton.transactions');
   const hashes = await someHashes(store.client);
-  const place = [{ schema: 'ton', table: 'transactions', column: 'hash' }];
+  const columns = [{ schema: 'ton', table: 'transactions', column: 'hash' }];
   const client = await store.connect();
   try {
     const [first = NaN] = await timesOf(hashes.slice(0, 1), (hash) => client.query(QUERY, [hash]));
     return {
       partitions: (COPIES + 1) * YEARS * 12,
-      why: summary(await timesOf(hashes, (hash) => findRows(store.database, place, hash))),
+      why: summary(await timesOf(hashes, (hash) => findRows(store.database, columns, hash))),
       typed: summary(await timesOf(hashes, (hash) => client.query(QUERY, [hash]))),
       prepared: summary(
         await timesOf(hashes, (hash) => client.query({ name: 'by-hash', text: QUERY, values: [hash] })),

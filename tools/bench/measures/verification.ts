@@ -40,10 +40,10 @@ export async function verifyAll(
   const { crawl, context, stop, close } = await openBenchCrawl(api, url);
   const datasets = chooseDatasets(['blocks', 'transactions'], context.jobs);
   // The newest blocks are not linked yet.
-  const reach = await findReadablePart({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
-  const range = reach.range ?? span;
+  const readable = await findReadablePart({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
+  const range = readable.range ?? span;
   begin('reading it');
-  await backfill({ ...crawl, datasets, readable: reach, stop });
+  await backfill({ ...crawl, datasets, readable, stop });
   const toRead = crawl.context.api.stats.requests;
   begin('verifying it');
   const before = await server.cpuSeconds();

@@ -34,8 +34,8 @@ const NAMED: readonly (readonly [literal: RegExp, otherwise: string])[] = [
 ];
 
 function option(name: string, otherwise: string): string {
-  const place = process.argv.indexOf(`--${name}`);
-  return place === -1 ? otherwise : (process.argv[place + 1] ?? otherwise);
+  const index = process.argv.indexOf(`--${name}`);
+  return index === -1 ? otherwise : (process.argv[index + 1] ?? otherwise);
 }
 
 /** Fills a database unless a filled one is given, and asks. */

@@ -20,8 +20,8 @@ import { fillTwoYears } from './two-years.ts';
 const ROUNDS = 5;
 
 function option(name: string, otherwise: string): string {
-  const place = process.argv.indexOf(`--${name}`);
-  return place === -1 ? otherwise : (process.argv[place + 1] ?? otherwise);
+  const index = process.argv.indexOf(`--${name}`);
+  return index === -1 ? otherwise : (process.argv[index + 1] ?? otherwise);
 }
 
 const transactions = Number(option('transactions', '5000000'));

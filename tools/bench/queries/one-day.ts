@@ -42,8 +42,8 @@ export async function crawlOneDay(url: string, client: pg.Client, transactions: 
   const { crawl, stop } = bench;
   const datasets = chooseDatasets(DATASETS, await loadJobs());
   const wanted = { from: DAY.start, to: crawl.chain.last.utime };
-  const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
-  await backfill({ ...crawl, datasets, readable: reach, stop });
+  const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
+  await backfill({ ...crawl, datasets, readable, stop });
   await bench.close();
   await simulator.close();
   const { rows } = await client.query<{ count: string }>('select count(*) from ton.transactions');

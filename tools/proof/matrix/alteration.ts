@@ -118,20 +118,20 @@ function pick<T>(list: readonly T[], random: Random): T | undefined {
 export async function apply(client: pg.Client, { cell, before, after }: Alteration): Promise<void> {
   const { table } = cell;
   const names = table.columns.map(({ name }) => name);
-  const place = (name: string, at: number) =>
+  const placeholder = (name: string, at: number) =>
     name === 'utime' ? `to_timestamp($${at}::text::float8)` : `$${at}`;
   await client.query(`set session_replication_role = replica`);
   if (before !== undefined) {
     const key = ['utime', ...table.key];
     const { rowCount } = await client.query(
-      `delete from ton.${table.name} where ${key.map((name, at) => `${name} = ${place(name, at + 1)}`).join(' and ')}`,
+      `delete from ton.${table.name} where ${key.map((name, at) => `${name} = ${placeholder(name, at + 1)}`).join(' and ')}`,
       key.map((name) => before[name]),
     );
     if (rowCount !== 1) throw new Error(`${cell.id}: ${rowCount ?? 0} rows have its key`);
   }
   if (after !== undefined) {
     await client.query(
-      `insert into ton.${table.name} (${names.join(', ')}) values (${names.map((name, at) => place(name, at + 1)).join(', ')})`,
+      `insert into ton.${table.name} (${names.join(', ')}) values (${names.map((name, at) => placeholder(name, at + 1)).join(', ')})`,
       names.map((name) => after[name]),
     );
   }

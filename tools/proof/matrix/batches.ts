@@ -1,7 +1,7 @@
 import { MINUTE } from '../../../src/range.ts';
 import { secondsOf, type Alteration } from './alteration.ts';
 import type { Cell } from './cells.ts';
-import { placesOf } from './places.ts';
+import { occurrencesOf } from './occurrences.ts';
 import type { Rows } from './rows.ts';
 
 /** Cells that are altered in one copy of the database at once. */
@@ -71,7 +71,7 @@ function doubtsOf(alteration: Alteration, truth: Rows): Doubt[] {
     from: isRow ? second - (second % MINUTE) : second - AROUND,
     to: isRow ? second - (second % MINUTE) + MINUTE : second + AROUND,
   }));
-  return placesOf(alteration, truth).flatMap(({ dataset, seconds }) => [
+  return occurrencesOf(alteration, truth).flatMap(({ dataset, seconds }) => [
     ...own.map((span) => ({ dataset, ...span })),
     ...seconds.map((second) => ({ dataset, from: second - AROUND, to: second + AROUND })),
   ]);

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { verify } from '../../../src/commands/verify-command.ts';
 import { without } from '../../../src/range.ts';
-import { runHere, type Place as Where } from '../run-here.ts';
+import { runHere, type CommandTarget } from '../run-here.ts';
 import { apply, secondsOf, type Alteration } from './alteration.ts';
 import { RANGE, readAgain } from './network.ts';
-import { placesOf, type Place } from './places.ts';
+import { occurrencesOf, type Occurrence } from './occurrences.ts';
 import { withClient, type ProvedNetwork } from './proved-network.ts';
 import { compareRows, keyOf, readRows, type Differing } from './rows.ts';
 import { isKnownStream, isRefused, isVouchedFor, readVouched, type Vouched } from './vouching.ts';
@@ -85,8 +85,8 @@ async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Pr
   await run.client.query(`set session_replication_role = origin`);
   const { vouched } = await runVerify(run, {});
   return run.alterations.map((alteration, index) =>
-    placesOf(alteration, run.network.truth)
-      .filter((place) => seen[index] === true && isVouchedFor(vouched, place))
+    occurrencesOf(alteration, run.network.truth)
+      .filter((occurrence) => seen[index] === true && isVouchedFor(vouched, occurrence))
       .map(({ dataset }) => `verify, with blocks missing at ${at} of the range: ${dataset} vouches for it`),
   );
 }
@@ -103,7 +103,7 @@ interface Run {
   readonly network: ProvedNetwork;
   readonly alterations: readonly Alteration[];
   readonly client: pg.Client;
-  readonly where: Where;
+  readonly where: CommandTarget;
   /** Datasets that are verified: the others, which depend on none of them, would only take time. */
   readonly only: readonly string[];
 }
@@ -135,7 +135,7 @@ function datasetsOf(alterations: readonly Alteration[]): string[] {
 /** The state of the alterations after a command. */
 interface Left {
   readonly code: number | undefined;
-  readonly said: string;
+  readonly complaint: string;
   readonly vouched: Vouched;
 }
 
@@ -149,11 +149,11 @@ async function runVerify(run: Run, flags: { deep?: string; repair?: boolean }): 
     console.log(JSON.stringify(flags), code, Math.round(performance.now() - began), 'ms');
   const complaints =
     code === undefined ? lines : lines.filter((line) => /^(error|not|[a-z-]+ +\w+: \d)/.test(line));
-  return { code, said: complaints.join('; ').slice(0, 300), vouched: await readVouched(run.client) };
+  return { code, complaint: complaints.join('; ').slice(0, 300), vouched: await readVouched(run.client) };
 }
 
 function isDoubted({ network }: Run, { vouched }: Left, alteration: Alteration): boolean {
-  return placesOf(alteration, network.truth).every((place) => !isVouchedFor(vouched, place));
+  return occurrencesOf(alteration, network.truth).every((occurrence) => !isVouchedFor(vouched, occurrence));
 }
 
 interface Asked {
@@ -172,13 +172,18 @@ async function askDeep(run: Run): Promise<Asked[]> {
   const later = await runVerify(run, {});
   const last = await runVerify(run, { deep: '100%', repair: true });
   const blamed = blame(run, await compareToTruth(run));
-  const { code, said, vouched } = last.code === 0 ? last : await askLater(run);
+  const { code, complaint, vouched } = last.code === 0 ? last : await askLater(run);
   const open = unverified(vouched, run.only);
   return run.alterations.map((alteration, at) => {
     const problems = [...plainly[at]!.problems, ...deeply[at]!.problems, ...(blamed.get(alteration) ?? [])];
     if (!deeply[at]!.seen && !plainly[at]!.seen) problems.push('nothing sees it');
     const healed = !blamed.has(alteration);
-    if (!healed && placesOf(alteration, run.network.truth).some((place) => isVouchedFor(last.vouched, place)))
+    if (
+      !healed &&
+      occurrencesOf(alteration, run.network.truth).some((occurrence) =>
+        isVouchedFor(last.vouched, occurrence),
+      )
+    )
       problems.push('verified though it is not healed');
     if (deeply[at]!.seen && !isDoubted(run, later, alteration))
       problems.push('verify forgets what --deep 100% has seen');
@@ -189,7 +194,7 @@ async function askDeep(run: Run): Promise<Asked[]> {
     );
     if (isOpen.length > 0)
       problems.push(`not verified in the end: ${isOpen.map(({ stream }) => stream).join()}`);
-    if (run.alterations.length === 1) problems.push(...endOf({ code, said }, open.length));
+    if (run.alterations.length === 1) problems.push(...endOf({ code, complaint }, open.length));
     return { verify: plainly[at]!.seen, deep: deeply[at]!.seen, healed, problems };
   });
 }
@@ -200,11 +205,11 @@ async function askLater(run: Run): Promise<Left> {
   return runVerify(run, {});
 }
 
-function endOf({ code, said }: Pick<Left, 'code' | 'said'>, open: number): string[] {
+function endOf({ code, complaint }: Pick<Left, 'code' | 'complaint'>, open: number): string[] {
   return [
     ...(code === 0
       ? []
-      : [`--deep 100% --repair, and verify after a second reading, end with ${String(code)}: ${said}`]),
+      : [`--deep 100% --repair, and verify after a second reading, end with ${String(code)}: ${complaint}`]),
     ...(open === 0 ? [] : [`${open} seconds are not verified in the end`]),
   ];
 }
@@ -217,8 +222,8 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
   return run.alterations.map((alteration) => {
     const forgotten =
       blamed.has(alteration) &&
-      placesOf(alteration, run.network.truth).some(
-        (place) => !isVouchedFor(plain.vouched, place) && isVouchedFor(vouched, place),
+      occurrencesOf(alteration, run.network.truth).some(
+        (occurrence) => !isVouchedFor(plain.vouched, occurrence) && isVouchedFor(vouched, occurrence),
       );
     return {
       healed: !blamed.has(alteration),
@@ -235,8 +240,8 @@ async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean; pro
   const blamed = blame(run, await compareToTruth(run));
   return run.alterations.map((alteration) => {
     const healed = !blamed.has(alteration);
-    const places = placesOf(alteration, run.network.truth);
-    const seen = healed || places.some((place) => !isVouchedFor(vouched, place));
+    const occurrences = occurrencesOf(alteration, run.network.truth);
+    const seen = healed || occurrences.some((occurrence) => !isVouchedFor(vouched, occurrence));
     const isReadTwice = alteration.cell.table.datasets.every((name) => run.network.readTwice.has(name));
     const problems =
       isReadTwice && !seen ? ['a second reading confirms it although it brought another row'] : [];
@@ -265,26 +270,28 @@ async function seenBy(
   { client, alterations, network }: Run,
   left: Left,
   command: string,
-): Promise<(Answer & { readonly vouching: readonly Place[] })[]> {
+): Promise<(Answer & { readonly vouching: readonly Occurrence[] })[]> {
   const answers = [];
   for (const alteration of alterations) {
-    const places = placesOf(alteration, network.truth).filter((place) => isKnownStream(left.vouched, place));
-    const vouching = places.filter((place) => isVouchedFor(left.vouched, place));
-    const seen = vouching.length < places.length;
+    const occurrences = occurrencesOf(alteration, network.truth).filter((occurrence) =>
+      isKnownStream(left.vouched, occurrence),
+    );
+    const vouching = occurrences.filter((occurrence) => isVouchedFor(left.vouched, occurrence));
+    const seen = vouching.length < occurrences.length;
     const problems = failureOf(left, command);
     if (seen && vouching.length > 0)
       problems.push(`${command}: ${vouching.map(({ dataset }) => dataset).join()} still vouches for it`);
     const grade = OMITTED_BY_OLDER.has(alteration.cell.id) ? 'highest' : 'covered';
-    for (const place of seen ? places : [])
-      if (!vouching.includes(place) && !(await isRefused(client, place, grade)))
-        problems.push(`${command}: assert_complete('${place.dataset}') does not refuse it`);
+    for (const occurrence of seen ? occurrences : [])
+      if (!vouching.includes(occurrence) && !(await isRefused(client, occurrence, grade)))
+        problems.push(`${command}: assert_complete('${occurrence.dataset}') does not refuse it`);
     answers.push({ seen, problems, vouching });
   }
   return answers;
 }
 
-function failureOf({ code, said }: Left, command: string): string[] {
-  return code === undefined ? [`${command}: fails: ${said}`] : [];
+function failureOf({ code, complaint }: Left, command: string): string[] {
+  return code === undefined ? [`${command}: fails: ${complaint}`] : [];
 }
 
 async function compareToTruth({ client, network: { tables, truth } }: Run): Promise<Differing[]> {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { parseRangeText, type Range } from '../../../src/range.ts';
-import type { Place } from './places.ts';
+import type { Occurrence } from './occurrences.ts';
 
 /** The seconds that each dataset certifies. */
 export type Vouched = ReadonlyMap<string, readonly Range[]>;
@@ -12,13 +12,13 @@ export async function readVouched(client: pg.Client): Promise<Vouched> {
   return new Map(rows.map(({ stream, verified }) => [stream, parseRangeText(verified)]));
 }
 
-export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Place): boolean {
+export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Occurrence): boolean {
   const ranges = vouched.get(`${dataset}/${scope}`) ?? [];
   return seconds.every((second) => ranges.some(({ from, to }) => second >= from && second < to));
 }
 
 /** False for a pool that is not read: no reading certifies a row that is moved to it. */
-export function isKnownStream(vouched: Vouched, { dataset, scope }: Place): boolean {
+export function isKnownStream(vouched: Vouched, { dataset, scope }: Occurrence): boolean {
   return vouched.has(`${dataset}/${scope}`);
 }
 
@@ -28,7 +28,7 @@ export function isKnownStream(vouched: Vouched, { dataset, scope }: Place): bool
  */
 export async function isRefused(
   client: pg.Client,
-  { dataset, seconds }: Place,
+  { dataset, seconds }: Occurrence,
   grade: 'covered' | 'highest',
 ): Promise<boolean> {
   for (const second of seconds) {

@@ -49,7 +49,7 @@ export const BREAKAGES: readonly Breakage[] = [
 /** In a quote or a brace, so that it is noticed. */
 function turned(body: Buffer): Buffer {
   const copy = Buffer.from(body);
-  const place = copy.lastIndexOf('"');
-  if (place >= 0) copy[place] = 0x23;
+  const at = copy.lastIndexOf('"');
+  if (at >= 0) copy[at] = 0x23;
   return copy;
 }

@@ -2,9 +2,9 @@ import type pg from 'pg';
 import { backfill } from '../../../src/commands/backfill-command.ts';
 import { quarantineRetry } from '../../../src/commands/quarantine-command.ts';
 import { verify } from '../../../src/commands/verify-command.ts';
-import { runHere, type Place, type Said } from '../run-here.ts';
+import { runHere, type CommandTarget, type CommandResult } from '../run-here.ts';
 import { RANGE, readAgain } from '../matrix/network.ts';
-import { placesOfRow } from '../matrix/places.ts';
+import { occurrencesOfRow } from '../matrix/occurrences.ts';
 import { withClient, type ProvedNetwork } from '../matrix/proved-network.ts';
 import { compareRows, readRows, type Differing, type Rows } from '../matrix/rows.ts';
 import { isVouchedFor, readVouched } from '../matrix/vouching.ts';
@@ -52,27 +52,27 @@ export function runWire(run: WireRun): Promise<Outcome> {
 
 async function crawlAndHeal(run: WireRun, client: pg.Client): Promise<Outcome> {
   const { network, kinds, wire, url } = run;
-  const place: Place = { url, source: network.simulator.url };
+  const target: CommandTarget = { url, source: network.simulator.url };
   const only = [...new Set([...GROUND, ...kinds.map(({ dataset }) => dataset)])];
   const flags = { from: String(RANGE.from), to: String(RANGE.to), only };
   const problems: string[] = [];
   run.use(wire);
-  const first = await crawl(place, flags);
+  const first = await crawl(target, flags);
   run.use(undefined);
   if (first.code === undefined) problems.push(`the crawl fails: ${last(first)}`);
   // This also runs after a crawl that reports success: if the altered responses made the network look
   // shorter, datasets that stay behind its head were read less far.
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await client.query('delete from etl.refused; delete from etl.budget');
-    const { code } = await crawl(place, flags);
+    const { code } = await crawl(target, flags);
     if (code === 0) break;
   }
-  await runHere(place, (invocation) => verify(invocation, flags));
+  await runHere(target, (invocation) => verify(invocation, flags));
   const wrong = await differing(network, client, only);
   if (first.code === 0 && kinds.every(isCap)) problems.push(...lost(wrong));
   problems.push(...formless(network, await readRows(client, network.tables)));
   problems.push(...(await vouchedFor(run, client, wrong)));
-  problems.push(...(await heal(client, place, flags)));
+  problems.push(...(await heal(client, target, flags)));
   const left = await differing(network, client, only);
   problems.push(...left.slice(0, 3).map(({ table, key, what }) => `in the end: ${table} ${key} ${what}`));
   return {
@@ -90,8 +90,8 @@ interface Flags {
   readonly only: readonly string[];
 }
 
-function crawl(place: Place, flags: Flags): Promise<Said> {
-  return runHere(place, (invocation) => backfill(invocation, { ...flags, quiet: true, deadline: LONGEST }));
+function crawl(target: CommandTarget, flags: Flags): Promise<CommandResult> {
+  return runHere(target, (invocation) => backfill(invocation, { ...flags, quiet: true, deadline: LONGEST }));
 }
 
 /** Wrong rows in seconds that a dataset certifies. */
@@ -105,24 +105,24 @@ async function vouchedFor(
   const falsely = wrong.filter((one) => {
     const table = network.tables.find(({ name }) => name === one.table);
     if (table === undefined || isKnown(one) || quiet.has(one)) return false;
-    return placesOfRow(table, [one.row], network.truth).some((where) => isVouchedFor(vouched, where));
+    return occurrencesOfRow(table, [one.row], network.truth).some((where) => isVouchedFor(vouched, where));
   });
   return falsely.slice(0, 3).map(({ table, key, what }) => `verified: ${table} ${key} ${what}`);
 }
 
 /** What a user does about it once the source is well: quarantine first, then a deep repair, then a second reading. */
-async function heal(client: pg.Client, place: Place, flags: Flags): Promise<string[]> {
+async function heal(client: pg.Client, target: CommandTarget, flags: Flags): Promise<string[]> {
   if ((await countQuarantined(client)) > 0)
-    await runHere(place, (invocation) => quarantineRetry(invocation, [], { again: true }));
-  const repair = await runHere(place, (invocation) =>
+    await runHere(target, (invocation) => quarantineRetry(invocation, [], { again: true }));
+  const repair = await runHere(target, (invocation) =>
     verify(invocation, { ...flags, deep: '100%', repair: true }),
   );
-  const proved = () => runHere(place, (invocation) => verify(invocation, flags));
+  const proved = () => runHere(target, (invocation) => verify(invocation, flags));
   let end = await proved();
   // A pool that only the repair has named is read for the first time here, so its second reading is the next
   // one.
   for (let reading = 0; end.code !== 0 && reading < 2; reading += 1) {
-    await readAgain(place, flags.only);
+    await readAgain(target, flags.only);
     end = await proved();
   }
   const quarantined = await countQuarantined(client);
@@ -163,8 +163,10 @@ function formless({ tables, truth }: ProvedNetwork, stored: Rows): string[] {
       const valuesOf = (rows: Rows) => (rows.get(name) ?? []).flatMap((row) => row[column.name] ?? []);
       const known = valuesOf(truth);
       const shape = SHAPES.find((one) => known.length > 0 && known.every((value) => one.test(value)));
-      const odd = valuesOf(stored).find((value) => shape?.test(value) === false);
-      return odd === undefined ? [] : [`stored without its form: ${name}.${column.name} ${odd.slice(0, 80)}`];
+      const malformed = valuesOf(stored).find((value) => shape?.test(value) === false);
+      return malformed === undefined
+        ? []
+        : [`stored without its form: ${name}.${column.name} ${malformed.slice(0, 80)}`];
     }),
   );
   return found.slice(0, 3);
@@ -177,7 +179,7 @@ async function countQuarantined(client: pg.Client): Promise<number> {
   return rows[0]?.records ?? 0;
 }
 
-function last({ lines }: Said): string {
+function last({ lines }: CommandResult): string {
   const words = lines.filter((line) => /^(error|not |[a-z-]+ +\w+: \d|missing|refused)/.test(line));
   return (words.length === 0 ? lines : words).slice(0, 3).join('; ').slice(0, 400);
 }

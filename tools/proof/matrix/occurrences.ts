@@ -3,15 +3,15 @@ import type { Table } from './cells.ts';
 import type { Row, Rows } from './rows.ts';
 
 /** Seconds of a dataset that contain a row: if one of them is not verified, the row is not certified. */
-export interface Place {
+export interface Occurrence {
   readonly dataset: string;
   readonly scope: string;
   readonly seconds: readonly number[];
 }
 
 /** The seconds in which each dataset with an altered row certifies it: before and after the change. */
-export function placesOf({ cell, before, after }: Alteration, truth: Rows): Place[] {
-  return placesOfRow(
+export function occurrencesOf({ cell, before, after }: Alteration, truth: Rows): Occurrence[] {
+  return occurrencesOfRow(
     cell.table,
     [before, after].filter((row) => row !== undefined),
     truth,
@@ -19,7 +19,11 @@ export function placesOf({ cell, before, after }: Alteration, truth: Rows): Plac
 }
 
 /** The seconds in which the datasets of a table certify its rows: a transaction counts at its trace's end, too. */
-export function placesOfRow({ name, columns, datasets }: Table, rows: readonly Row[], truth: Rows): Place[] {
+export function occurrencesOfRow(
+  { name, columns, datasets }: Table,
+  rows: readonly Row[],
+  truth: Rows,
+): Occurrence[] {
   const isPooled = columns.some((column) => column.name === 'pool_address');
   const scopes = isPooled ? [...new Set(rows.flatMap((row) => row['pool_address'] ?? []))] : [''];
   const carried = name === 'transactions' || name === 'messages';
