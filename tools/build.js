@@ -100,7 +100,7 @@ function withCommonFile({ onLoad, onResolve }) {
   onLoad({ filter: /./, namespace: 'common' }, () => ({ resolveDir: ROOT, contents: common.join('\n') }));
 }
 
-/** What the program finds by looking into folders of its source is known here. */
+/** The build knows the lists that the program otherwise finds by reading folders of its source. */
 function withLists({ onLoad, onResolve }, more) {
   const lists = { 'src/dataset/jobs-folder.ts': 'jobs', 'src/postgres/tables-folder.ts': 'src/tables' };
   for (const [module, folder] of Object.entries(lists)) {

@@ -377,7 +377,7 @@ describe('a crawl refuses', () => {
   );
 
   thorough(
-    'a run within the minute requests refused ranges again: its user has mended something',
+    'a run within the minute requests refused ranges again, because its user may have fixed something',
     async () => {
       await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
       const both = ['--only', 'blocks,transactions'];

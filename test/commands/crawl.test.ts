@@ -146,7 +146,7 @@ describe('backfill', () => {
     expect(simulator.stats.byPath.get(TRANSACTIONS) ?? 0).toBeLessThan(14);
   });
 
-  thorough('--deadline holds also where the API asks to come back in an hour', async () => {
+  thorough('--deadline holds even if the API asks to come back in an hour', async () => {
     const later = { status: 429, body: '{}', headers: { 'retry-after': '3600' } };
     await serve({ ...MAY, before: ({ path }) => (path === TRANSACTIONS ? later : undefined) });
     const began = Date.now();

@@ -137,7 +137,7 @@ test('sql --csv --spreadsheet writes what a spreadsheet does not change', async 
 });
 
 test.runIf(isThorough && process.platform === 'linux')(
-  'rows that are written as they come take no memory, also where nobody is in a hurry to read them',
+  'rows that are streamed take no memory, even if their reader is slow',
   async () => {
     const large = await shell(`exec $SQL --csv "${LARGE}" > /dev/null`);
     expect(large.stderr).toBe(`(${LARGE_ROWS} rows)\n`);

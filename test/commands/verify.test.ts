@@ -104,7 +104,7 @@ describe('a deep repair', () => {
   };
 
   test.each(some(['SIGKILL', 'SIGTERM'] as const, 1))(
-    'that %s ends between its two readings certifies nothing that is not so, and the next ones bring it back',
+    'that %s ends between its two readings certifies nothing wrong, and the next processes complete it',
     async (signal) => {
       const truth = await alter();
       const repair = start(...DEEP);

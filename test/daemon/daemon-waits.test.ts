@@ -16,7 +16,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 
 describe('the daemon', () => {
   thorough(
-    'waits while the source refuses what it gave before: a key, a page of a gateway, a bad request',
+    'waits while the source refuses what it served before: a key, a page of a gateway, a bad request',
     async () => {
       const answers: [number, string][] = [
         [401, '{"error":"API key does not exist"}'],
@@ -49,7 +49,7 @@ describe('the daemon', () => {
     ['another network', { globalId: -3, seed: 77 }],
   ];
   thorough.each(OTHERS)(
-    'waits while %s answers, commits nothing of it, and goes on when its own is back',
+    'waits while %s answers, commits nothing of it, and continues when its own is back',
     async (_, other) => {
       const start = Math.floor(Date.now() / 1000) - 4680;
       await serve({ start });

@@ -66,7 +66,7 @@ describe('reading records from their bytes', () => {
       free,
     } = one as z.output<typeof record>;
     expect([nested, many?.[0], map?.['k']].every((part: unknown) => part instanceof RecordView)).toBe(true);
-    // It is one value of its row.
+    // This member is one value of its row.
     expect(whole).not.toBeInstanceOf(RecordView);
     expect({ id, lt, at, on, state, whole, free }).toEqual({
       id: '00AF',

@@ -74,7 +74,7 @@ test('the links that the skipped install script would have made are made; what i
 });
 
 test.runIf(asRoot && isThorough)(
-  'root in a home that is closed to others keeps binaries and data where the server can enter',
+  'root in a home that is closed to other users keeps binaries and data in a directory that the server can enter',
   async () => {
     const home = fixture.directory('home');
     await mkdir(home, { mode: 0o700 });

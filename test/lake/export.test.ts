@@ -255,7 +255,7 @@ describe('an export into an existing lake', () => {
     expect(await rows(out)).toEqual(await rows(lake));
   });
 
-  thorough('sums up its commits again and again, and drops those that are not needed', async () => {
+  thorough('writes a checkpoint of its commits regularly, and drops those that are not needed', async () => {
     const out = join(directory, 'summed');
     await run({ only: ['jetton_transfers'], out });
     const folder = join(out, 'jetton_transfers', '_delta_log');
@@ -303,7 +303,7 @@ describe('an export into an existing lake', () => {
     expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
   });
 
-  thorough('may be killed at any moment: the lake is as it was or as it should be', async () => {
+  thorough('may be killed at any moment: the lake is in its old state or in its new one', async () => {
     const cli = await openCli();
     const out = join(directory, 'killed');
     const range = ['--from', ALL.from, '--to', ALL.to, '--only', 'all', '--out', out];

@@ -242,7 +242,7 @@ describe('a pause of more than a minute', () => {
   });
 
   thorough(
-    'ends for all with the first request that is let through, as a new process sends one: it may have another key',
+    'ends for all with the first request that succeeds, such as that of a new process: it may have another key',
     async () => {
       const host = await readyHost();
       const [one, told]: [SharedBudget, number[]] = [await busyBudget(host, (s) => told.push(s)), []];
@@ -252,7 +252,7 @@ describe('a pause of more than a minute', () => {
       await expect.poll(() => one.pausedUntil?.()).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
       await expect.poll(() => other.pausedUntil?.()).toBeGreaterThan(Date.now());
       const late = performance.now();
-      // What went out before the refusal says nothing of the pause.
+      // A request that was sent before the refusal does not prove that the pause is over.
       await one.succeeded(late);
       expect((await rowOf(host)).paused).toBeGreaterThan(3500);
       const fresh = budgetOf(host);

@@ -107,11 +107,11 @@ test('if transactions are unavailable, nothing that depends on them is proved an
 });
 
 thorough(
-  'of many small holes each masterchain block is asked for once, and no lease is lost meanwhile',
+  'for many small holes each masterchain block is requested once, and no lease is lost meanwhile',
   async () => {
     const datasets = await datasetsNamed('blocks', 'transactions');
     hidden.clear();
-    const { range } = await proof.reach();
+    const { range } = await proof.readable();
     const bySecond = new Map<number, string>();
     for (const { hash, now } of simulator.truth.transactions({ from: START + 20, to: START + 380 }))
       if (now % 2 === 0) bySecond.set(now, hash);
@@ -127,7 +127,7 @@ thorough(
       datasets.map(() => [[range], []]),
     );
     expect(asked.length).toBeGreaterThan(50);
-    // Two neighbors may share the block at their border where they would be too many together.
+    // Two neighbors may share the block at their border if they would be too many together.
     expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(5);
     hidden.clear();
   },

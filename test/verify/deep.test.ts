@@ -163,7 +163,7 @@ describe('values without a checksum', () => {
     expect(kinds(last.reports).filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
   });
 
-  thorough('is remembered, counted and repaired however many rows of one kind there are', async () => {
+  thorough('are remembered, counted and repaired however many rows of one kind there are', async () => {
     const only = datasets.filter(({ name }) => name === 'transactions');
     await proof.verify(datasets, range);
     const count = await run(`update ton.transactions set compute_vm_steps = -1 where hash in (
@@ -190,7 +190,7 @@ describe('values without a checksum', () => {
     expect(await openFindings()).toEqual([]);
   });
 
-  thorough('costs the share of the pages that was asked for', async () => {
+  thorough('cost the share of the pages that was requested', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
     const draw = { datasets, share: 0.01, random: () => 0.5 };
@@ -320,7 +320,7 @@ test('a row in two records does not stand for another one of its second', async 
   expect([isSameSum(twice, stored), isSameSum(stored, stored)]).toEqual([false, true]);
 });
 
-test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {
+test('a quarantined record is known to be missing: no certificate, and no second request', async () => {
   const [gone] = [...simulator.truth.transactions({ from: START + 215, to: START + 400 })];
   await run(`delete from ton.transactions where hash = '${gone!.hash}'`);
   await run(`insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
@@ -367,42 +367,39 @@ test('a response for another window than the requested one is refused, even an e
   }
 });
 
-thorough(
-  'what a trace has shown to be wrong is known until that trace has been looked at again',
-  async () => {
-    const at = (second: number): Range => ({ from: second, to: second + 1 });
-    const Held = z.object({ hash: z.string(), own: z.coerce.number(), end: z.coerce.number() });
-    const [held] = await store.database.rows(
-      sql`select t.hash, extract(epoch from t.utime)::int8 as own, extract(epoch from e.utime)::int8 as end
+thorough('a finding from a trace is remembered until that trace has been checked again', async () => {
+  const at = (second: number): Range => ({ from: second, to: second + 1 });
+  const Held = z.object({ hash: z.string(), own: z.coerce.number(), end: z.coerce.number() });
+  const [held] = await store.database.rows(
+    sql`select t.hash, extract(epoch from t.utime)::int8 as own, extract(epoch from e.utime)::int8 as end
         from ton.trace_nodes e join ton.transactions t on t.hash = e.tx_hash
         where t.utime < e.utime - interval '2 seconds' and t.utime > to_timestamp(${range.from + 100})
         order by e.utime, t.hash limit 1`,
-      Held,
-    );
-    const { hash, own, end } = held!;
-    const compare = (names: readonly string[], span: Range, repair: boolean) => {
-      const chosen = datasets.filter(({ name }) => names.includes(name));
-      const options = { datasets: chosen, range: span, share: 1, repair, random: Math.random };
-      return proveRange(proof.context, options);
-    };
-    await run(`update ton.transactions set compute_gas_used = 5 where hash = '${hash}'`);
-    await compare(['traces'], range, false);
-    await openHoles(store, {
-      stream: { dataset: 'traces', scope: '', pass: 0 },
-      holes: [at(end)],
-    });
-    // Other traces end in the transaction's own second.
-    await compare(['traces'], at(own), false);
-    await proof.verify(datasets, range);
-    const transactionsRead = { dataset: 'transactions', scope: '', pass: 0 };
-    expect(common(await readVerified(store.database, transactionsRead), [at(own)])).toEqual([]);
-    await proof.cover(datasets, await proof.reach());
-    const { reports } = await compare(['transactions', 'traces'], range, true);
-    expect(kinds(reports)).toEqual([]);
-  },
-);
+    Held,
+  );
+  const { hash, own, end } = held!;
+  const compare = (names: readonly string[], span: Range, repair: boolean) => {
+    const chosen = datasets.filter(({ name }) => names.includes(name));
+    const options = { datasets: chosen, range: span, share: 1, repair, random: Math.random };
+    return proveRange(proof.context, options);
+  };
+  await run(`update ton.transactions set compute_gas_used = 5 where hash = '${hash}'`);
+  await compare(['traces'], range, false);
+  await openHoles(store, {
+    stream: { dataset: 'traces', scope: '', pass: 0 },
+    holes: [at(end)],
+  });
+  // Other traces end in the transaction's own second.
+  await compare(['traces'], at(own), false);
+  await proof.verify(datasets, range);
+  const transactionsRead = { dataset: 'transactions', scope: '', pass: 0 };
+  expect(common(await readVerified(store.database, transactionsRead), [at(own)])).toEqual([]);
+  await proof.cover(datasets, await proof.readable());
+  const { reports } = await compare(['transactions', 'traces'], range, true);
+  expect(kinds(reports)).toEqual([]);
+});
 
-thorough('a copy of a row that is silent about a value does not settle what was found of it', async () => {
+thorough('a copy of a row without a value does not settle a finding about that value', async () => {
   const [row] = await store.database.rows(
     sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions
         where after_code_hash is not null and utime > to_timestamp(${range.from + 100}) order by utime, hash limit 1`,

@@ -45,7 +45,7 @@ thorough('rows that traces have brought are not requested again, and all of them
   const rows = [...simulator.truth.transactions(range)].length;
   await cover(await datasetsNamed(...NAMES));
   expect(rows).toBeGreaterThan(2000);
-  // The last traces of the range have not ended in it: their transactions are asked for.
+  // The last traces of the range have not ended in it, so their transactions are requested.
   expect(asked()).toBeLessThanOrEqual(2);
   const found = await differences(store.url, simulator, range, NAMES);
   expect([...found].map(([name, seconds]) => [name, [...seconds]])).toEqual([

@@ -36,7 +36,7 @@ function victimOf(name: keyof typeof PATHS): { id: string; utime: number } {
 }
 
 test.each(some(['transactions', 'traces'] as const, 1))(
-  'a second with a row of %s that is not served is not certified, and not asked for without end',
+  'a second with a row of %s that is not served is not certified, and not requested without end',
   async (name) => {
     const { proof, store, simulator } = opened;
     const datasets = await datasetsNamed(...NAMES);

@@ -166,7 +166,7 @@ const OTHERWISE = [
 ] as const;
 
 thorough.each(OTHERWISE)(
-  'a row that the server fails for in another way (%s) costs its second of %s alone',
+  'a row for which the server fails in another way (%s) costs its second of %s alone',
   async (as, name) => {
     await serve();
     await loseSome(

@@ -260,7 +260,7 @@ describe('the watermark', () => {
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
   });
 
-  thorough('is found in smaller pages where the server has no time for large ones', async () => {
+  thorough('is found in smaller pages if the server has no time for large ones', async () => {
     await watch({}, 400, 400);
     simulator.faults.timeoutAboveLimit = 40;
     const reader = createWatermarkReader({
