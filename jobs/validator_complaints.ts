@@ -52,7 +52,7 @@ export const validatorComplaint = z.strictObject({
 });
 
 const complaints = rowLayoutOf(validator_complaints, validatorComplaint);
-const voteSheet = rowLayoutOf(complaint_votes, vote);
+const voteLayout = rowLayoutOf(complaint_votes, vote);
 
 export default defineJob({
   ...electorRecords,
@@ -74,5 +74,5 @@ function complaintRows(record: z.output<typeof validatorComplaint>, extra: Extra
   const { created_at, election_id, complaint_hash, voted_validators: votes } = record;
   put(complaints, record, { vote_count: votes?.length }, extra);
   for (const [position, vote] of (votes ?? []).entries())
-    put(voteSheet, vote, { utime: timeOf(created_at), election_id, complaint_hash, position });
+    put(voteLayout, vote, { utime: timeOf(created_at), election_id, complaint_hash, position });
 }

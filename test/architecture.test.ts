@@ -10,7 +10,7 @@ import { readTree } from '../tools/structure/tree.ts';
 
 const text = readFileSync(join(packageRoot, 'docs/architecture.md'), 'utf8');
 
-test('the diagram of the rooms is what the files import', () => {
+test('the diagram of the rooms shows what the files import', () => {
   const [, diagram] = /```mermaid\n(.*?)\n```/s.exec(text) ?? [];
   expect(diagram).toBe(roomsDiagram(readTree(packageRoot, ['src', 'jobs'])));
 });
@@ -33,7 +33,7 @@ function filesWith(pattern: RegExp): string[] {
     .sort();
 }
 
-test('advisory locks are taken in few files, by keys that one file lists', () => {
+test('few files take advisory locks, by keys that one file lists', () => {
   const taking = filesWith(/\bpg_(try_)?advisory_/);
   expect(taking).toEqual([
     'migrations/feeds.sql',
@@ -51,7 +51,7 @@ test('every error is a class of one file', () => {
   expect(filesWith(/\bclass \w+ extends \w*Error\b/)).toEqual(['src/errors.ts']);
 });
 
-test('the example of settling is what the code does', () => {
+test('the example of settling agrees with the code', () => {
   const settling = createFinalityDelay(30);
   expect([
     settling.addPoll({ newest: 1002, utime: 990 }, 2),
@@ -70,7 +70,7 @@ test('the example of settling is what the code does', () => {
   ]);
 });
 
-test('the example of the forward cursor is what the code does', () => {
+test('the example of the forward cursor agrees with the code', () => {
   const paginator = forward({ order: 'total' });
   const rows = [100, 100, 103, 107, 107, 107, 107, 107, 107, 110, 115].map((utime, id) => ({
     utime,

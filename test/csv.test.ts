@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cellsOf, csvLine, forSpreadsheets } from '../src/csv.ts';
 
-test('what is written as a line of CSV is read as it was', () => {
+test('a written CSV line is read back unchanged', () => {
   const cell = fc.oneof(
     fc.constant(null),
     fc.string(),
@@ -44,7 +44,7 @@ describe('for a spreadsheet', () => {
     '4E10',
     '12e-3',
     '9'.repeat(78),
-  ])('what would lose digits is text: %s', (text) => {
+  ])('a number that would lose digits is text: %s', (text) => {
     expect(one(text)).toBe(`'${text}`);
   });
 
@@ -65,7 +65,7 @@ describe('for a spreadsheet', () => {
     expect(one(text)).toBe(text);
   });
 
-  test('times lose their zone, truths are words, and null stays nothing', () => {
+  test('times lose their zone, booleans are words, and null stays empty', () => {
     const cells = ['2026-01-01 00:00:31+00', '2026-01-01 00:00:31.5+00', 't', 'f', null, 't'];
     const truths = [false, false, true, true, true, false];
     expect(forSpreadsheets(cells, truths)).toEqual([
@@ -73,7 +73,7 @@ describe('for a spreadsheet', () => {
     ]);
   });
 
-  test('no text of any kind is a formula, or loses digits as a number', () => {
+  test('no text of any kind becomes a formula, or loses digits as a number', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[-+=@]?[0-9.eE]{0,30}$/)), (text) => {
         const [cell = ''] = forSpreadsheets([text]);

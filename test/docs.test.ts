@@ -32,14 +32,14 @@ function isNamed(words: RegExp): boolean {
   return code.some((text) => words.test(text));
 }
 
-/** How each request of a dataset is found on the server; a node's own methods say nothing of that. */
+/** The index that finds each request of a dataset on the server; a node's own methods do not name one. */
 function indexesOf({ job }: Dataset<AnyJob>): string[] {
   if (!('walks' in job))
     return [job.index.of === 'lt' ? `${job.index.columns}, by logical times` : job.index.columns];
   return job.walks.flatMap(({ endpoint }) => ('path' in endpoint ? [endpoint.index] : []));
 }
 
-test('docs/endpoints.md says of each dataset which index of the server its requests ride', async () => {
+test("docs/endpoints.md names for each dataset the server's index that its requests use", async () => {
   const rows = (await loadDatasets()).flatMap((dataset) => {
     const indexes = [...new Set(indexesOf(dataset))];
     return indexes.length === 0 ? [] : [`| \`${dataset.name}\` | ${indexes.join('; ')} |`];
@@ -75,7 +75,7 @@ test('README.md names every form of a time', () => {
   );
 });
 
-test('docs/weather.md names tests that are there', () => {
+test('docs/weather.md names tests that exist', () => {
   const rows = [...textOf('docs/weather.md').matchAll(/^\| .+ \| `(test\/[^`]+)` \| `(.+)` \|$/gm)];
   expect(rows.length).toBeGreaterThan(30);
   const isThere = (file: string, name: string) =>
@@ -99,7 +99,7 @@ test('docs/operator/daemon.md names every member of /status, and no other', asyn
   expect(named.sort()).toEqual(members.sort());
 });
 
-/** Every command that `--help` lists, with the commands below it. */
+/** Every command that `--help` lists, with its subcommands. */
 const listed = (await createProgram([])).commands.map((command) => command.name());
 const wholes = await Promise.all(listed.map((name) => createProgram([name])));
 const commands = wholes.flatMap((program, index) =>
@@ -111,7 +111,7 @@ const commands = wholes.flatMap((program, index) =>
     ]),
 );
 
-test('what --help lists of a command is what its file defines', async () => {
+test("the description in --help is that of the command's file", async () => {
   const help = (await createProgram([])).helpInformation();
   for (const program of wholes) expect(program.helpInformation()).toBe(help);
 });
@@ -148,7 +148,7 @@ describe.each(pages)('%s', (page) => {
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target));
 
-  test('leads only to what exists', () => {
+  test('links only to what exists', () => {
     const broken = links.filter((target) => {
       const [path = '', anchor] = target.split('#');
       const file = path === '' ? page : normalize(join(dirname(page), path));
@@ -174,7 +174,7 @@ test('every SQL example runs', async () => {
   const store = await openTestStore();
   for (const statement of [...examples, ...quoted])
     await runSql(store.database, statement, { write: false }).catch((error: unknown) => {
-      // An empty database has none of the hashes that examples ask for, and says so.
+      // An empty database has none of the hashes that the examples look for, and says so.
       expect((error as Error).message).toMatch(/nothing that is stored has the hash/);
     });
   await store.close();
@@ -183,7 +183,7 @@ test('every SQL example runs', async () => {
 /** Pages that a program writes. */
 const GENERATED = /^docs\/(members|verification-matrix|analyst\/(dictionary|diagram))\.md$/;
 const MOST_WORDS = { page: 2000, all: 20_000 };
-/** Words that people wrote and others read: without blocks of code; a piece of code between backticks is one word. */
+/** Words of prose without blocks of code; a piece of code between backticks is one word. */
 function wordsOf(text: string): number {
   return text
     .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
@@ -193,7 +193,7 @@ function wordsOf(text: string): number {
     .filter((word) => /\w/.test(word)).length;
 }
 
-describe('the pages that people write are short:', () => {
+describe('handwritten pages are short:', () => {
   const written = pages
     .filter((page) => page.startsWith('docs/') || page === 'README.md')
     .filter((page) => !GENERATED.test(page))
@@ -208,7 +208,7 @@ describe('the pages that people write are short:', () => {
   });
 });
 
-/** How the headings of a page are addressed. */
+/** The anchors of the headings of a page. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title

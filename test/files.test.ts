@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-test('makes a directory with those above it, also where many do so at once', async () => {
+test('makes a directory and its parents, even if many processes do so at once', async () => {
   const path = join(directory, 'a/b/c');
   await Promise.all([1, 2, 3, 4].map(() => makeFolder(path)));
   await makeFolder(path);

@@ -26,7 +26,7 @@ describe('the glossary', () => {
   });
 });
 
-/** What stands for each of these words is in the glossary. */
+/** The glossary has the words that replaced these. */
 const REPLACED = new Set([
   'blind',
   'crew',
@@ -46,10 +46,13 @@ const REPLACED = new Set([
   'wishes',
 ]);
 
-/** Texts that name what older versions stored or serve it as it was, and pages made from them. */
+/** Texts that name what older versions stored or serve it unchanged, and pages made from them. */
 const EXEMPT = /^(src\/tables\/|docs\/members\.md|docs\/analyst\/(dictionary|diagram)\.md)/;
 
-/** Names that every version stores or prints: of who reads the watermark, and of the limitations of a grade. */
+/**
+ * Names that every version stores or prints: of the process that reads the watermark, and of the limitations
+ * of a grade.
+ */
 const KEPT_NAMES = /'lookout'|\bblind_to\b|\bblindTo\b/g;
 
 test('words that the glossary has replaced occur nowhere', () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { loadTables } from '../src/postgres/load-tables.ts';
 import * as tables from '../src/library/tables.ts';
 
-// What the packed package does for a program, `.ci/run` tries: tools/package/try-library.js.
+// `.ci/run` tries what the packed package gives a program: tools/package/try-library.js.
 test('exports every table of the data', async () => {
   const all = (await loadTables()).map(getTableConfig).filter(({ schema }) => schema === 'ton');
   const exported = Object.values(tables).map((table) => getTableConfig(table).name);

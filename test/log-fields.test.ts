@@ -49,7 +49,7 @@ const FIELDS = new Set([
 ]);
 
 interface LogCall {
-  readonly place: string;
+  readonly line: string;
   readonly level: string;
   readonly fields: readonly string[];
   readonly message: ts.Expression | undefined;
@@ -72,7 +72,7 @@ function callsIn(name: string): LogCall[] {
         const object = first !== undefined && ts.isObjectLiteralExpression(first) ? first : undefined;
         const { line } = source.getLineAndCharacterOfPosition(node.getStart());
         calls.push({
-          place: `${name}:${line + 1}`,
+          line: `${name}:${line + 1}`,
           level: method.text,
           fields: object?.properties.flatMap((property) => property.name?.getText() ?? []) ?? [],
           message: node.arguments.length > 1 ? second : first,
@@ -95,9 +95,9 @@ describe('log records', () => {
     expect(calls.length).toBeGreaterThan(25);
   });
 
-  test('have fields of the same names everywhere', () => {
-    const others = calls.flatMap(({ place, fields }) =>
-      fields.filter((field) => !FIELDS.has(field)).map((field) => `${place} ${field}`),
+  test('have the same field names everywhere', () => {
+    const others = calls.flatMap(({ line: line, fields }) =>
+      fields.filter((field) => !FIELDS.has(field)).map((field) => `${line} ${field}`),
     );
     expect(others).toEqual([]);
   });
@@ -110,6 +110,6 @@ describe('log records', () => {
         (ts.isConditionalExpression(message) &&
           isConstant(message.whenTrue) &&
           isConstant(message.whenFalse)));
-    expect(calls.filter(({ message }) => !isConstant(message)).map(({ place }) => place)).toEqual([]);
+    expect(calls.filter(({ message }) => !isConstant(message)).map(({ line: line }) => line)).toEqual([]);
   });
 });

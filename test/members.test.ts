@@ -5,7 +5,7 @@ import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { omissions } from './support/rebuild/omissions.ts';
 import { describeTable } from '../src/read/table-rows.ts';
 
-/** Where a column's comment says that its value comes from; undefined for columns of our own. */
+/** The member that a column's comment names as its source; undefined for columns of our own. */
 function memberOf(comment: string): string | undefined {
   return /(?:From|The index in) ([^;]+?)(?:;|\.$|\. |$)/.exec(comment)?.[1];
 }
@@ -35,14 +35,14 @@ function section(dataset: Dataset<AnyJob>): string {
   ].join('\n\n');
 }
 
-test('docs/members.md says of every member where it lands, or why it is left out', async () => {
+test('docs/members.md says for every member which column has it, or why it is left out', async () => {
   const datasets = await loadDatasets();
   const left = omissions.map(
     ({ endpoint, member, reason }) => `| \`${endpoint}\` | \`${member}\` | ${reason} |`,
   );
   const page = [
     '# Where every member lands',
-    'Of each dataset, which member of the API goes into which column, as the comments of the columns say it (`\\d+` in psql shows them too). Members that no column takes are kept in `extra`. This page is made by `npx vitest run test/members.test.ts -u`; a test fails where it is out of date.',
+    'For each dataset: which member of the API goes into which column, from the comments of the columns (`\\d+` in psql shows them too). Members that no column takes are kept in `extra`. This page is made by `npx vitest run test/members.test.ts -u`; a test fails if it is out of date.',
     ...datasets.map(section),
     '## Left out on purpose',
     ['| endpoint | member | why |', '|---|---|---|', ...left].join('\n'),

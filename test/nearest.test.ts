@@ -10,14 +10,14 @@ const NAMES = [
   'jetton_transfers',
 ];
 
-describe('the name that is meant', () => {
+describe('the suggested name', () => {
   test.each([
     ['differs in a letter', 'ETL_SINCEE', 'ETL_SINCE'],
     ['has letters in another order', 'transactoins', 'transactions'],
-    ['holds the word', 'transfers', 'jetton_transfers'],
-    ['is the shortest that holds the word', 'ATTEMP', 'ETL_ATTEMPTS'],
-    ['is none, where the word shares little with any', 'ETL_HTTP_PORT', undefined],
-    ['is none, where the word is too short to say', 'x', undefined],
+    ['contains the word', 'transfers', 'jetton_transfers'],
+    ['is the shortest that contains the word', 'ATTEMP', 'ETL_ATTEMPTS'],
+    ['is none, if the word shares little with any', 'ETL_HTTP_PORT', undefined],
+    ['is none, if the word is too short', 'x', undefined],
   ])('%s', (_, word, expected) => {
     expect(nearestName(word, NAMES)).toBe(expected);
   });

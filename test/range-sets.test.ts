@@ -22,7 +22,7 @@ function isTidy(list: readonly Range[]): boolean {
 }
 
 describe('ranges as sets of seconds', () => {
-  test('union holds the seconds of either', () => {
+  test('union has the seconds of either', () => {
     fc.assert(
       fc.property(ranges, ranges, (a, b) => {
         expect(seconds(union(a, b))).toEqual(new Set([...seconds(a), ...seconds(b)].sort((x, y) => x - y)));
@@ -31,7 +31,7 @@ describe('ranges as sets of seconds', () => {
     );
   });
 
-  test('common holds the seconds of both', () => {
+  test('common has the seconds of both', () => {
     fc.assert(
       fc.property(ranges, ranges, (a, b) => {
         const other = seconds(b);
@@ -41,7 +41,7 @@ describe('ranges as sets of seconds', () => {
     );
   });
 
-  test('without holds the seconds of the first alone', () => {
+  test('without has the seconds of the first alone', () => {
     fc.assert(
       fc.property(ranges, ranges, (a, b) => {
         const other = seconds(b);
@@ -51,7 +51,7 @@ describe('ranges as sets of seconds', () => {
   });
 });
 
-test('ranges near each other are parts of one stretch, and what lies between does not count', () => {
+test('close ranges are parts of one, and the seconds between them do not count', () => {
   const [a, b, c] = [
     { from: 0, to: 10 },
     { from: 15, to: 20 },

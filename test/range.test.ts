@@ -34,7 +34,7 @@ describe('a time', () => {
   });
 
   test.each(TIME_FORMS.map((form) => (form === 'unix seconds' ? '1761955200' : form)))(
-    'is taken as %s',
+    'is read as %s',
     (text) => {
       expect(parseTime(text, NOW)).toBeGreaterThan(0);
     },
@@ -64,7 +64,7 @@ describe('a time', () => {
     );
   });
 
-  test('never crashes otherwise, whatever is typed', () => {
+  test('throws no other error, whatever is typed', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         try {
@@ -77,7 +77,7 @@ describe('a time', () => {
   });
 });
 
-test('a range must not be empty, and says both ends where it is', () => {
+test('a range must not be empty, and an error names both ends', () => {
   expect(() => parseRange('2026-11-02', '2026-11-01', NOW)).toThrow(
     /2026-11-02T00:00:00Z.*before.*2026-11-01T00:00:00Z/,
   );

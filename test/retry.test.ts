@@ -33,7 +33,7 @@ function fakeClock(): Clock & { time: number; readonly slept: number[] } {
   };
 }
 
-/** Runs a task whose attempts each fail after so many minutes, as often as it is tried. */
+/** Runs a task whose attempts fail after these minutes each, as often as it is retried. */
 async function fail(minutes: readonly number[], attempts: number): Promise<number[]> {
   const clock = fakeClock();
   let number = 0;
@@ -48,21 +48,21 @@ async function fail(minutes: readonly number[], attempts: number): Promise<numbe
   return clock.slept;
 }
 
-test('an API that stays away is asked after pauses that double, up to a minute', async () => {
+test('an API that stays unavailable is retried after pauses that double, up to a minute', async () => {
   expect(await fail([0, 0, 0, 0, 0, 0, 0, 0], 10)).toEqual([
     1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,
   ]);
 });
 
-test('an API that stays away is given up after the last attempt', async () => {
+test('an API that stays unavailable is given up after the last attempt', async () => {
   await expect(fail([0, 0, 0], 3)).rejects.toThrow(ApiUnavailableError);
 });
 
-test('after a while of good work the attempts are counted anew', async () => {
+test('after a period of success, attempts are counted from zero', async () => {
   expect(await fail([0, 0, 60, 60, 60, 60, 0], 4)).toEqual([1000, 2000, 1000, 1000, 1000, 1000, 2000]);
 });
 
-test('what waiting does not change is thrown at once', async () => {
+test('a permanent error is thrown at once', async () => {
   const clock = fakeClock();
   const failing = () => Promise.reject(new NotFoundError('not there'));
   await expect(retry({ ...OUTAGE, clock, random: () => 1, attempts: 3 }, failing)).rejects.toThrow(
@@ -71,7 +71,7 @@ test('what waiting does not change is thrown at once', async () => {
   expect(clock.slept).toEqual([]);
 });
 
-test('transactions that met wait for a random part of pauses that double', async () => {
+test('transactions that collided wait for a random part of pauses that double', async () => {
   const clock = fakeClock();
   const failing = () => Promise.reject(new DatabaseConflictError('deadlock'));
   await expect(retry({ ...CONFLICT, clock, random: () => 0.5, attempts: 4 }, failing)).rejects.toThrow(
@@ -80,7 +80,7 @@ test('transactions that met wait for a random part of pauses that double', async
   expect(clock.slept).toEqual([50, 100, 200]);
 });
 
-/** Minutes until a source that answers so is given up; undefined where it never is. The last answer is repeated. */
+/** Minutes until a source with these responses is given up; undefined if it never is. The last response is repeated. */
 async function givenUpAfter(
   answers: readonly (Error | number)[],
   attempts = Infinity,
@@ -108,19 +108,19 @@ async function givenUpAfter(
   );
 }
 
-test('a source that refuses is believed after ten minutes in which it said nothing else', async () => {
+test('a source that refuses is believed after ten minutes of nothing but refusals', async () => {
   const refused = Array.from({ length: 12 }, () => new AuthError('forbidden'));
   const after = await givenUpAfter(refused);
   expect(after).toBeGreaterThanOrEqual(10);
   expect(after).toBeLessThan(12);
-  // Another error among them: it is away, too, and may come back as another.
+  // Another error among them: it is unavailable, too, and may come back with another response.
   expect(await givenUpAfter([...refused.slice(0, 8), new ApiUnavailableError('away')])).toBeUndefined();
   expect(await givenUpAfter([...refused.slice(0, 8), new DatabaseConflictError('met')])).toBeUndefined();
-  // The process stood still in between, or read what it could.
+  // The process was stopped in between, or read what it could.
   expect(await givenUpAfter([...refused.slice(0, 6), 6])).toBeUndefined();
 });
 
-test('another network is believed after ten minutes, or at once by who does not wait as long as it takes', async () => {
+test('another network is believed after ten minutes, or at once by a caller that does not wait as long as it takes', async () => {
   const other = new WrongNetworkError('the API serves testnet');
   const after = await givenUpAfter([other]);
   expect(after).toBeGreaterThanOrEqual(10);
@@ -154,11 +154,11 @@ test.each([
     retryable: false,
     message: expect.stringContaining(refusal.message) as string,
   });
-  // One attempt or a few prove nothing, but that this request failed.
+  // One or a few attempts prove only that this request failed.
   expect(await outlast({ ...options, attempts: 3 }, 'a test', ask).catch(toError)).toBe(refusal);
 });
 
-test('an outage is logged once when it begins and once when it ends, also by work that goes on', async () => {
+test('an outage is logged once when it begins and once when it ends, even by work that continues', async () => {
   const clock = fakeClock();
   const { logger, records } = keptLog('info');
   const outage = createOutageLog(logger, clock);
@@ -166,7 +166,7 @@ test('an outage is logged once when it begins and once when it ends, also by wor
   const messages = () => records.map(({ what, msg }) => `${String(what)}: ${String(msg)}`);
   let [failures, ended] = [0, false];
   let end = (): void => undefined;
-  /** Fails a few times, then works without end. */
+  /** Fails a few times, then works forever. */
   const endless = outlast(options, 'the backfill', async (onAnswer) => {
     failures += 1;
     if (failures < 4) throw new ApiUnavailableError('away');

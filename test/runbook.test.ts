@@ -16,7 +16,7 @@ function rowsBelow(heading: string): string[] {
 /** A call of a logger that may be a warning or an error: by its name, or by a level that is decided there. */
 const CALL = /\blogger(?:\??\.(?:warn|error|fatal)|\[[^\]]+\])\(/g;
 
-/** What stands between the parentheses that open before `from`. */
+/** The text between the parentheses that open before `from`. */
 function argumentsAt(source: string, from: number): string {
   let [depth, at, quote] = [1, from, ''];
   for (; depth > 0 && at < source.length; at += 1) {

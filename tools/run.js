@@ -3,8 +3,8 @@
  *
  *   node tools/run.js <folder> <program> [arguments]
  *
- * What an earlier run compiled stays and is compiled again only where it has changed; of sources that are there no
- * longer it is removed, so that no program loads them.
+ * The output of an earlier run stays and is compiled again only if its source has changed; the output of
+ * removed sources is removed, so that no program loads it.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ for (const path of readdirSync(out, { recursive: true, encoding: 'utf8' })) {
 }
 run(join(out, 'tools', folder, `${program}.js`), args);
 
-/** Ends this process where the other one did not succeed. */
+/** Ends this process if the other one did not succeed. */
 function run(script, given) {
   const { status } = spawnSync(process.execPath, [script, ...given], { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);

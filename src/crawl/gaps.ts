@@ -95,8 +95,8 @@ function gapOf({ missing, child, lower }: BrokenLink, start: number): Gap {
 function joined(gaps: readonly Gap[]): Gap[] {
   return union(gaps.map(({ span }) => span)).map((span) => {
     const own = gaps.filter((gap) => common([gap.span], [span]).length > 0).map(({ detail }) => detail);
-    const [said] = own.toSorted((a, b) => Number(b.startsWith('master')) - Number(a.startsWith('master')));
-    return { span, detail: `the source has a gap: ${said ?? 'blocks are missing'}` };
+    const [first] = own.toSorted((a, b) => Number(b.startsWith('master')) - Number(a.startsWith('master')));
+    return { span, detail: `the source has a gap: ${first ?? 'blocks are missing'}` };
   });
 }
 

@@ -45,8 +45,8 @@ const Results = z.array(z.object({ rows: z.array(z.unknown()) }));
 
 /** Runs statements without parameters, and returns the first row of the last one. */
 export async function lastRow(client: Pick<ClientBase, 'query'>, text: string): Promise<unknown> {
-  const given: unknown = await client.query(text);
-  return Results.parse(given).at(-1)?.rows[0];
+  const results: unknown = await client.query(text);
+  return Results.parse(results).at(-1)?.rows[0];
 }
 
 const dialect = new PgDialect();
@@ -64,9 +64,9 @@ export function statementTemplate(statement: SQL): (values: Readonly<Record<stri
   const { sql: text, params } = dialect.sqlToQuery(statement);
   const [first = '', ...rest] = text.split(/\$\d+/);
   return (values) => {
-    const given = fillPlaceholders(params, values);
+    const filled = fillPlaceholders(params, values);
     return rest.reduce(
-      (query, piece, index) => query.append(sql`${given[index]}${rendered(piece)}`),
+      (query, piece, index) => query.append(sql`${filled[index]}${rendered(piece)}`),
       sql`${rendered(first)}`,
     );
   };
@@ -141,9 +141,9 @@ type RowValues<T extends PgTable> = {
 /** Inserts one row. A column without a value gets its default. */
 export function insertInto<T extends PgTable>(table: T, values: RowValues<T>): SQL {
   const byColumn = new Map<string, unknown>(Object.entries(values));
-  const given = Object.entries(getTableColumns(table)).filter(([key]) => byColumn.get(key) !== undefined);
-  const row = list(given.map(([key]) => sql`${byColumn.get(key)}`));
-  return sql`insert into ${table} (${bare(...given.map(([, column]) => column))}) values (${row})`;
+  const named = Object.entries(getTableColumns(table)).filter(([key]) => byColumn.get(key) !== undefined);
+  const row = list(named.map(([key]) => sql`${byColumn.get(key)}`));
+  return sql`insert into ${table} (${bare(...named.map(([, column]) => column))}) values (${row})`;
 }
 
 /**

@@ -48,8 +48,8 @@ export const action = members.refine(namesAddresses, {
 });
 
 const rowLayout = rowLayoutOf(actions, action);
-const accountSheet = givenLayout(action_accounts);
-const transactionSheet = givenLayout(action_transactions);
+const accountLayout = givenLayout(action_accounts);
+const transactionLayout = givenLayout(action_transactions);
 
 /** Columns that take a member of `details`, whose name depends on the type. */
 const ADDRESSES = ['source', 'destination', 'asset'] as const;
@@ -74,9 +74,9 @@ export function actionRows(record: Action, extra: Extra, put: Put): void {
   };
   put(rowLayout, record, given, extra);
   for (const [position, account] of (accounts ?? []).entries())
-    put(accountSheet, null, { ...key, position, account });
+    put(accountLayout, null, { ...key, position, account });
   for (const [position, tx_hash] of (transactions ?? []).entries())
-    put(transactionSheet, null, { ...key, position, tx_hash });
+    put(transactionLayout, null, { ...key, position, tx_hash });
 }
 
 /** The value in `details` that a column is taken from. */

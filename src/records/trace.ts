@@ -252,7 +252,7 @@ function byHash(map: unknown): unknown {
 export type Trace = z.output<typeof trace>;
 
 const rowLayout = rowLayoutOf(traces, trace);
-const nodeSheet = givenLayout(trace_nodes);
+const nodeLayout = givenLayout(trace_nodes);
 
 /**
  * Puts the rows of a trace: its own, its tree, and its transactions, messages and actions. `extra` has the members that
@@ -262,7 +262,7 @@ export function traceRows(record: Trace, extra: Extra, put: Put): void {
   const nodes = nodesOf(record.trace);
   const outside = extraOutside(extra, ['transactions', 'actions']);
   put(rowLayout, record, {}, withAnomalies(record, nodes, outside));
-  for (const node of nodes) put(nodeSheet, null, nodeRow(record, node));
+  for (const node of nodes) put(nodeLayout, null, nodeRow(record, node));
   containedRows(record, nodes, extra, put);
   embeddedActions(record, extra, put);
 }

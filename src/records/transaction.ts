@@ -88,11 +88,11 @@ function messageTime(message: Message, now: Seconds): Seconds {
   return message.created_at ?? now;
 }
 
-const messageSheet = rowLayoutOf(messages, message);
+const messageLayout = rowLayoutOf(messages, message);
 
 export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {
   const given = { utime: timeOf(messageTime(message, now)), out_msg_tx_hash: sender };
-  put(messageSheet, message, given, withLeftover(message, extra));
+  put(messageLayout, message, given, withLeftover(message, extra));
 }
 
 /** `created_at` equals the row's `utime`, or is null if `created_lt` is. A value that does not goes to `extra`. */

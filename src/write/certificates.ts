@@ -187,12 +187,12 @@ export async function saveGrade(
   dataset: string,
   { grade, proves, limitations }: GradeFacts,
 ): Promise<void> {
-  const said = [grades.grade, grades.proves, grades.blind_to] as const;
+  const values = [grades.grade, grades.proves, grades.blind_to] as const;
   await session.run(sql`
     ${insertInto(grades, { dataset, grade, proves, blind_to: limitations })}
     on conflict (${bare(grades.dataset)}) do update
-      set ${setExcluded(...said)}, ${bare(grades.updated_at)} = default
-    where (${list(said)}) is distinct from (${list(said.map(excluded))})`);
+      set ${setExcluded(...values)}, ${bare(grades.updated_at)} = default
+    where (${list(values)}) is distinct from (${list(values.map(excluded))})`);
 }
 
 /** A second reading of a stream, whose rows were all compared with the source. */

@@ -17,12 +17,12 @@ import { openCrawledStore, type CrawledStore, type Printed } from '../support/da
 import { roundedValue, type Value } from '../support/lake-values.ts';
 import { twoDays } from '../support/two-days.ts';
 
-/* What the curated views say is compared with what the API's JSON comes to without SQL. */
+/* Compares the curated views with what the API's JSON gives without SQL. */
 
 let store: CrawledStore;
 let legs: TradeLeg[];
 let decimals: ReadonlyMap<string, number>;
-/** The jetton that was traded for TON most: it counts as a dollar here. */
+/** The jetton that was traded most for TON: it counts as a dollar here. */
 let stables: Stables;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   legs = legsOf(store.truth, store.span);
   const masters = store.truth.entities().jettonMasters();
   const own = decimalsOf(masters);
-  // One of those whose content lies off chain is known by the metadata of the indexer.
+  // The content of one of these jettons is off-chain, so its metadata comes from the indexer.
   const offChain = legs
     .map(({ sold }) => sold.asset)
     .find((asset) => masters.some(({ address }) => address === asset) && !own.has(asset ?? ''));
@@ -77,7 +77,10 @@ describe('trades', () => {
   const byHour = ({ hour }: TradeLeg) => String(hour);
   const byDay = ({ utime }: TradeLeg) => dayOf(utime);
 
-  /** Price of TON in an hour, or on its day, and of a smallest unit in that hour. */
+  /**
+   * The price of TON in an hour, or on its day if that hour has none, and the price of a smallest unit in
+   * that hour.
+   */
   function prices() {
     const [hours, days] = [tradedBy(legs, stables, byHour), tradedBy(legs, stables, byDay)];
     const tonUsd = (hour: number) => tonPrice(hours.get(String(hour))) ?? tonPrice(days.get(dayOf(hour)));
@@ -174,7 +177,7 @@ describe('trades', () => {
 
   test('dex_pools adds the legs of each pool and pair by day', async () => {
     const known = legs.flatMap(({ action, legs: count, utime, trader, sold, bought }) => {
-      // Who trades here is no pool that a message names: it is the account of a swap of one leg.
+      // For a swap of one leg, the trader is the account of the swap, and not a pool that a message names.
       if (count > 1 || sold.asset === null || bought.asset === null) return [];
       const [first, second] = sold.asset < bought.asset ? [sold, bought] : [bought, sold];
       const gained = (side: typeof sold) => (side === sold ? BigInt(side.text) : -BigInt(side.text));
@@ -203,7 +206,7 @@ describe('trades', () => {
     );
   });
 
-  test('the sums close: what is traded by day is what the legs are worth', async () => {
+  test('the sums agree: what is traded by day is what the legs are worth', async () => {
     await expectRows(
       `select day, sum(volume_ton) as ton, count(*) as legs from dex_trades
        where sold_asset = 'TON' and bought_asset <> 'TON' or bought_asset = 'TON' and sold_asset <> 'TON' group by 1`,
@@ -219,7 +222,7 @@ describe('trades', () => {
   });
 });
 
-test('jetton_events has transfers, mints and burns in one, and its sums close', async () => {
+test('jetton_events has transfers, mints and burns in one view, and its sums agree', async () => {
   const { truth, span } = store;
   const refused = refusedTransfers(store.truth);
   const transfers = [...truth.jettonTransfers(span)].map((each) => ({
@@ -285,7 +288,7 @@ test('jetton_events has transfers, mints and burns in one, and its sums close', 
   );
 });
 
-test('nft_events tells of each item what happened to it', async () => {
+test('nft_events lists what happened to each item', async () => {
   const transfers = [...store.truth.nftTransfers(store.span)].map((each) => ({
     type: 'transfer',
     sale_type: null,
@@ -344,7 +347,7 @@ test('nft_events tells of each item what happened to it', async () => {
   expect(rows.filter(({ comment }) => comment !== null).length).toBeGreaterThan(0);
 });
 
-/** What an action does to an item, and how the item is offered. */
+/** What each action does to an item, and how the item is offered. */
 const NFT_KINDS: Readonly<Record<string, readonly (string | null)[]>> = {
   nft_mint: ['mint'],
   nft_put_on_sale: ['listing', 'sale'],
@@ -361,7 +364,7 @@ const NFT_KINDS: Readonly<Record<string, readonly (string | null)[]>> = {
   nft_finish_auction: ['auction end', 'auction'],
 };
 
-test('account_activity tells when and by whom each account was begun, and what it did', async () => {
+test('account_activity has when and by whom each account was created, and what it did', async () => {
   const labelled = [...store.truth.transactions(store.span)][0]?.account ?? '';
   await store.ask(
     `insert into etl.labels (address, label, category, imported_from) values ('${labelled}', 'Hot wallet', 'CEX', 'test.csv')`,
@@ -455,7 +458,7 @@ describe('balances', () => {
     return [...coins, ...jettons];
   }
 
-  test('balances has each of them before and after each change', async () => {
+  test('balances has each balance before and after each change', async () => {
     await expectRows(
       `select account, asset, extract(epoch from block_time)::int8 as utime, lt, step, balance_before_raw::text, balance_raw::text, balance
        from balances`,
@@ -472,7 +475,7 @@ describe('balances', () => {
     );
   });
 
-  test('daily_balances carries them on, and its sums close: supply is what was minted but for what was burned', async () => {
+  test('daily_balances carries balances on, and its sums agree: supply is what was minted minus what was burned', async () => {
     const last = dayOf(Math.max(...changes().map(({ utime }) => utime)));
     const expected = [...groupBy(changes(), ({ account, asset }) => `${account} ${asset}`).values()].flatMap(
       (all) => {

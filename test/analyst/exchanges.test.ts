@@ -7,13 +7,13 @@ import { dayOf, groupBy, sum } from '../support/books/facts.ts';
 import { openCrawledStore, type CrawledStore, type Printed } from '../support/database/crawled-store.ts';
 import { twoDays } from '../support/two-days.ts';
 
-/* What was swapped, what pools hold, and what tokens of stakes are worth is compared with what the API's JSON comes to without SQL. */
+/* Compares swaps, reserves of pools and values of staking tokens with what the API's JSON gives without SQL. */
 
 let store: CrawledStore;
 let legs: TradeLeg[];
 beforeAll(async () => {
   store = await openCrawledStore(twoDays);
-  // Of several legs no pool is known here.
+  // This test knows no pool for a swap of several legs.
   legs = legsOf(store.truth, store.span).filter(
     ({ legs: count, sold, bought }) => count === 1 && sold.asset !== null && bought.asset !== null,
   );
@@ -26,7 +26,7 @@ const MIDNIGHT = Date.UTC(2026, 1, 1) / 1000;
 const pairOf = ({ sold, bought }: TradeLeg) => [String(sold.asset), String(bought.asset)].sort();
 const marketOf = (leg: TradeLeg) => [poolOf(leg.action.details), ...pairOf(leg)].join(' ');
 
-/** What a change to the stored rows makes of a question, and no later check sees. */
+/** What a question returns after these changes to the stored rows. No later check sees the changes. */
 async function asked(changes: readonly string[], question: string): Promise<Printed[]> {
   await store.ask('begin');
   try {
@@ -41,7 +41,7 @@ const put = (table: string, row: object) =>
   `insert into ${table} select * from jsonb_populate_record(null::${table}, '${JSON.stringify({ loaded_at: '2026-02-01T00:00Z', ...row })}')`;
 
 describe('a pool that holds its jettons itself', () => {
-  /** One that traded two jettons on the first day. */
+  /** A pool that traded two jettons on the first day. */
   function chosen() {
     const markets = groupBy(
       legs.filter((leg) => dayOf(leg.utime) === FIRST && !pairOf(leg).includes('TON')),
@@ -49,12 +49,12 @@ describe('a pool that holds its jettons itself', () => {
     );
     const [first] = [...markets.values()].sort((a, b) => b.length - a.length);
     const [leg] = first ?? [];
-    if (leg === undefined) throw new TypeError('nobody traded two jettons');
+    if (leg === undefined) throw new TypeError('no pool traded two jettons');
     const [one = '', two = ''] = pairOf(leg);
     return { pool: poolOf(leg.action.details), one, two, own: marketOf(leg) };
   }
 
-  /** What its wallet held when it was looked up, less what came after the day, and with what has come since. */
+  /** The balance of its wallet at the look-up without what came after the day, and with what came since. */
   function reserveOf(pool: string, jetton: string, lookedUp?: { balance: bigint; lt: bigint }): bigint {
     const wallet = store.truth
       .entities()
@@ -73,7 +73,7 @@ describe('a pool that holds its jettons itself', () => {
     return balance - sum(after.map(({ amount }) => amount)) + sum(since.map(({ amount }) => amount));
   }
 
-  /** Without its other pairs: those of one account that trades several cannot be told apart. */
+  /** Without the pool's other pairs: the reserves of a pool with several pairs cannot be told apart. */
   const withoutOthers = ({ pool, own }: ReturnType<typeof chosen>) =>
     legs
       .filter((leg) => poolOf(leg.action.details) === pool && marketOf(leg) !== own)
@@ -93,7 +93,7 @@ describe('a pool that holds its jettons itself', () => {
     });
   });
 
-  test('counts what moved after a look-up that came first', async () => {
+  test('counts what moved after a look-up that ran first', async () => {
     const { pool, one, two, own } = chosen();
     const lookedUp = { balance: 10n ** 20n, lt: 0n };
     const rows = await asked(
@@ -106,7 +106,7 @@ describe('a pool that holds its jettons itself', () => {
     expect(rows[0]?.['reserve_1_raw']).toBe(String(reserveOf(pool, one, lookedUp)));
   });
 
-  test('has none where it trades other pairs on the day, or its wallet was never looked up', async () => {
+  test('has none if it trades other pairs on the day, or if its wallet was never looked up', async () => {
     const { pool, one, two, own } = chosen();
     const others = withoutOthers({ pool, one, two, own });
     expect(others.length).toBeGreaterThan(0);
@@ -132,8 +132,8 @@ describe('a pool that holds its jettons itself', () => {
   });
 });
 
-describe('a pool whose assets a router or a vault keeps', () => {
-  /** One that traded TON on the first day, and a moment between its trades. */
+describe('a pool whose assets are kept by a router or a vault', () => {
+  /** A pool that traded TON on the first day, and a moment between its trades. */
   function chosen() {
     const markets = groupBy(
       legs.filter((leg) => dayOf(leg.utime) === FIRST && pairOf(leg).includes('TON')),
@@ -142,7 +142,7 @@ describe('a pool whose assets a router or a vault keeps', () => {
     const [all] = [...markets.values()].sort((a, b) => b.length - a.length);
     const ordered = (all ?? []).toSorted((a, b) => a.utime - b.utime);
     const [leg] = ordered;
-    if (leg === undefined) throw new TypeError('nobody traded TON');
+    if (leg === undefined) throw new TypeError('no pool traded TON');
     const jetton = pairOf(leg).find((asset) => asset !== 'TON') ?? '';
     const moment = ordered[Math.floor(ordered.length / 2)]?.utime ?? 0;
     return { pool: poolOf(leg.action.details), jetton, ordered, moment };
@@ -207,7 +207,7 @@ describe('a pool whose assets a router or a vault keeps', () => {
     `select asset_1, asset_2, reserve_1_raw, reserve_2_raw, lp_supply_raw, lp_supply, tvl_ton, lp_price_ton from dex_pools
      where day = '${FIRST}' and pool = '${pool}' and asset_1 = '${jetton}' and asset_2 = 'TON'`;
 
-  test('has the reserves that the last withdrawal tells, and the trades after it', async () => {
+  test('has the reserves that the last withdrawal names, plus the trades after it', async () => {
     const { pool, jetton, ordered, moment } = chosen();
     const gained = (asset: string) =>
       sum(
@@ -215,7 +215,8 @@ describe('a pool whose assets a router or a vault keeps', () => {
           .filter(({ utime }) => utime > moment)
           .map(({ sold, bought }) => (sold.asset === asset ? BigInt(sold.text) : -BigInt(bought.text))),
       );
-    // Not one of these is a share of the pool: a refund, one that failed, one without its LP tokens, another pool's.
+    // None of these is a share of the pool: a refund, a failed withdrawal, one without its LP tokens, one of
+    // another pool.
     const later = Math.max(...ordered.map(({ utime }) => utime)) + 1;
     const rows = await asked(
       [
@@ -227,7 +228,7 @@ describe('a pool whose assets a router or a vault keeps', () => {
         withdrawal(pool, jetton, { utime: later, details: { lp_tokens_burnt: null } }),
         withdrawal(pool, jetton, { utime: later, details: { lp_tokens_burnt: '0', amount_1: '5' } }),
         withdrawal(jetton, jetton, { utime: later }),
-        // Burned on the next day, since the look-up, and in vain.
+        // Burned on the next day, after the look-up, and in a burn that failed.
         burn(pool, { utime: MIDNIGHT + 5, lt: 900, amount: 70n }),
         burn(pool, { utime: moment, lt: 2000, amount: 3n }),
         burn(pool, { utime: moment, lt: 800, amount: 11n }),
@@ -260,7 +261,7 @@ describe('a pool whose assets a router or a vault keeps', () => {
   });
 });
 
-test('staking_prices is TON by tokens of the deposits and withdrawals that tell both', async () => {
+test('staking_prices is TON divided by tokens, from the deposits and withdrawals that have both', async () => {
   const made = [...store.truth.actions(store.span, actionTypes)].flatMap(
     ({ type, details, success, trace_end_utime }) => {
       const { provider, amount, asset, tokens_minted, tokens_burnt } = details as Readonly<
@@ -308,7 +309,7 @@ test('staking_prices is TON by tokens of the deposits and withdrawals that tell 
   }
 });
 
-test('what Ethena takes is no TON, and an amount that is none counts nowhere', async () => {
+test('what Ethena takes is not TON, and an amount that is no number counts nowhere', async () => {
   const deposit = (details: object) =>
     `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify({ action_id: JSON.stringify(details), type: 'stake_deposit', success: true, details })}')).*
      from (select * from actions limit 1) a`;
@@ -337,7 +338,10 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
   const jetton = `0:${'AB'.repeat(32)}`;
   const proxy = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
   const wallet = `0:${'CD'.repeat(32)}`;
-  /** The exchange, what the swap names, its transfer, what it is, and what the leg at its end names if it has several. */
+  /**
+   * The exchange, the asset that the swap names, its transfer, what it is, and what the last leg names if
+   * there are several.
+   */
   const cases: readonly [string, string | null, object, string | null, (string | null)?][] = [
     ['stonfi', proxy, {}, 'TON'],
     ['stonfi', null, {}, null],
@@ -362,7 +366,7 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
     ['new exchange', null, { source_jetton_wallet: wallet }, null, null],
   ];
   await store.ask('begin');
-  for (const [place, [dex, named, leg, , end]] of cases.entries()) {
+  for (const [index, [dex, named, leg, , end]] of cases.entries()) {
     const transfer = { amount: '5', ...leg };
     const hop = { amount_in: '5', amount_out: '5' };
     const details = {
@@ -380,7 +384,7 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
               { ...hop, asset_in: null, asset_out: end },
             ],
     };
-    const row = { trace_id: `case ${String(place).padStart(2, '0')}`, success: true, details };
+    const row = { trace_id: `case ${String(index).padStart(2, '0')}`, success: true, details };
     await store.ask(
       `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify(row)}')).*
        from (select * from actions where type = 'jetton_swap' limit 1) a`,
@@ -395,13 +399,13 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
     `select sold, bought, dex from etl.dex_legs where trace_id like 'case %' and leg = 1 order by trace_id`,
   );
   await store.ask('rollback');
-  expect(rows.map((row, place) => [place, row])).toEqual(
-    cases.map(([, , , asset], place) => [
-      place,
+  expect(rows.map((row, index) => [index, row])).toEqual(
+    cases.map(([, , , asset], index) => [
+      index,
       { asset_in: asset, asset_out: asset, sold: asset, bought: asset },
     ]),
   );
-  // Between two legs an exchange names every jetton: stonfi alone names TON, too.
+  // Between two legs every exchange names jettons only; stonfi alone names TON, too.
   expect(between.length).toBe(cases.filter(([, , , , end]) => end !== undefined).length);
   for (const { sold, bought, dex } of between)
     expect([dex, sold, bought]).toEqual([dex, jetton, dex === 'stonfi' ? null : 'TON']);

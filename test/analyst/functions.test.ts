@@ -19,7 +19,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** The function's value for each argument, asked for at once. */
+/** The function's value for each argument, in one statement. */
 async function each(call: string, values: readonly string[]): Promise<(string | null)[]> {
   const { rows } = await client.query<{ value: string | null }>(
     `select ${call} as value from unnest($1::text[]) with ordinality given (x, place) order by place`,
@@ -59,7 +59,7 @@ const USDT = '0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE
 const USDT_FRIENDLY = 'EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs';
 
 describe('ton_address and ton_address_friendly', () => {
-  test.each(forms)('say what the program says, $bounceable, $testnet', async (form) => {
+  test.each(forms)('return what the program prints, $bounceable, $testnet', async (form) => {
     const friendly = raws.map((raw) => formatAddress(raw, form));
     expect(await each(`ton_address_friendly(x, ${form.bounceable}, ${form.testnet})`, raws)).toEqual(
       friendly,
@@ -69,7 +69,7 @@ describe('ton_address and ton_address_friendly', () => {
     expect(await each('ton_address(x)', plain)).toEqual(raws);
   });
 
-  test('read raw addresses in any case, hex alone and space around', async () => {
+  test('read raw addresses in any case, bare hex, and surrounding spaces', async () => {
     expect(await each('ton_address(x)', [...raws.map((raw) => raw.toLowerCase()), ...raws])).toEqual([
       ...raws,
       ...raws,
@@ -84,7 +84,7 @@ describe('ton_address and ton_address_friendly', () => {
     ]);
   });
 
-  test('refuse what the program refuses, in its words', async () => {
+  test('refuse what the program refuses, with the same message', async () => {
     const mistyped = Array.from(USDT_FRIENDLY, (letter, place) => {
       const other = letter === 'A' ? 'B' : 'A';
       return USDT_FRIENDLY.slice(0, place) + other + USDT_FRIENDLY.slice(place + 1);
@@ -185,10 +185,13 @@ test('nano_to_ton is exact to the last digit', async () => {
   ]);
 });
 
-test('jetton_units, accounts and jetton_events know decimals by one rule: the master, else metadata, else nine, and guess none', async () => {
+test('jetton_units, accounts and jetton_events know decimals by one rule: the master, else metadata, else nine, and never guess', async () => {
   const onChain = '{"name": "One"}';
   const offChain = '{"uri": "https://example.com/one.json"}';
-  /** Of the master: decimals and content. Of metadata: whether it is whole, and decimals. Then how many they are. */
+  /**
+   * From the master: decimals and content. From metadata: whether it is complete, and decimals. Then the
+   * expected decimals.
+   */
   const kinds = [
     { master: [6, null], metadata: null, is: 6 },
     { master: [0, null], metadata: [true, 9], is: 0 },
@@ -244,7 +247,7 @@ test('jetton_units, accounts and jetton_events know decimals by one rule: the ma
   );
 });
 
-test('accounts takes no item for a jetton', async () => {
+test('accounts does not list an item as a jetton', async () => {
   const item = `0:${'B'.repeat(64)}`;
   await client.query(
     `begin; insert into ton.token_metadata (address, type, is_indexed) values ('${item}', 'nft_items', true)`,
@@ -260,7 +263,7 @@ describe('the planner', () => {
     ['transactions', `hash = ton_hash('${'ab'.repeat(32)}')`, parseHash('ab'.repeat(32))],
     ['messages', `hash = ton_hash('0x${'ab'.repeat(32)}')`, parseHash('ab'.repeat(32))],
     ['jetton_transfers', `jetton_master = ton_address('${USDT_FRIENDLY}')`, USDT],
-  ])('uses an index of %s where %s', async (table, condition, constant) => {
+  ])('uses an index of %s for %s', async (table, condition, constant) => {
     const partition = `etl_partitions.${table}_probe`;
     await client.query(
       `begin; create table ${partition} partition of ton.${table} for values from ('2026-01-01Z') to ('2026-02-01Z')`,
@@ -275,7 +278,7 @@ describe('the planner', () => {
     expect(plan).toContain(`Index Cond: (${condition.split(' ')[0]} = '${constant}'::text)`);
   });
 
-  test('knows all of them as immutable and safe in parallel', async () => {
+  test('knows that all of them are immutable and parallel safe', async () => {
     const { rows } = await client.query<{ name: string; kind: string }>(
       `select proname as name, provolatile::text || proparallel::text as kind from pg_proc
        where pronamespace = 'ton'::regnamespace order by 1`,

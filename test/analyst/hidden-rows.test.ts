@@ -34,7 +34,7 @@ afterAll(async () => {
   await admin.end();
 });
 
-describe('rows that the role does not see', () => {
+describe('rows that the role cannot see', () => {
   const RANGE = "'2026-01-01Z', '2026-01-02Z'";
   const complete = (asking = reader) =>
     asking.query(`select etl.assert_complete('blocks', ${RANGE})`).then(
@@ -56,7 +56,7 @@ describe('rows that the role does not see', () => {
       /^row-level security hides rows of ton\.blocks from reader_.*alter table ton\.blocks disable row level security/,
     ],
     [
-      'a table that another dataset writes to as well',
+      'a table that another dataset also writes',
       'alter table ton.block_parents enable row level security, force row level security',
       'alter table ton.block_parents disable row level security, no force row level security',
       /hides rows of ton\.block_parents from reader_/,
@@ -74,7 +74,7 @@ describe('rows that the role does not see', () => {
       /hides rows of ton\.blocks/,
     ],
     [
-      'a policy that shows all of them, and one that takes some',
+      'a policy that shows all rows, and one that hides some',
       `alter table ton.blocks enable row level security; create policy everything on ton.blocks using (true);
        create policy less on ton.blocks as restrictive for select using (seqno > 1)`,
       'drop policy everything on ton.blocks; drop policy less on ton.blocks; alter table ton.blocks disable row level security',
@@ -87,23 +87,23 @@ describe('rows that the role does not see', () => {
       /hides rows of ton\.blocks/,
     ],
     [
-      'a right that is lacking',
+      'a missing privilege',
       `revoke select on ton.blocks from ${NAME}`,
       `grant select on ton.blocks to ${NAME}`,
       /^reader_\w+ may not read ton\.blocks.*grant select on ton\.blocks to reader_/,
     ],
   ];
-  test.each(hiding)('are no complete range: %s', async (_, change, undo, said) => {
+  test.each(hiding)('make a range incomplete: %s', async (_, change, undo, message) => {
     expect(await complete()).toBe('true');
     await store.database.script(change);
     const [answer, fed] = [await complete(), await fedBlocks()];
     await store.database.script(undo);
-    expect(answer).toMatch(said);
-    expect(fed).toEqual([{ fed: false, hint: expect.stringMatching(said) as string }]);
+    expect(answer).toMatch(message);
+    expect(fed).toEqual([{ fed: false, hint: expect.stringMatching(message) as string }]);
     expect([await complete(), await fedBlocks()]).toEqual(['true', [{ fed: true, hint: null }]]);
   });
 
-  test('are none where a policy shows them all, or no policy binds the role', async () => {
+  test('hide nothing if a policy shows them all, or if no policy binds the role', async () => {
     await store.database.script(
       `alter table ton.blocks enable row level security; create policy everything on ton.blocks for select to ${NAME} using (true)`,
     );
@@ -117,7 +117,7 @@ describe('rows that the role does not see', () => {
   });
 
   thorough(
-    'are named by reader, sql, status and doctor, wherever an event trigger has switched it on',
+    'are named by reader, sql, status and doctor, whichever event trigger enabled row security',
     async () => {
       await store.database.script(`
       create function public.secure() returns event_trigger language plpgsql as $$ declare r record; begin
@@ -145,7 +145,7 @@ describe('rows that the role does not see', () => {
       expect(made.stderr).toMatch(/hides rows of ton\.traces from reader_/);
       expect(made.stderr).toMatch(/hides rows of 1 of the partitions of ton\.blocks/);
       expect(asked.stderr).toMatch(/hides rows of ton\.traces from toncenter_etl_sql/);
-      // A superuser sees all of them.
+      // A superuser sees all rows.
       expect(counted.stderr).not.toMatch(/hides rows/);
       expect(examined.stdout).toMatch(/ton\.blocks \(1 of its partitions\) has row-level security/);
       expect(examined.stdout).toMatch(/ton\.traces has row-level security/);

@@ -11,7 +11,7 @@ import { createPartitions } from '../../src/write/partitions.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openDuck, type Duck } from '../support/duck.ts';
 
-/** What free-form members and texts may hold, as JSON. */
+/** Values that free-form members and texts may hold, as JSON. */
 const ODD: readonly unknown[] = [
   ...[
     '',
@@ -73,7 +73,7 @@ const ODD: readonly unknown[] = [
   ],
 ];
 
-/** Types of actions whose details views look into. */
+/** Types of actions whose details are read by views. */
 const TYPES = ['jetton_swap', 'jetton_mint', 'nft_mint', 'multisig_create_order', 'multisig_execute'].concat([
   'multisig_approve',
   'vesting_send_message',
@@ -89,15 +89,15 @@ beforeAll(async () => {
   await createPartitions(store.database, 'month').ensure(streams, ['2026-01-05T00:00:00Z']);
   for (const table of tables) {
     const { name, columns: all } = getTableConfig(table);
-    // Postgres itself derives the others.
+    // Postgres derives the generated columns itself.
     const columns = all.filter(({ generated }) => generated === undefined);
     const names = identifiers(columns.map((column) => column.name));
     const rows = (name === 'actions' ? TYPES : ['x']).flatMap((type) =>
-      ODD.map((odd, place) =>
+      ODD.map((odd, index) =>
         Object.fromEntries(
           columns.map((column) => [
             column.name,
-            column.name === 'type' ? type : valueFor(column.getSQLType(), odd, place),
+            column.name === 'type' ? type : valueFor(column.getSQLType(), odd, index),
           ]),
         ),
       ),
@@ -113,15 +113,15 @@ afterAll(async () => {
   await store.close();
 });
 
-/** An odd value in every column that takes it; the greatest that others take. */
-function valueFor(type: string, odd: unknown, place: number): unknown {
-  const text = typeof odd === 'string' ? odd : `${JSON.stringify(odd)} ${place}`;
-  if (type === 'jsonb') return place % 2 === 0 ? odd : detailsOf(odd);
+/** An odd value if the column takes it, else the greatest value of its type. */
+function valueFor(type: string, odd: unknown, index: number): unknown {
+  const text = typeof odd === 'string' ? odd : `${JSON.stringify(odd)} ${index}`;
+  if (type === 'jsonb') return index % 2 === 0 ? odd : detailsOf(odd);
   if (type === 'text') return text;
   if (type === 'text[]') return [text];
   if (type === 'boolean') return true;
-  if (type === 'integer') return place % 2 === 0 ? 2147483647 : place;
-  if (type === 'bigint') return place % 2 === 0 ? '9223372036854775807' : place;
+  if (type === 'integer') return index % 2 === 0 ? 2147483647 : index;
+  if (type === 'bigint') return index % 2 === 0 ? '9223372036854775807' : index;
   if (type.startsWith('numeric')) return '9'.repeat(type === 'numeric' ? 78 : 38);
   if (type.startsWith('timestamp')) return '2026-01-05T00:00:00Z';
   return null;
@@ -142,7 +142,7 @@ function detailsOf(odd: unknown): object {
 
 const Relation = z.object({ relation: z.string() });
 
-test('no view raises an error for a value that a row holds', async () => {
+test('no view raises an error for a value that a row may hold', async () => {
   const views = await store.database.rows(
     sql`select n.nspname || '.' || c.relname as relation from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where n.nspname in ('ton', 'etl') and c.relkind = 'v' order by 1`,
@@ -151,7 +151,7 @@ test('no view raises an error for a value that a row holds', async () => {
   expect(views.length).toBeGreaterThan(30);
   const failed: string[] = [];
   for (const { relation } of views)
-    // All columns of all rows, as a reader sees them.
+    // All columns of all rows, as the reader role sees them.
     await store.database
       .run(sql.raw(`select count(v::text) from ${relation} v`))
       .catch((error: unknown) => failed.push(`${relation}: ${String(error)}`));
@@ -168,10 +168,10 @@ test('swaps name accounts in the form of the tables, whatever the form in detail
     'UQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqEBI',
   ];
   const inOther = 'Ef8zMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzM0vF';
-  for (const [place, form] of [...forms, inOther].entries())
+  for (const [index, form] of [...forms, inOther].entries())
     await store.database.run(sql`
       insert into ton.actions select (jsonb_populate_record(a, ${JSON.stringify({
-        trace_id: `form ${place}`,
+        trace_id: `form ${index}`,
         details: { asset_in: form, asset_out: form, dex_incoming_transfer: { destination: form } },
       })}::jsonb)).* from (select a from ton.actions a where type = 'jetton_swap' limit 1) as one (a)`);
   const swaps = await store.database.rows(
@@ -194,7 +194,7 @@ test('swaps name accounts in the form of the tables, whatever the form in detail
     ]);
 });
 
-test('nor does a function', async () => {
+test('no function does either', async () => {
   await store.database.script(`
     update ton.transactions t set account = '0:' || repeat('A', 64), lt = n.lt, in_msg_hash = hash, in_msg_utime = utime
       from (select ctid, row_number() over () as lt from ton.transactions) n where n.ctid = t.ctid;
@@ -213,11 +213,11 @@ test('nor does a function', async () => {
         z.object({ rows: z.number(), shown: z.number() }),
       ),
     );
-  // External addresses and hashes that are none are shown as they are.
+  // External addresses and invalid hashes are shown unchanged.
   expect(counts[0]?.[0]?.rows).toBeGreaterThan(ODD.length);
 });
 
-test('a text is a number or null, and the same one for DuckDB where that has room for it', async () => {
+test('a text is a number or null, and DuckDB gives the same number if its type can hold it', async () => {
   const texts = ODD.filter((odd) => typeof odd === 'string');
   const numbers = await store.database.rows(
     sql`select t as text, etl.to_numeric(t)::text as number from json_array_elements_text(${JSON.stringify(texts)}::json) t`,

@@ -43,11 +43,11 @@ afterAll(async () => {
   await admin.end();
 });
 
-/** As on the program's own server. */
+/** The session that the program opens on its own server. */
 const restricted = (right: 'read' | 'write', from: Pick<TestStore, 'database' | 'url'> = store) =>
   openRestricted({ ...from, embedded: {}, applicationName: 'sql', right });
 
-/** What came of each statement: `done`, or the error. */
+/** The outcome of each statement: `done`, or the error. */
 const outcomesOf = (database: Database, attempts: readonly string[], write = false) =>
   Promise.all(
     attempts.map((statement) =>
@@ -80,7 +80,7 @@ describe('the reader', () => {
     expect(await one('show timezone')).toBe('UTC');
   });
 
-  test('reads a partition that was made afterwards at once', async () => {
+  test('reads at once a partition that was made after the role', async () => {
     await createPartitions(store.database, 'month').ensure([blocks], ['2026-02-05T00:00:00Z']);
     await put('2026-02-05T00:00:00Z', 2);
     expect(await one("select seqno from blocks where utime >= '2026-02-01Z'")).toBe(2);
@@ -88,7 +88,7 @@ describe('the reader', () => {
 
   const TRUST = ['coverage', 'coverage_report', 'datasets', 'feeds', 'findings', 'grades'];
 
-  test('is shown the data and six relations that say how far to trust them, and no inner part', async () => {
+  test('sees the data and six relations about their completeness, and no internal table', async () => {
     const listed = async (statement: string) =>
       (await reader.query<{ name: string }>(statement)).rows.map(({ name }) => name);
     const ofTon = await store.database.rows(
@@ -101,14 +101,14 @@ describe('the reader', () => {
     expect(await listed(`${names} = 'ton' ${order}`)).toEqual(ofTon.map(({ name }) => name));
     expect(await listed(`${names} = 'etl' ${order}`)).toEqual(TRUST);
     expect(await listed(`${names} not in ('ton', 'etl', 'information_schema', 'pg_catalog')`)).toEqual([]);
-    // As `\d` of psql lists them.
+    // The tables that `\d` of psql lists.
     expect(
       await listed(`select distinct n.nspname::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p', 'v') and n.nspname !~ '^(pg_|information_schema)' and pg_table_is_visible(c.oid)`),
     ).toEqual(['ton']);
   });
 
-  test('reads every table and view of the data, whatever they are made of', async () => {
+  test('reads every table and view of the data, whatever they contain', async () => {
     const failed: string[] = [];
     const { rows: all } = await reader.query<{ name: string }>(
       `select format('%I.%I', table_schema, table_name) as name from information_schema.tables where table_schema in ('ton', 'etl')`,
@@ -121,7 +121,7 @@ describe('the reader', () => {
     expect(failed).toEqual([]);
   });
 
-  test('reads whatever a dashboard shows', async () => {
+  test('reads everything that a dashboard shows', async () => {
     const folder = join(packageRoot, 'deploy', 'grafana', 'dashboards');
     const texts = await Promise.all(
       (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
@@ -133,12 +133,12 @@ describe('the reader', () => {
     expect(named).not.toEqual([]);
   });
 
-  test('reads a table of a later migration', async () => {
+  test('reads a table that a later migration adds', async () => {
     await store.database.script('create table ton.later (x int); insert into ton.later values (3)');
     expect(await one('select x from later')).toBe(3);
   });
 
-  test('asks whether a range is complete, though it cannot read the quarantine', async () => {
+  test('asks whether a range is complete, although it cannot read the quarantine', async () => {
     await expect(
       reader.query("select etl.assert_complete('blocks', '2026-01-01Z', '2026-01-02Z')"),
     ).rejects.toThrow(/blocks is not covered/);
@@ -148,7 +148,7 @@ describe('the reader', () => {
     expect(await one("select etl.assert_complete('blocks', '2026-01-01Z', '2026-01-02Z')")).toBe(true);
   });
 
-  test('asks which datasets feed what, and whether they do', async () => {
+  test('asks which datasets feed which table, and whether they are complete', async () => {
     expect(await one("select tables::text from etl.datasets where dataset = 'blocks'")).toBe(
       '{blocks,block_parents}',
     );
@@ -158,7 +158,7 @@ describe('the reader', () => {
     expect(await one("select fed from etl.fed('blocks', '2026-01-01Z', '2026-01-02Z')")).toBe(true);
   });
 
-  test('compiles no query, whatever is set for the database, nor do sql and functions', async () => {
+  test('never compiles a query, whatever the database sets, and neither do sql and functions', async () => {
     await store.database.script(`alter database ${new URL(store.url).pathname.slice(1)} set jit = on`);
     const { password = '' } = await allowReading(store.database, { name: NAME, timeout: 7, strict: true });
     const again = await connectAs(NAME, password);
@@ -177,7 +177,7 @@ describe('the reader', () => {
     ).toBe('account_statement jetton_holders trace_tree');
   });
 
-  test('has no more than so many sessions', async () => {
+  test('has a limited number of sessions', async () => {
     const {
       rows: [role],
     } = await reader.query<{ limit: number }>(
@@ -186,7 +186,7 @@ describe('the reader', () => {
     expect(role?.limit).toBe(20);
   });
 
-  test('has its statements ended', async () => {
+  test('has a statement timeout', async () => {
     expect(await one('show statement_timeout')).toBe('7s');
     await reader.query("set statement_timeout = '50ms'");
     await expect(reader.query('select pg_sleep(5)')).rejects.toMatchObject({ code: '57014' });
@@ -239,7 +239,8 @@ describe('the reader', () => {
     'set role postgres',
   ];
 
-  // What makes a session read-only is a setting of the session's: the role's privileges must hold without it.
+  // A session's read-only setting can be changed in the session, so the role's privileges must be enough
+  // without it.
   test.each(['on', 'off'])('may do nothing else, with transactions read-only %s', async (readOnly) => {
     await reader.query(`set default_transaction_read_only = ${readOnly}`);
     const codes: Record<string, unknown> = {};
@@ -249,13 +250,13 @@ describe('the reader', () => {
         (error: unknown) => (error as pg.DatabaseError).code,
       );
     }
-    // insufficient_privilege; read_only_sql_transaction comes first where that is on.
+    // insufficient_privilege; if the session is read-only, read_only_sql_transaction comes first.
     const allowed = readOnly === 'on' ? ['42501', '25006'] : ['42501'];
     expect(Object.entries(codes).filter(([, code]) => !allowed.includes(String(code)))).toEqual([]);
   });
 });
 
-test('a new password voids the old one, and a role that may do more is refused', async () => {
+test('a new password voids the old one, and a role with more privileges is refused', async () => {
   const next = await allowReading(store.database, { name: NAME, timeout: 7 });
   expect(next).toMatchObject({ exists: true, left: [] });
   await expect(connectAs(NAME, 'another')).rejects.toThrow(/password authentication failed/);
@@ -266,7 +267,7 @@ test('a new password voids the old one, and a role that may do more is refused',
   );
 });
 
-describe('what every role may do by PUBLIC', () => {
+describe('the privileges that PUBLIC gives to every role', () => {
   const OTHER = `other_${randomBytes(4).toString('hex')}`;
   const may = async () => {
     const other = await connectAs(OTHER, 'x');
@@ -280,7 +281,7 @@ describe('what every role may do by PUBLIC', () => {
     return done;
   };
 
-  test('stays as it is, unless reader is to be strict', async () => {
+  test('stay as they are, unless reader is asked to be strict', async () => {
     const fresh = await openTestStore();
     await fresh.database.script(`create role ${OTHER} login password 'x'`);
     const before = store;
@@ -303,7 +304,7 @@ describe('what every role may do by PUBLIC', () => {
   });
 });
 
-describe('sql, where the setting names a superuser', () => {
+describe('sql, if the setting names a superuser', () => {
   test('can only read: no program, no file, no lock, no large object, and no other role', async () => {
     const database = await restricted('read');
     const program = "execute $x$copy (select 1) to program 'cat'$x$; end $$";
@@ -319,13 +320,13 @@ describe('sql, where the setting names a superuser', () => {
       'create temp table mine (x int)',
     ];
     const outcomes = await outcomesOf(database, attempts);
-    expect(attempts.filter((_, place) => !REFUSED.test(outcomes[place] ?? ''))).toEqual([]);
+    expect(attempts.filter((_, index) => !REFUSED.test(outcomes[index] ?? ''))).toEqual([]);
     const { rows } = await runSql(database, 'select count(*) from etl.settings', { write: false });
     expect(rows).toHaveLength(1);
     await database.close();
   });
 
-  test('with --write changes rows, and can neither run a program nor leave one for others to run', async () => {
+  test('with --write changes rows, but cannot run a program or leave one for others to run', async () => {
     const database = await restricted('write');
     const changes = [
       "insert into etl.watch (address) values ('written')",
@@ -356,11 +357,11 @@ describe('sql, where the setting names a superuser', () => {
       'drop table ton.blocks',
     ];
     const outcomes = await outcomesOf(database, attempts, true);
-    expect(attempts.filter((_, place) => !REFUSED.test(outcomes[place] ?? ''))).toEqual([]);
+    expect(attempts.filter((_, index) => !REFUSED.test(outcomes[index] ?? ''))).toEqual([]);
     await database.close();
   });
 
-  test('finds its role again, and so does another process', async () => {
+  test('finds its role again, and another process does, too', async () => {
     const both = await Promise.all([restricted('read'), restricted('read')]);
     for (const database of both) {
       const { rows } = await runSql(database, 'select current_user', { write: false });
@@ -370,7 +371,7 @@ describe('sql, where the setting names a superuser', () => {
   });
 });
 
-describe('an owner who may not make roles', () => {
+describe('an owner without the right to create roles', () => {
   const OWNER = `owner_${randomBytes(4).toString('hex')}`;
   const MADE = `made_${randomBytes(4).toString('hex')}`;
   let database: Database;
@@ -403,7 +404,7 @@ describe('an owner who may not make roles', () => {
     );
   });
 
-  test('is given the SQL for the administrator, who makes the role, which is then adopted', async () => {
+  test('gets the SQL for the administrator, who creates the role, which is then adopted', async () => {
     const cli = await openCli();
     const read = () =>
       cli.run(['reader', '--name', MADE, '--timeout', '7s'], {
@@ -443,7 +444,7 @@ describe('an owner who may not make roles', () => {
     expect(rows).toEqual([{ timeout: '7s', blocks: 2 }]);
   });
 
-  test('sees nothing itself where row-level security is forced on it, and is told so', async () => {
+  test('sees nothing if row-level security is forced on it, and is told so', async () => {
     const url = withLogin(store.url, OWNER, 'x');
     const force = (word: string) =>
       store.database.script(`alter table ton.blocks ${word} row level security`);
@@ -465,7 +466,7 @@ describe('an owner who may not make roles', () => {
     expect(complete).toMatch(/hides rows of ton\.blocks from owner_/);
   });
 
-  test('reads as itself, in transactions that no statement makes writable', async () => {
+  test('reads as itself, in transactions that no statement can make writable', async () => {
     const same = await restricted('read', { database, url: store.url });
     expect(same).toBe(database);
     const attempts = [
@@ -481,7 +482,7 @@ describe('an owner who may not make roles', () => {
     expect(await outcomesOf(same, attempts)).not.toContain('done');
   });
 
-  test('still locks and makes temporary tables itself', async () => {
+  test('still locks and creates temporary tables', async () => {
     await database.script('select pg_advisory_xact_lock(1); create temp table mine (x int) on commit drop');
   });
 });

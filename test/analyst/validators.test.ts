@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** The statement's rows are these, in any order, and there are some. */
+/** Expects these rows of the statement, in any order, and at least one. */
 async function expectRows(statement: string, expected: readonly object[]): Promise<void> {
   expect(expected.length).toBeGreaterThan(0);
   expect(sorted(await store.ask(statement))).toEqual(sorted(expected));
@@ -47,7 +47,7 @@ test('validator_stakes adds the stakes of each election', async () => {
   );
 });
 
-test('validator_income pairs what is given back with what was staked', async () => {
+test('validator_income pairs what is returned with what was staked', async () => {
   const rows = incomes([...store.truth.validatorEvents(store.spanOf('validator_events'))]);
   expect(rows.filter(({ reward }) => reward !== null && reward > 0n).length).toBeGreaterThan(0);
   await expectRows(
@@ -76,7 +76,7 @@ test('complaints come with their votes', async () => {
   );
 });
 
-test('nominator_pool_cycles keeps the books of each pool', async () => {
+test('nominator_pool_cycles accounts for each pool', async () => {
   const span = store.spanOf('nominator_pool_events');
   const rows = store.truth.pools.flatMap((pool) => {
     let settled: number | undefined;
@@ -113,7 +113,7 @@ test('nominator_pool_cycles keeps the books of each pool', async () => {
   );
 });
 
-test('nominators are those of the pools, and what they hold is what their last event left', async () => {
+test('nominators are those of the pools, and their balances are those after their last event', async () => {
   const rows = store.truth.pools.flatMap((pool) => {
     const last = new Map(
       [...store.truth.nominatorEvents(pool)].map((event) => [event.nominator_address, event]),

@@ -27,13 +27,13 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const iso = (utime: number): string => new Date(utime * 1000).toISOString().slice(0, 19);
-/** The statement's rows are these, in any order, and there are some. */
+/** Expects these rows of the statement, in any order, and at least one. */
 async function expectRows(statement: string, expected: readonly object[]): Promise<void> {
   expect(expected.length).toBeGreaterThan(0);
   expect(sorted(await store.ask(statement))).toEqual(sorted(expected));
 }
 
-/** Whether a transaction failed and sent the coins back that came. */
+/** Whether a transaction failed and returned the coins that came in. */
 const hasBounced = (each: TransactionJson) =>
   phases(each).aborted === true && phases(each).bounce?.type === 'ok';
 
@@ -44,7 +44,7 @@ const expectOpen = (report: string, expected: readonly object[]) =>
     expected.map((row) => ({ ...row, certified: 'f' })),
   );
 
-test('days are those of UTC, though the session is in Tokyo, where all of it is one day', async () => {
+test('days are UTC, although the session is in Tokyo, in whose time all rows are of one day', async () => {
   await expectRows('show timezone', [{ TimeZone: 'Asia/Tokyo' }]);
   expect(new Set(transactions.map(({ now }) => dayOf(now)))).toEqual(new Set(['2026-01-31', '2026-02-01']));
   await expectRows('select count(distinct utime::date) as days from transactions', [{ days: 1 }]);
@@ -99,12 +99,12 @@ test('hourly_activity counts what happened in each hour', async () => {
   );
 });
 
-test('fees_by_part takes the fees of each day apart', async () => {
+test('fees_by_part splits the fees of each day', async () => {
   await expectOpen(
     'fees_by_part',
     [...groupBy(transactions, ({ now }) => dayOf(now))].map(([day, all]) => ({ day, ...feesByPart(all) })),
   );
-  // Only transactions that an external message started have a fee for its import.
+  // Only transactions that an external message started have an import fee.
   await expectRows(
     `select count(*) as others from transactions where coalesce(storage_fees_collected, 0) + coalesce(compute_gas_fees, 0)
        + coalesce(action_total_action_fees, 0) + coalesce(bounce_msg_fees, 0) <> total_fees
@@ -113,7 +113,7 @@ test('fees_by_part takes the fees of each day apart', async () => {
   );
 });
 
-test('failed_transactions tells how they failed', async () => {
+test('failed_transactions has how they failed', async () => {
   const failed = transactions
     .filter((each) => phases(each).aborted)
     .map((each) => ({ ...each, way: { day: dayOf(each.now), ...wayOfFailing(each) } }));
@@ -127,7 +127,7 @@ test('failed_transactions tells how they failed', async () => {
       bounced: all.filter(hasBounced).length,
     })),
   );
-  // Of each: of those that failed, some kept what came.
+  // The failed transactions are of both kinds: some bounced, and some kept the coins.
   expect(new Set(failed.map(hasBounced))).toEqual(new Set([true, false]));
 });
 
@@ -177,7 +177,7 @@ test('message_delays measures from block to block, shard by shard', async () => 
   expect(delays.some(({ from, to }) => shardOf(from) !== shardOf(to))).toBe(true);
 });
 
-test('account_ledger holds every movement with the balance after it, and ends where the chain does', async () => {
+test('account_ledger holds every movement with the balance after it, and ends with that of the chain', async () => {
   const entries = ledger(store.truth, store.span);
   const rows = await store.ask(
     `select account, extract(epoch from utime)::bigint as utime, lt, step, coalesce(jetton_master, '') as jetton, kind, amount,
@@ -237,7 +237,7 @@ test('jetton_holders knows who held how much, at the end and at any time', async
   }
 });
 
-test('supply and balances of every jetton are those that its contracts hold', async () => {
+test('supply and balances of every jetton are those that its contracts report', async () => {
   const entities = store.truth.entities();
   const supplies = entities
     .jettonMasters()
@@ -254,14 +254,14 @@ test('supply and balances of every jetton are those that its contracts hold', as
       .filter(({ balance }) => balance !== '0')
       .map(({ owner, jetton, balance }) => ({ owner, jetton, balance })),
   );
-  // A part of the mints is a part of other actions, or of traces whose actions are not known.
+  // Some of the mints belong to other actions, or to traces whose actions are not known.
   const [{ named, found } = {}] = await store.ask(
     `select (select count(*) from actions where type = 'jetton_mint') as named, (select count(*) from jetton_mints) as found`,
   );
   expect(Number(named)).toBeLessThan(Number(found));
 });
 
-test('without the list of wallets the owner of one is who gave it an order, and sums still close', async () => {
+test('without the list of wallets, the owner of a wallet is the account that ordered it, and sums still agree', async () => {
   const ownerOf = new Map(
     store.truth
       .entities()
@@ -286,7 +286,7 @@ test('without the list of wallets the owner of one is who gave it an order, and 
     })),
   );
   expect(new Set(mints.map(isKnown))).toEqual(new Set([true, false]));
-  // No account spends more than it got: no balance is below zero.
+  // No account spends more than it received: no balance is negative.
   await expectRows(
     `select (select count(*) from balances where asset <> 'TON' and balance_raw < 0)
        + (select count(*) from daily_balances where asset <> 'TON' and balance_raw < 0) as negative`,
@@ -306,7 +306,7 @@ test('without the list of wallets the owner of one is who gave it an order, and 
   await store.ask('rollback');
 });
 
-test('a mint that its wallet refuses, a copy of a transfer and a proxy are no mints', async () => {
+test('a mint that its wallet refuses, a copy of a transfer, and a proxy are not mints', async () => {
   const [mint] = await store.ask(`select * from jetton_mints where query_id is not null order by lt limit 1`);
   const sums = async () => store.ask(`select count(*) as mints, sum(amount) as amount from jetton_mints`);
   const [before] = await sums();
@@ -335,7 +335,7 @@ test('a mint that its wallet refuses, a copy of a transfer and a proxy are no mi
   await store.ask('rollback');
 });
 
-test('swaps are the exchanges that the source found', async () => {
+test('swaps are the exchanges that the API reports', async () => {
   const swaps = [...store.truth.actions(store.span, actionTypes)].filter(isSwap);
   await expectRows(
     `select account, dex, success, asset_in, amount_in, asset_out, amount_out, pool, trace_id, action_id,
@@ -366,7 +366,7 @@ test('dex_volume adds what was traded for TON, pool by pool', async () => {
   await expectOpen('dex_volume', volumes);
 });
 
-test('active_wallets counts who was called from outside the chain', async () => {
+test('active_wallets counts accounts that received an external message', async () => {
   const called = transactions.filter(({ in_msg }) => in_msg !== null && in_msg.source === null);
   await expectOpen(
     'active_wallets',
@@ -397,9 +397,9 @@ test('account_statement is the ledger of one account in whole units', async () =
   );
   const shifted = await store.ask(
     `select (v.amount * v.unit)::text as amount, (v.balance * v.unit)::text as balance from (values ${own
-      .map(({ amount, balance, jetton }, place) => {
+      .map(({ amount, balance, jetton }, index) => {
         const unit = jetton === '' ? '1e-9' : (units.get(jetton)?.unit ?? '1e-9');
-        return `(${place}, ${String(amount)}::numeric, ${String(balance)}::numeric, '${unit}'::numeric)`;
+        return `(${index}, ${String(amount)}::numeric, ${String(balance)}::numeric, '${unit}'::numeric)`;
       })
       .join(',')}) v (place, amount, balance, unit) order by place`,
   );
@@ -412,13 +412,13 @@ test('account_statement is the ledger of one account in whole units', async () =
       .sort(),
   ).toEqual(
     own
-      .map(({ utime, kind, jetton }, place) =>
+      .map(({ utime, kind, jetton }, index) =>
         [
           utime,
           kind,
           jetton === '' ? null : jetton,
-          trimmed(shifted[place]?.['amount']),
-          trimmed(shifted[place]?.['balance']),
+          trimmed(shifted[index]?.['amount']),
+          trimmed(shifted[index]?.['balance']),
         ].join(' '),
       )
       .sort(),
@@ -488,7 +488,7 @@ test('nft_ownership follows each item from owner to owner', async () => {
   const rows = [...groupBy(gained, ({ nft_address }) => nft_address).values()].flatMap((all) =>
     all
       .sort((a, b) => a.at - b.at || Number(a.lt) - Number(b.lt))
-      .map(({ at, ...each }, place) => ({ ...each, since: at, until: all[place + 1]?.at })),
+      .map(({ at, ...each }, index) => ({ ...each, since: at, until: all[index + 1]?.at })),
   );
   expect(rows.some(({ until }) => until !== undefined)).toBe(true);
   await expectRows(
@@ -498,7 +498,7 @@ test('nft_ownership follows each item from owner to owner', async () => {
   );
 });
 
-test('a day is read from its own partition alone', async () => {
+test('a day is read from its own partition only', async () => {
   for (const view of [
     'daily_activity',
     'fees_by_part',
@@ -519,7 +519,7 @@ test('a day is read from its own partition alone', async () => {
   }
 });
 
-test('transactions that begin a trace are estimated as what they are', async () => {
+test('the planner estimates correctly how many transactions begin a trace', async () => {
   await store.ask('analyze transactions');
   const [{ roots } = {}] = await store.ask(
     'select count(*) as roots from transactions where hash = trace_id',

@@ -57,7 +57,7 @@ const slowBody: HttpResponse = (_request, response) => {
   response.write('{"blocks":[');
 };
 
-describe('what passes is tried again', () => {
+describe('transient failures are retried', () => {
   test.each([
     ['an HTML page of the gateway', html],
     ['503', text('', 503)],
@@ -87,7 +87,7 @@ describe('what passes is tried again', () => {
     expect(api.seen).toHaveLength(2);
   });
 
-  test('an answer that never comes, or comes too slowly', async () => {
+  test('a response that never comes, or comes too slowly', async () => {
     for (const answer of [never, slowBody]) {
       api.answer(answer, good);
       expect(await api.client({ timeoutMs: 300 }).get(blocks)).toMatchObject({ value: [1], attempts: 2 });
@@ -95,7 +95,7 @@ describe('what passes is tried again', () => {
   });
 });
 
-test('a response waits for its place in memory as long as it takes: its deadline stands still', async () => {
+test('a response waits for a slot in memory as long as it takes: its deadline is suspended', async () => {
   api.answer(good);
   const client = api.client({ timeoutMs: 300 });
   const held = await Promise.all(
@@ -117,7 +117,7 @@ test('a response waits for its place in memory as long as it takes: its deadline
   ];
   await systemClock.sleep(600);
   expect(order).toEqual([]);
-  // Who holds a page may have to ask for more before it is committed.
+  // A caller that holds a page may have to send another request before it commits.
   await client.get(blocks);
   expect(order).toEqual([]);
   held[0]!.end();
@@ -126,8 +126,8 @@ test('a response waits for its place in memory as long as it takes: its deadline
   for (const flight of held) flight.end();
 });
 
-describe('what does not pass is thrown', () => {
-  test('as unavailable after six attempts, all of which paid', async () => {
+describe('permanent failures are thrown', () => {
+  test('as unavailable after six attempts, each of which took a slot of the budget', async () => {
     api.answer(html);
     const budget = freeBudget();
     const error = await failureOf(api.client({ budget }).get(blocks));
@@ -139,7 +139,7 @@ describe('what does not pass is thrown', () => {
     expect(budget.taken).toBe(6);
   });
 
-  test('after as many attempts as were set', async () => {
+  test('after the number of attempts that is set', async () => {
     api.answer(html);
     await failureOf(api.client({ attempts: 2 }).get(blocks));
     expect(api.seen).toHaveLength(2);
@@ -156,7 +156,7 @@ describe('what does not pass is thrown', () => {
     expect(api.seen).toHaveLength(6);
   });
 
-  test('as a bad response when cut off inside the body, even with endless patience', async () => {
+  test('as a bad response if the body is cut off, even with unlimited attempts', async () => {
     api.answer(resetInBody);
     const error = await failureOf(api.client({ attempts: Infinity }).get(blocks));
     expect(error).toBeInstanceOf(BadResponseError);
@@ -164,7 +164,7 @@ describe('what does not pass is thrown', () => {
     expect(api.seen).toHaveLength(6);
   });
 
-  test('as a timeout after the second, the server’s or our own, so that the page is halved', async () => {
+  test('as a timeout after the second one, of the server or of the client, so that the page is halved', async () => {
     const timeout = json({ error: 'timeout: context deadline exceeded' }, 500);
     for (const answers of [[timeout], [never], [never, html, slowBody], [timeout, never]]) {
       api.answer(...answers);
@@ -183,7 +183,7 @@ describe('what does not pass is thrown', () => {
 });
 
 describe('429 and Retry-After', () => {
-  test('tell the budget at once, with the pause where the server named one', async () => {
+  test('tell the budget at once, with the pause if the server named one', async () => {
     const budget = freeBudget();
     api.answer(
       json({}, 429),
@@ -195,21 +195,18 @@ describe('429 and Retry-After', () => {
     expect(budget.reported).toEqual([undefined, 10, 0, 'ok']);
   });
 
-  test.each([429, 500, 503])(
-    '%i: what they ask for is the budget’s to wait for, and the log says so',
-    async (status) => {
-      api.answer(json({}, status, { 'retry-after': '0.15' }), good);
-      const budget = freeBudget();
-      await api.client({ budget }).get(blocks);
-      expect(budget.reported).toEqual([150, 'ok']);
-      expect(budget.taken).toBe(2);
-      expect(api.log).toContainEqual(
-        expect.objectContaining({ pauseMs: 150, msg: 'request failed, retrying' }),
-      );
-    },
-  );
+  test.each([429, 500, 503])('%i: the budget waits for the pause, and the log says so', async (status) => {
+    api.answer(json({}, status, { 'retry-after': '0.15' }), good);
+    const budget = freeBudget();
+    await api.client({ budget }).get(blocks);
+    expect(budget.reported).toEqual([150, 'ok']);
+    expect(budget.taken).toBe(2);
+    expect(api.log).toContainEqual(
+      expect.objectContaining({ pauseMs: 150, msg: 'request failed, retrying' }),
+    );
+  });
 
-  test('are thrown with the pause when patience ends', async () => {
+  test('are thrown with the pause after the last attempt', async () => {
     api.answer(json({}, 429, { 'retry-after': '2' }));
     const error = await failureOf(api.client({ attempts: 1 }).get(blocks));
     expect(error).toBeInstanceOf(RateLimitedError);
@@ -220,7 +217,7 @@ describe('429 and Retry-After', () => {
 describe('an aborted signal', () => {
   const reason = new Error('enough');
 
-  test('ends a request under way at once with its reason, without another attempt', async () => {
+  test('ends a running request at once with its reason, without another attempt', async () => {
     const stop = new AbortController();
     api.answer(() => stop.abort(reason));
     expect(await failureOf(api.client().get({ ...blocks, signal: stop.signal }))).toBe(reason);
@@ -228,7 +225,7 @@ describe('an aborted signal', () => {
     expect(api.seen).toHaveLength(1);
   });
 
-  test('ends a body under way with its reason, and is not taken for a body that broke off', async () => {
+  test('ends a running body with its reason, and is not mistaken for a broken connection', async () => {
     const stop = new AbortController();
     const budget = freeBudget();
     api.answer(slowBody);
@@ -266,7 +263,7 @@ describe('an aborted signal', () => {
     expect(api.seen).toHaveLength(0);
   });
 
-  test('of the client or its close ends everything', async () => {
+  test('of the client, or its close, ends everything', async () => {
     api.answer(never);
     const stop = new AbortController();
     const stopped = failureOf(api.client({ signal: stop.signal }).get(blocks));
@@ -280,7 +277,7 @@ describe('an aborted signal', () => {
   });
 });
 
-test('an error of the budget itself is the caller’s, at once', async () => {
+test('an error of the budget itself reaches the caller at once', async () => {
   const error = new DatabaseUnavailableError('away');
   api.answer(good);
   const budget = freeBudget();
@@ -295,19 +292,19 @@ test('an error of the budget itself is the caller’s, at once', async () => {
   expect(api.seen).toHaveLength(1);
 });
 
-describe('a body that would fill the memory', () => {
+describe('a body that would exhaust the memory', () => {
   const bomb = (member: string) => gzipSync(`{"${member}":[${'{},'.repeat(3_000_000)}{}]}`);
   const zipped = (body: Buffer) => text(body, 200, { 'content-encoding': 'gzip' });
   const head = { ...blocks, path: '/api/v3/masterchainInfo', parse: (body: unknown) => body } as const;
 
-  test('of an endpoint of one known thing is ended while it is decoded, and asked for again', async () => {
+  test('of an endpoint with one known thing is ended while it is decoded, and requested again', async () => {
     api.answer(zipped(bomb('last')), json({ last: 1 }));
     expect((await api.client().get(head)).value).toEqual({ last: 1 });
     api.answer(zipped(gzipSync(' '.repeat(2 ** 20))));
     expect(await failureOf(api.client({ attempts: 1 }).get(head))).toBeInstanceOf(BadResponseError);
   });
 
-  test('of a list of far more values than rows have is never parsed: less is asked for', async () => {
+  test('of a list with far more values than rows have is never parsed: a smaller page is requested', async () => {
     api.answer(zipped(bomb('blocks')));
     const failure = await failureOf(api.client().get({ ...blocks, params: { limit: 1000 } }));
     expect(failure).toBeInstanceOf(RequestTooLargeError);
@@ -325,7 +322,7 @@ describe('a body that would fill the memory', () => {
   });
 });
 
-test('a body of which a member comes twice is a bad one, also where its name is escaped', async () => {
+test('a body with a repeated member is a bad response, even if its name is escaped', async () => {
   for (const body of [
     '{"blocks":[1],"blocks":[]}',
     '{"blocks":[1],"bl\\u006fcks":[2]}',
@@ -334,7 +331,7 @@ test('a body of which a member comes twice is a bad one, also where its name is 
     api.answer(text(body), good);
     expect((await api.client().get(blocks)).attempts).toBe(2);
   }
-  // What is within a member that may be any is not read by name.
+  // The members of a free-form value are not read by name.
   api.answer(text('{"blocks":[{"decoded":{"a":1,"a":2}}]}'));
   expect((await api.client().get(blocks)).value).toEqual([{ decoded: { a: 2 } }]);
 });

@@ -32,7 +32,7 @@ test('a method is called over GET', async () => {
   expect(api.seen[0]).toMatchObject({ method: 'GET', url: `/api/v2/getTransactions?${query}` });
 });
 
-test('a method without a route of its own is called over JSON-RPC, at once the next time', async () => {
+test('a method without its own route is called over JSON-RPC, and at once the next time', async () => {
   const client = api.client();
   const [missing, found] = [
     json({ error: 'internal server error: Cannot GET /api/v2/getTransactions' }, 500),
@@ -55,12 +55,12 @@ test('a method without a route of its own is called over JSON-RPC, at once the n
     method: 'getTransactions',
     params: { address: '0:AB', limit: 2, archival: true, lt: '60000000000001', workchain: -1, seqno: 7 },
   });
-  // That it was answered there does not make the server have the other route.
+  // That JSON-RPC answered does not mean that the server has the route.
   expect(await client.call(call)).toMatchObject({ value: [1], attempts: 1 });
   expect(api.seen.map(({ method }) => method)).toEqual(['GET', 'POST', 'POST']);
 });
 
-test('a method that is nowhere is said to be missing, once for each of its routes', async () => {
+test('a method without any route is reported missing, once for each route', async () => {
   const client = api.client();
   api.answer(
     json({ error: 'Cannot GET /api/v2/getTransactions' }, 500),
@@ -74,7 +74,7 @@ test('a method that is nowhere is said to be missing, once for each of its route
 test.each([
   ['without an id', { ok: true, result: [1], '@extra': 'x' }],
   ['with an id of JSON-RPC', { ok: true, result: [1], jsonrpc: '2.0', id: 'other' }],
-])('a response %s is taken', async (_name, body) => {
+])('a response with %s is accepted', async (_name, body) => {
   api.answer(json(body));
   expect(await api.client().call(call)).toMatchObject({ value: [1] });
 });
@@ -100,7 +100,7 @@ describe('a failure', () => {
     },
   );
 
-  test('what is no envelope, or no result of the method, is a bad response', async () => {
+  test('a body that is no envelope, or no result of the method, is a bad response', async () => {
     for (const body of [{ transactions: [] }, { ok: true, result: ['x'] }]) {
       api.answer(json(body));
       expect(await failureOf(api.client().call(call))).toBeInstanceOf(BadResponseError);

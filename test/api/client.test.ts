@@ -23,7 +23,7 @@ afterAll(() => api.close());
 
 const blocks = { path: '/api/v3/blocks', parse: listOf('blocks'), priority: 'backfill' } as const;
 
-test('a response comes parsed, with what was asked and what it cost', async () => {
+test('a response comes parsed, with its request and its cost', async () => {
   api.answer(json({ blocks: [{ seqno: 1 }] }, 200, { 'x-api-version': '1.3.0' }));
   const budget = freeBudget();
   const exchange = await api.client({ budget }).get({ ...blocks, params: { limit: 2, shard: ['a', 'b'] } });
@@ -44,7 +44,7 @@ test.each([
   ['gzip', gzipSync],
   ['br', brotliCompressSync],
   ['deflate', deflateSync],
-])('a body in %s is decoded and counted as it came over the wire', async (encoding, encode) => {
+])('a body in %s is decoded, and its bytes are counted as on the wire', async (encoding, encode) => {
   const body = encode(JSON.stringify({ blocks: [{ root_hash: 'ü'.repeat(100_000) }] }));
   api.answer(text(body, 200, { 'content-encoding': encoding }));
   const exchange = await api.client().get(blocks);
@@ -104,7 +104,7 @@ test('connections are kept for the next request', async () => {
   expect(ports.size).toBeLessThanOrEqual(2);
 });
 
-test('what is not there and what is refused is thrown at once', async () => {
+test('a missing route and a refusal are thrown at once', async () => {
   api.answer(json({ error: 'masterchain block 7 not found' }, 404));
   expect(await failureOf(api.client().get(blocks))).toBeInstanceOf(NotFoundError);
   expect(api.seen).toHaveLength(1);
@@ -152,14 +152,14 @@ test('each attempt is one debug record and one onExchange, each retry a warning'
   ]);
 });
 
-test('numbers beyond 2^53 and NUL come through as they can be stored', async () => {
+test('numbers beyond 2^53 and NUL arrive in a form that can be stored', async () => {
   api.answer(text(String.raw`{"blocks":[{"n":9223372036854775807,"comment":"a\u0000b"}]}`));
   expect((await api.client().get(blocks)).value).toEqual([{ n: 9223372036854775807n, comment: 'ab' }]);
 });
 
 const KEY = 'k3y-0123456789abcdef';
 
-test('the key travels in its header and is found nowhere else', async () => {
+test('the key is in its header and nowhere else', async () => {
   const client = api.client({ apiKey: KEY, attempts: 2 });
   const found: unknown[] = [];
   const responses = [
@@ -191,7 +191,7 @@ test('the key travels in its header and is found nowhere else', async () => {
   for (const spelling of [KEY, code]) expect(found.join('\n')).not.toContain(spelling);
 });
 
-test('a key in the path of the base URL is in no error and no line of the log', async () => {
+test('a key in the path of the base URL is in no error and no log line', async () => {
   const client = api.client({ baseUrl: `${api.baseUrl}/s3cr3tPath9`, attempts: 2 });
   api.answer(
     text('<title>Cannot GET /s3cr3tPath9/api/v3/blocks</title>', 500),
@@ -202,7 +202,7 @@ test('a key in the path of the base URL is in no error and no line of the log', 
   expect([error, ...api.log].map(everything).join()).not.toContain('s3cr3tPath9');
 });
 
-test('of a version no more is kept than one has, and no part of a key that is cut with it', async () => {
+test('a version is cut to a usual length, and a cut leaves no part of a key', async () => {
   const client = api.client({ apiKey: KEY });
   const versionOf = async (version: string) => {
     api.answer(json({ blocks: [] }, 200, { 'x-api-version': version }));
@@ -213,7 +213,7 @@ test('of a version no more is kept than one has, and no part of a key that is cu
   expect(await versionOf(`${'1'.repeat(90)}${KEY}`)).toBe(`${'1'.repeat(90)}[key]`);
 });
 
-test('a limit that the server refuses is asked for as the server says, from then on', async () => {
+test('after the server refuses a limit, the limit that it names is used', async () => {
   const client = api.client();
   api.answer(json({ error: 'limit is not allowed: 1000 > 100' }, 422), json({ blocks: [1] }));
   const first = await client.get({ ...blocks, params: { limit: 1000 } });
@@ -223,7 +223,7 @@ test('a limit that the server refuses is asked for as the server says, from then
   expect(api.seen.map(({ url }) => /limit=(\d+)/.exec(url)?.[1])).toEqual(['1000', '100', '100', '20']);
 });
 
-test('an endpoint that the server lacks is said once, and asked for again after an hour', async () => {
+test('an endpoint that the server lacks is reported once, and requested again after an hour', async () => {
   let now = 0;
   const client = api.client({ clock: { ...systemClock, monotonic: () => now } });
   api.answer(json({ error: 'internal server error: Cannot GET /api/v3/blocks' }, 500));
@@ -232,16 +232,16 @@ test('an endpoint that the server lacks is said once, and asked for again after 
     expect(await failureOf(client.get(blocks))).toMatchObject({ code: 'no_endpoint' });
   }
   expect(api.seen).toHaveLength(2);
-  const said = () => api.log.filter(({ level }) => level === 40);
-  expect(said()).toHaveLength(1);
-  // It comes, and is gone again: that is worth another word.
+  const warnings = () => api.log.filter(({ level }) => level === 40);
+  expect(warnings()).toHaveLength(1);
+  // The route comes, and is gone again: that is reported again.
   now = 20_000_000;
   api.answer(json({ blocks: [] }), json({ error: 'Cannot GET blocks' }, 500));
   await client.get(blocks);
   await failureOf(client.get(blocks));
   now += 700_000;
   await failureOf(client.get(blocks));
-  expect(said().filter(({ msg }) => String(msg).includes('endpoint not found'))).toHaveLength(1);
+  expect(warnings().filter(({ msg }) => String(msg).includes('endpoint not found'))).toHaveLength(1);
 });
 
 describe('an endpoint that has answered', () => {
@@ -255,7 +255,7 @@ describe('an endpoint that has answered', () => {
   ];
   const good = json({ blocks: [1] });
 
-  test.each(missing)('is asked again at once if it is not there for once: %s', async (_, answer) => {
+  test.each(missing)('is requested again at once after one missing response: %s', async (_, answer) => {
     const client = api.client();
     api.answer(good, answer, good);
     await client.get(blocks);
@@ -263,7 +263,7 @@ describe('an endpoint that has answered', () => {
     expect(client.lacks(blocks.path)).toBe(false);
   });
 
-  test('is believed to be gone after ten minutes without another answer', async () => {
+  test('is believed to be gone after ten minutes of missing responses', async () => {
     let now = 0;
     const client = api.client({ clock: { ...systemClock, monotonic: () => now } });
     const [[, gone]] = missing as [[string, HttpResponse]];
@@ -279,7 +279,7 @@ describe('an endpoint that has answered', () => {
     expect(client.lacks(blocks.path)).toBe(false);
     expect(await failsAt(602_000)).toMatchObject({ code: 'no_endpoint' });
     expect(client.lacks(blocks.path)).toBe(true);
-    // It comes back with a deployment, and is no stranger then.
+    // The route comes back with a deployment, and is a known route then.
     now = 700_000;
     api.answer(good, gone, good);
     await client.get(blocks);
@@ -297,7 +297,7 @@ test('a key that no header can hold is refused without repeating it', () => {
   expect(() => api.client({ apiKey: 'secret\nline' })).toThrow(/^(?!.*secret).*key/);
 });
 
-/** All that an error or object can show, with its causes. */
+/** Everything that an error or object shows, with its causes. */
 function everything(value: unknown): string {
   if (!(value instanceof Error)) return JSON.stringify(value);
   const { message, stack = '', cause } = value;

@@ -15,7 +15,7 @@ export interface Seen {
   readonly body: string;
 }
 
-/** A real HTTP server that answers what the test says: the nth request by the nth answer, then by the last. */
+/** A real HTTP server with the test's responses: the nth request gets the nth response, later requests the last one. */
 export interface FakeApi {
   readonly baseUrl: string;
   readonly seen: Seen[];
@@ -83,7 +83,7 @@ function listening(server: Server): Promise<void> {
   });
 }
 
-/** A budget without limit that remembers what was reported to it. */
+/** A budget without a limit that remembers what was reported to it. */
 export function freeBudget(): Budget & { readonly reported: (string | number | undefined)[]; taken: number } {
   const reported: (string | number | undefined)[] = [];
   const budget = {
@@ -99,7 +99,7 @@ export function freeBudget(): Budget & { readonly reported: (string | number | u
   return budget;
 }
 
-/** Answers JSON. */
+/** Responds with JSON. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): HttpResponse {
   return text(JSON.stringify(value), status, { 'content-type': 'application/json', ...headers });
 }
@@ -115,7 +115,7 @@ export function text(
   };
 }
 
-/** What a promise was rejected with. */
+/** The error that a promise was rejected with. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

@@ -66,7 +66,7 @@ test('a request without TLS is forwarded by the proxy, with the login of its URL
   expect(asked).toEqual([`GET http://api.example:8081/api/v3/x?limit=1 Basic ${login}`]);
 });
 
-test('a request with TLS is tunneled, and what the proxy refuses names the proxy', async () => {
+test('a request with TLS is tunneled, and a refusal of the proxy names the proxy', async () => {
   const address = await proxy();
   const failed = get('https://api.example', `http://${address}`);
   await expect(failed).rejects.toThrow(ApiUnavailableError);

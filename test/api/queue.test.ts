@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** A target of two, and the lanes for those that wait for a slot or between two attempts. */
+/** A target of two, and lanes for those that wait for a slot or between two attempts. */
 const LANES_OF_TWO = 18;
 
 /** Always the same target. */
@@ -36,7 +36,7 @@ const later =
     }, ms);
   };
 
-test('when lanes are short, the more urgent goes first and the tail never waits for the others', async () => {
+test('if lanes are short, the more urgent request goes first, and the tail never waits for other requests', async () => {
   const lanes = LANES_OF_TWO;
   api.answer(...Array.from({ length: lanes }, () => later(100)), later(5));
   const client = api.client({ inFlight: inFlight(2) });
@@ -54,7 +54,7 @@ test('when lanes are short, the more urgent goes first and the tail never waits 
   expect(order.indexOf('tail')).toBeLessThanOrEqual(lanes);
 });
 
-test('no more requests are under way than should be and some more, for those that wait', async () => {
+test('no more requests are in flight than the target, plus some for those that wait', async () => {
   let underWay = 0;
   let most = 0;
   api.answer((request, response, body) => {
@@ -74,7 +74,7 @@ test('no more requests are under way than should be and some more, for those tha
   expect(most).toBe(LANES_OF_TWO);
 });
 
-test('a linked signal ends with the first of its sources, for its reason, and a released one with none', () => {
+test('a linked signal aborts with the first of its sources, for its reason, and a released one never aborts', () => {
   const [a, b] = [new AbortController(), new AbortController()];
   const link = linkSignals(a.signal, undefined, b.signal);
   const released = linkSignals(a.signal, b.signal);

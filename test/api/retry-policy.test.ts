@@ -24,24 +24,24 @@ test('the wait doubles with each attempt, up to thirty seconds', () => {
   expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
 });
 
-test('the jitter is full: anything from nothing to the whole wait', () => {
+test('the jitter is full: anything from zero to the whole wait', () => {
   expect(delay(3, 0)).toBe(0);
   expect(delay(3, 0.25)).toBe(1000);
 });
 
-test('an API that is away is worth any number of attempts', () => {
+test('an unavailable API is worth any number of attempts', () => {
   expect(createRetryPolicy().when(away, 10_000)).toBe(true);
 });
 
 test.each([new BadResponseError('html'), new ApiFailedError('500')])(
-  'wrong responses (%s) are not asked for without end',
+  'wrong responses (%s) are not retried without end',
   (error) => {
     expect(createRetryPolicy().when(error, 5)).toBe(true);
     expect(createRetryPolicy().when(error, 6)).toBe(false);
   },
 );
 
-test('a timeout is tried once more at the same size, then thrown', () => {
+test('a timeout is retried once at the same size, then thrown', () => {
   const { when } = createRetryPolicy();
   expect(when(new ApiTimeoutError('timeout'), 1)).toBe(true);
   expect(when(new ApiTimeoutError('timeout'), 2)).toBe(false);
@@ -81,7 +81,7 @@ test.each([
   expect(retryAfterMs(header, undefined, Date.UTC(2026, 0, 1))).toBe(ms);
 });
 
-test('a date in Retry-After is by the clock of the server, however far that is off', () => {
+test('a date in Retry-After is by the clock of the server, however wrong that is', () => {
   const header = 'Thu, 01 Jan 2026 00:00:10 GMT';
   for (const hours of [-5, 5])
     expect(retryAfterMs(header, 'Thu, 01 Jan 2026 00:00:00 GMT', Date.UTC(2026, 0, 1, hours))).toBe(10_000);

@@ -19,7 +19,7 @@ const blocks = { path: '/api/v3/blocks', parse: listOf('blocks'), priority: 'bac
 const good = json({ blocks: [1] });
 const SPACES = Buffer.alloc(2 ** 20, ' ');
 
-/** A body without an end, as fast as it is taken. */
+/** An endless body, as fast as it is read. */
 const endless =
   (status: number): HttpResponse =>
   (_request, response) => {
@@ -30,7 +30,7 @@ const endless =
     response.on('drain', more);
     more();
   };
-/** One byte after the other, for ever. */
+/** One byte at a time, forever. */
 const dribbling =
   (status: number): HttpResponse =>
   (_request, response) => {
@@ -38,7 +38,7 @@ const dribbling =
     const timer = setInterval(() => response.write(' '), 20);
     response.on('close', () => clearInterval(timer));
   };
-/** Sends what it likes over the bare connection. */
+/** Writes to the raw socket. */
 const raw =
   (work: (socket: Socket) => void): HttpResponse =>
   ({ socket }) => {
@@ -54,17 +54,17 @@ const endlessHeaders = raw((socket) => {
 });
 const silentHeaders = raw((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-type: app'));
 
-thorough('a body or headers without an end take neither the memory nor more time than is set', async () => {
+thorough('an endless body or endless headers take neither the memory nor more time than is set', async () => {
   api.answer(endless(200));
   expect(await failureOf(api.client({ attempts: 1 }).get(blocks))).toBeInstanceOf(RequestTooLargeError);
   api.answer(endlessHeaders);
   const ofHeaders = await failureOf(api.client({ attempts: 1 }).get(blocks));
   expect(ofHeaders).toBeInstanceOf(ApiUnavailableError);
   expect(ofHeaders).not.toBeInstanceOf(ApiTimeoutError);
-  // Good JSON of 200 MB.
+  // Valid JSON of 200 MB.
   api.answer(text(`{"blocks":[${'1,'.repeat(10 ** 8)}1]}`, 200));
   expect(await failureOf(api.client({ attempts: 1 }).get(blocks))).toBeInstanceOf(RequestTooLargeError);
-  // The status is all that counts.
+  // Only the status counts.
   api.answer(endless(503), good);
   expect(await api.client().get(blocks)).toMatchObject({ value: [1], attempts: 2 });
   api.answer(
@@ -81,7 +81,7 @@ test.each([
   expect(await api.client({ timeoutMs: 300 }).get(blocks)).toMatchObject({ value: [1], attempts: 2 });
 });
 
-test('of an error whose body dribbles the status counts', async () => {
+test('the status of an error counts, even if its body dribbles', async () => {
   api.answer(dribbling(429), good);
   expect(await api.client({ timeoutMs: 300 }).get(blocks)).toMatchObject({ value: [1], attempts: 2 });
   expect(api.log.filter(({ msg }) => msg === 'request')).toMatchObject([{ status: 429 }, { status: 200 }]);
@@ -99,7 +99,7 @@ test.skipIf(!hasIpv6)('a host with an IPv6 address, in brackets', async () => {
   server.close();
 });
 
-test('of two addresses the one that answers is taken, though the other is closed or answers nothing', async () => {
+test('of two addresses the one that answers is used, even if the other is closed or answers nothing', async () => {
   const server = await answering('127.0.0.1');
   // 192.0.2.1 belongs to no host (RFC 5737): its packets are lost, or refused on the way.
   for (const dead of ['127.0.0.2', '::1', '192.0.2.1', '100::1']) {
@@ -116,7 +116,7 @@ test('of two addresses the one that answers is taken, though the other is closed
   server.close();
 });
 
-test('a name that does not resolve for a while is asked for again', async () => {
+test('a name that does not resolve for a while is tried again', async () => {
   const server = await answering('127.0.0.1');
   const codes = ['ENOTFOUND', 'EAI_AGAIN', 'ENOTFOUND', 'EAI_AGAIN'];
   resolveTo(() => {
@@ -137,7 +137,7 @@ test('a name that does not resolve for a while is asked for again', async () => 
   server.close();
 });
 
-test.skipIf(!hasIpv6)('a name that has an address of IPv6 and no other', async () => {
+test.skipIf(!hasIpv6)('a name with an IPv6 address and no other', async () => {
   const server = await answering('::1');
   resolveTo(() => [null, [{ address: '::1', family: 6 }]]);
   const client = api.client({ baseUrl: `http://six.example:${portOf(server)}` });
@@ -147,7 +147,7 @@ test.skipIf(!hasIpv6)('a name that has an address of IPv6 and no other', async (
 
 type Resolved = readonly [Error | null, readonly { address: string; family: number }[]];
 
-/** What the system's resolver says from now on, whichever name it is asked for. */
+/** Replaces the answer of the system's resolver, for every name. */
 function resolveTo(answer: () => Resolved): void {
   vi.spyOn(dns, 'lookup').mockImplementation(((
     _name: string,

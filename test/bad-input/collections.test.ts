@@ -18,7 +18,7 @@ const { collections } = splitKinds(await loadDatasets());
 const walks = collections.flatMap(({ name, job }) =>
   job.walks.map((walk) => ({ name, way: walk.name, walk, tables: job.tables })),
 );
-/** A record of each walk, as the simulator has sent it. */
+/** A record of each walk, as the simulator sent it. */
 const sent = new Map<object, unknown>();
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ beforeAll(async () => {
   await store.database.script(
     `insert into etl.watch (address) select unnest('{${watched.join()}}'::text[]) on conflict do nothing`,
   );
-  // Messages are located whose receivers are not stored.
+  // Only messages without a stored receiver are located.
   await store.database.script(`delete from ton.transactions where lt % 3 = 0`);
   const names = collections.map(({ name }) => name);
   const range = { from: START, to: START + 30 };

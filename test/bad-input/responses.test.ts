@@ -69,13 +69,11 @@ test('a page with arbitrary values is committed whole or not at all', async () =
       });
       const crawl = await openTestCrawl(store, simulator.url, { maxAttempts: 1 });
       try {
-        const reach = { range: SPAN, watermark: SPAN.to + 100_000 };
+        const readable = { range: SPAN, watermark: SPAN.to + 100_000 };
         const context = withBelievingLimits(crawl.context);
-        await backfill({ ...crawl, context, datasets, readable: reach, stop: never }).catch(
-          (error: unknown) => {
-            expect(error).toBeInstanceOf(EtlError);
-          },
-        );
+        await backfill({ ...crawl, context, datasets, readable, stop: never }).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(EtlError);
+        });
         const [row] = await store.database.rows(
           sql`
             select (select count(*) from ton.transactions)::int as stored, (select count(*) from etl.quarantine)::int as quarantined,

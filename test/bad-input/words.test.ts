@@ -10,7 +10,7 @@ import { splitSql } from '../../src/commands/prompt.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 
 const NOW = 1_790_000_000;
-/** Words that people nearly write. */
+/** Misspelled times, durations, addresses and the like. */
 const nearly = fc.oneof(
   fc.string(),
   fc.string({ unit: 'binary' }),
@@ -34,7 +34,7 @@ const nearly = fc.oneof(
   fc.base64String({ maxLength: 60 }),
 );
 
-/** What comes out is a value, or a sentence of this program; the value is handed on. */
+/** Expects a value or an error of this program, and returns the value. */
 function understood<T>(parse: () => T): T | undefined {
   try {
     return parse();
@@ -45,7 +45,7 @@ function understood<T>(parse: () => T): T | undefined {
   }
 }
 
-describe('whatever is written, it is understood or refused in a sentence:', () => {
+describe('whatever is written is understood or refused in a sentence:', () => {
   test('times', () => {
     fc.assert(
       fc.property(nearly, (text) => {

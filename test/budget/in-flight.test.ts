@@ -8,18 +8,19 @@ import {
 } from '../../src/budget/in-flight.ts';
 
 interface Source {
-  /** Milliseconds of an answer where the source has nothing else to do. */
+  /** Milliseconds of a response if the source is idle. */
   readonly latencyMs: number;
-  /** Answers a second that it can give at most; left out: any number. */
+  /** Responses a second that the source can give at most; default: any number. */
   readonly capacity?: number;
-  /** Every so many requests fail. */
+  /** One of this many requests fails. */
   readonly failing?: number;
-  /** What other processes have under way; left out: there are none. */
+  /** What other processes have in flight; default: there are none. */
   readonly others?: OtherReaders;
 }
 
 /**
- * Keeps as many requests under way as the target says, no faster than `rps`, for so many milliseconds of a source's time.
+ * Keeps as many requests in flight as the target says, no faster than `rps`, for so many milliseconds of the
+ * source's time.
  * @returns answers a second, and the targets and shares that there were
  */
 function run(rps: number, source: Source, ms: number): { rate: number; targets: number[]; shares: number[] } {
@@ -56,7 +57,7 @@ test.each([
   [25, 300],
   [25, 1000],
   [25, 3000],
-])('%i requests a second are used where an answer takes %i ms', (rps, latencyMs) => {
+])('%i requests a second are used if a response takes %i ms', (rps, latencyMs) => {
   const { rate, targets } = run(rps, { latencyMs }, 200_000);
   expect(rate / rps).toBeGreaterThan(0.95);
   const needed = (rps * latencyMs) / 1000;
@@ -64,7 +65,7 @@ test.each([
   expect(targets.at(-1)).toBeLessThanOrEqual(Math.min(MOST_IN_FLIGHT, 1.5 * needed + 2));
 });
 
-test('one of eight processes learns what all of them need, and takes its part of it', () => {
+test('one of eight processes learns what all of them need, and takes its share of it', () => {
   const others = { requests: 35, processes: 7 };
   const { targets, shares } = run(25, { latencyMs: 1000, others }, 60_000);
   expect(targets.at(-1)).toBeGreaterThan(25);
@@ -77,21 +78,21 @@ test.each([
   { others: { requests: 12, processes: 1 }, share: 4 },
   { others: { requests: 14, processes: 2 }, share: 3 },
   { others: { requests: 40, processes: 7 }, share: 1 },
-])('of 8 requests a process has $share where others have $others.requests', ({ others, share }) => {
+])('of 8 requests a process has $share if others have $others.requests', ({ others, share }) => {
   const inFlight = createInFlight({ rps: 100, clock: { monotonic: () => 0 } });
   inFlight.noteOthers(others);
   expect(inFlight.target).toBe(8);
   expect(inFlight.share()).toBe(share);
 });
 
-test('a source that fails is asked for less at once, and for more when it has recovered', () => {
+test('a source that fails gets fewer requests at once, and more when it has recovered', () => {
   const well = run(25, { latencyMs: 1000 }, 60_000);
   const ill = run(25, { latencyMs: 1000, failing: 3 }, 60_000);
   expect(ill.targets.at(-1)).toBeLessThan(4);
   expect(well.targets.at(-1)).toBeGreaterThan(25);
 });
 
-test('bodies wait for one of eight places in memory, the most urgent first, and no longer than the signal lets them', async () => {
+test('bodies wait for one of eight slots in memory, the most urgent first, and no longer than the signal allows', async () => {
   const inFlight = createInFlight({ rps: 10, clock: systemClock });
   const { signal } = new AbortController();
   const leaving = new AbortController();
@@ -114,7 +115,7 @@ test('bodies wait for one of eight places in memory, the most urgent first, and 
   expect(order).toEqual(['tail', 'backfill']);
 });
 
-test('a process whose bodies wait for memory does not ask for more, to let it wait', async () => {
+test('a process whose bodies wait for memory sends no more requests only to let them wait', async () => {
   let now = 0;
   const inFlight = createInFlight({ rps: 10, clock: { monotonic: () => now } });
   const { signal } = new AbortController();

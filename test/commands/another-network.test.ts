@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => cli.close());
 
 thorough(
-  'a backfill during which another network comes to answer ends, and writes nothing of it: exit 2',
+  'a backfill ends if another network answers meanwhile, and writes nothing of it: exit 2',
   async () => {
     const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
     let isForeign = false;
@@ -37,7 +37,7 @@ thorough(
     expect({ code, stderr }).toMatchObject({ code: 2 });
     expect(stderr).toContain('the database holds the simulated network, the API serves testnet');
     expect(stderr).toContain('hint: Check which server the address of TONCENTER_NETWORK resolves to');
-    // At once: it does not wait for the own one to come back.
+    // It ends at once: it does not wait for its own network.
     expect(stderr).not.toContain('not available, retrying');
     expect(await count(sql`global_id <> -777`)).toEqual([{ count: 0 }]);
     await simulator.close();

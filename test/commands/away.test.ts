@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => cli.close());
 
-describe('what is away is tried again, then exit 75', () => {
+describe('an unavailable service is retried, then exit 75', () => {
   test.concurrent('the database', async () => {
     const { code, stderr } = await cli.run(['backfill', ...RANGE], {
       DATABASE_URL: `postgres://me:secret@${NOWHERE}/x`,

@@ -65,13 +65,17 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
     ],
     ['an unknown dataset behind a space', backfill('--only', 'blocks, foo'), 'no dataset "foo"'],
     [
-      'messages, which are no dataset',
+      'messages, which is not a dataset',
       backfill('--only', 'messages'),
       '"transactions" and "traces" fill the table messages',
     ],
-    ['events, which are no dataset', backfill('--only', 'events'), 'the deprecated twin of "traces"'],
-    ['what is pending', backfill('--only', 'pending_traces'), 'so it is never stored'],
-    ['no whole number of requests', backfill('--max-requests', '0'), 'must be a whole number above 0'],
+    ['events, which is not a dataset', backfill('--only', 'events'), 'the deprecated alias of "traces"'],
+    ['pending data', backfill('--only', 'pending_traces'), 'so it is never stored'],
+    [
+      'a number of requests that is not whole',
+      backfill('--max-requests', '0'),
+      'must be a whole number above 0',
+    ],
     [
       'a malformed duration',
       backfill('--deadline', 'soon'),
@@ -88,19 +92,15 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       'there is no lake at /nope\nhint: `',
     ],
     ['a lake to ask that is not there', ['sql', '--lake', '/nope', 'select 1'], 'no lake at /nope\nhint: `'],
-    ['a directory that is no lake', ['verify', '--lake', '/'], 'there is no lake at /\nhint: `'],
+    ['a directory that is not a lake', ['verify', '--lake', '/'], 'there is no lake at /\nhint: `'],
     ['no hash', ['why', 'ABC'], '"ABC" is not a hash'],
-    ['an option that why has not', ['why', '0'.repeat(64), '--bogus'], 'too many arguments'],
-    ['an unknown dataset to tell of', ['datasets', 'transaction'], 'did you mean "transactions"?'],
-    ['a group of datasets to tell of', ['datasets', 'core'], '"core" names a group of datasets'],
+    ['an option that why does not have', ['why', '0'.repeat(64), '--bogus'], 'too many arguments'],
+    ['an unknown dataset to describe', ['datasets', 'transaction'], 'did you mean "transactions"?'],
+    ['a group of datasets to describe', ['datasets', 'core'], '"core" names a group of datasets'],
     ['no statement', ['sql', ' ; -- nothing'], 'there is no statement'],
     ['two forms at once', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
-    ['a statement beside --url', ['sql', '--url', 'select 1'], '--url excludes other options'],
-    [
-      'a port that is none',
-      ['simulate', '--port', '99999'],
-      '--port "99999" is not a whole number up to 65535',
-    ],
+    ['a statement next to --url', ['sql', '--url', 'select 1'], '--url excludes other options'],
+    ['an invalid port', ['simulate', '--port', '99999'], '--port "99999" is not a whole number up to 65535'],
     ['an unknown kind of limiter', ['simulate', '--rate-limit', 'window:10'], '"window:10" is not KIND:RPS'],
     ['a latency without an end', ['simulate', '--latency', '5'], 'is not MIN-MAX in milliseconds'],
     ['an unknown build', ['simulate', '--build', '1.4'], 'neither 1.2 nor 1.3'],
@@ -152,7 +152,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
   });
 });
 
-describe('words that no command takes are exit 2, with what is meant', () => {
+describe('words that no command takes are exit 2, with a suggestion', () => {
   test.each([
     [['bakfill', '--help'], /unknown command 'bakfill'\n\(Did you mean backfill\?\)/],
     [['and', '--help'], /unknown command 'and'/],
@@ -174,14 +174,14 @@ describe('words that no command takes are exit 2, with what is meant', () => {
   });
 
   test.each([[['help']], [['--help']], [['help', 'status']], [['status', '--help']]])(
-    '%j is no slip',
+    '%j is no typo',
     async (words) => {
       expect((await cli.ask(words)).code).toBe(0);
     },
   );
 });
 
-test('a record that is not in quarantine is named, and a bundle that cannot be written is no second verdict', async () => {
+test('an unknown record in quarantine is named, and a bundle that cannot be written is reported once', async () => {
   const store = await openTestStore();
   const settings = {
     DATABASE_URL: store.url,
@@ -200,7 +200,7 @@ test('a record that is not in quarantine is named, and a bundle that cannot be w
   await store.close();
 });
 
-test('names that are no settings are warned of, with the nearest one, and doctor finds them', async () => {
+test('unknown names of settings are warned of, with the nearest one, and doctor finds them', async () => {
   const store = await openTestStore();
   const settings = {
     DATABASE_URL: store.url,
@@ -223,7 +223,7 @@ test('names that are no settings are warned of, with the nearest one, and doctor
   expect(doctor.stdout).toMatch(/"check": "settings",\s+"what": "ETL_SINCEE is not a setting/);
 });
 
-test('where there is no DATABASE_URL, libpq’s variables and ~/.pgpass say where the database is', async () => {
+test('without DATABASE_URL, libpq’s variables and ~/.pgpass say where the database is', async () => {
   const store = await openTestStore();
   const { hostname, port, pathname, username, password } = new URL(store.url);
   const variables = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) };
@@ -291,7 +291,7 @@ describe('a crawl refuses', () => {
     expect(await stored()).toEqual({ covered: 0, rows: 0, network: 0 });
   });
 
-  test('a base URL behind which something else answers: exit 2, with the setting to look at', async () => {
+  test('a base URL of another service: exit 2, with the setting to look at', async () => {
     const { code, stdout, stderr } = await backfill({
       before: () => ({ status: 404, body: '{"message":"no such page"}', headers: {} }),
     });
@@ -305,9 +305,9 @@ describe('a crawl refuses', () => {
     ['HTML with a 200', '<html><body>Sign in to the Wi-Fi</body></html>', 'an HTML page'],
     ['JSON that was cut', '{"transactions":[{"account":"0:AB', 'broken JSON'],
     ['JSON of another shape', '{"result":[]}', 'transactions'],
-    ['a list that is none', '{"transactions":{"0":{}}}', 'transactions'],
+    ['a list that is no list', '{"transactions":{"0":{}}}', 'transactions'],
   ])(
-    '%s: tried again, then refused with endpoint and reason; the others are read, exit 3',
+    '%s: retried, then refused with endpoint and reason; the other datasets are read, exit 3',
     async (_, body, reason) => {
       await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
       const { code, stdout } = await backfill(
@@ -335,10 +335,10 @@ describe('a crawl refuses', () => {
   );
 
   test.each([
-    ['a key that may not ask this', 403, '{"error":"your plan does not include this"}'],
-    ['a gateway behind which it is down', 502, '<html><title>502 Bad Gateway</title></html>'],
+    ['a key without access to this', 403, '{"error":"your plan does not include this"}'],
+    ['a gateway whose backend is down', 502, '<html><title>502 Bad Gateway</title></html>'],
   ])(
-    'one endpoint that answers for %s: it alone is refused, the others are read, exit 3',
+    'one endpoint that responds with %s: it alone is refused, the others are read, exit 3',
     async (_, status, body) => {
       await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
       const { code, stdout } = await backfill(
@@ -377,7 +377,7 @@ describe('a crawl refuses', () => {
   );
 
   thorough(
-    'a run within the minute requests refused ranges again: its user has mended something',
+    'a run within the minute requests refused ranges again, because its user may have fixed something',
     async () => {
       await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
       const both = ['--only', 'blocks,transactions'];
@@ -404,7 +404,7 @@ thorough(
   'a version that still runs when a newer one migrates ends, and writes nothing in the old form: exit 2',
   async () => {
     const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
-    // Both read for longer than it takes to see that both write.
+    // The network is long enough that both processes are seen to write.
     const simulator = await startSimulator({ start, duration: 1800, load: 4, faults: { maxLimit: 20 } });
     const settings = {
       DATABASE_URL: store.url,

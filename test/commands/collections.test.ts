@@ -32,7 +32,7 @@ function run(...args: string[]): Promise<CliResult> {
   return cli.ask(args, { ...settings, ETL_ATTEMPTS: spoiled === '' ? '6' : '1' });
 }
 
-test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {
+test('lists and look-ups need no range; status and datasets show them; the other datasets name what they need', async () => {
   const [account] = simulator.truth.entities().balances();
   const friendly = formatAddress(account!.account);
   const added = await run('watch', 'add', friendly, '--note', 'the richest');
@@ -56,11 +56,11 @@ test('lists and look-ups need no range; status and datasets tell of them; others
   const json = JSON.parse((await run('status', '--json')).stdout) as { collections: { dataset: string }[] };
   expect(json.collections.map(({ dataset }) => dataset)).toContain('account_transactions');
 
-  const sheet = await run('datasets', 'nft_sales');
-  expect(sheet.stdout).toContain('GET /api/v3/nft/sales');
-  expect(sheet.stdout).toMatch(/^limits +it cannot know /m);
-  expect(sheet.stdout).toMatch(/^cost +one request for up to 1000 of those that are new or have moved/m);
-  expect(sheet.stdout).toContain('marketplace_address');
+  const described = await run('datasets', 'nft_sales');
+  expect(described.stdout).toContain('GET /api/v3/nft/sales');
+  expect(described.stdout).toMatch(/^limits +it cannot know /m);
+  expect(described.stdout).toMatch(/^cost +one request for up to 1000 of those that are new or have moved/m);
+  expect(described.stdout).toContain('marketplace_address');
 
   const ranged = await run('backfill', '--only', 'shard_states');
   expect(ranged.code).toBe(2);
@@ -85,7 +85,7 @@ test.each([
   ['does not fit', (body: string) => body.replaceAll(/"address":"0:/g, '"address":"x:')],
   ['names an error beside an empty list', () => '{"error":"timeout","nft_collections":[]}'],
   ['is another list', () => '{"jetton_masters":[]}'],
-])('of several lists the last line names only the one of which the response %s', async (_, change) => {
+])('if there are several lists, the last line names only the one whose response %s', async (_, change) => {
   spoiled = '/api/v3/nft/collections';
   spoil = change;
   const { code, stdout } = await run(

@@ -27,7 +27,7 @@ const has = (shell: string): boolean => {
   }
 };
 
-/** What is being typed, and what is offered for its last word. */
+/** What is being typed, and the suggestions for its last word. */
 const TYPED: readonly (readonly [words: readonly string[], offered: string])[] = [
   [['back'], 'backfill'],
   [['quarantine', 's'], 'show'],
@@ -38,7 +38,7 @@ const TYPED: readonly (readonly [words: readonly string[], offered: string])[] =
 
 const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
 
-/** How a shell loads the completion, and how it prints what is offered for words, the last of which is being typed. */
+/** How a shell loads the completion, and how it prints the suggestions for the last of these words. */
 const SHELLS: Readonly<Record<string, { load: string; ask: (words: readonly string[]) => string }>> = {
   bash: {
     load: 'source <(toncenter-etl completion bash)',

@@ -43,19 +43,19 @@ function settings(more: Record<string, string> = {}): Record<string, string> {
   return { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500', ...more };
 }
 
-/** A quarter of an hour of the network, of transactions alone where nothing else is said. */
+/** A quarter of an hour of the network, only transactions by default. */
 const QUARTER = ['backfill', '--from', '2026-05-01', '--to', '2026-05-01T00:15Z', '--only', 'transactions'];
 
 function backfill(...more: string[]): Promise<CliResult> {
   return cli.ask([...QUARTER, ...more], settings());
 }
 
-/** A run on a busy machine may take so long that it says how far it is. */
+/** On a busy machine a run may take so long that it prints progress. */
 const withoutProgress = (stderr: string): string => stderr.replaceAll(/^\{"event":"progress".*\n/gm, '');
 
 const Coverage = z.object({ dataset: z.string(), covered: z.string() });
 
-/** What is covered, as one text a dataset. */
+/** The coverage of each dataset, as text. */
 async function coverage(): Promise<z.infer<typeof Coverage>[]> {
   return store.database.rows(
     sql`select dataset, covered::text from etl.coverage where pass = 0 order by dataset`,
@@ -102,12 +102,12 @@ describe('backfill', () => {
     expect(await coverage()).toEqual([]);
   });
 
-  test('--max-requests stops it: exit 3, what was read is kept, and the next run reads only the rest', async () => {
-    // So long that the range is settled: no request looks how far it is safe to read.
+  test('--max-requests stops it: exit 3, progress is kept, and the next run reads only the rest', async () => {
+    // The network is so long that the range is final: no request looks for the watermark.
     const duration = 7 * 3600;
     const dead = [{ from: START + 1200, to: START + duration }];
     await serve({ ...MAY, duration, load: { base: 3, dead } });
-    // One for the chain's state, two to look for gaps of it, two for pages.
+    // One for the chain's state, two to look for gaps, two for pages.
     const first = await backfill('--max-requests', '5');
     expect(first.stderr).toContain('all 5 requests of --max-requests are spent');
     expect(first.stdout).toContain('missing   transactions: ');
@@ -123,9 +123,9 @@ describe('backfill', () => {
     expect(pages).toBeLessThanOrEqual(Math.ceil(truth.length / 1000) + 3);
   });
 
-  test('--deadline stops it after the page in hand: exit 3, progress kept', async () => {
+  test('--deadline stops it after the current page: exit 3, progress kept', async () => {
     await serve({ ...MAY, load: 4 });
-    // At two requests a second an hour of the network, some fifteen pages, takes longer.
+    // At two requests a second, an hour of the network (some fifteen pages) takes longer than that.
     const first = await cli.ask(
       [
         'backfill',
@@ -146,25 +146,25 @@ describe('backfill', () => {
     expect(simulator.stats.byPath.get(TRANSACTIONS) ?? 0).toBeLessThan(14);
   });
 
-  thorough('--deadline holds also where the API asks to come back in an hour', async () => {
+  thorough('--deadline holds even if the API asks to come back in an hour', async () => {
     const later = { status: 429, body: '{}', headers: { 'retry-after': '3600' } };
     await serve({ ...MAY, before: ({ path }) => (path === TRANSACTIONS ? later : undefined) });
     const began = Date.now();
-    // Before it has begun there is nothing of which it could say how much is read.
+    // Before the crawl begins, it cannot say how much is read.
     const deadlineS = Math.ceil(5 * slowness());
     const { code, stdout } = await backfill('--deadline', `${deadlineS}s`);
-    // A page that is waited for is not in hand.
+    // A page that waits for its response is not a current page.
     expect(Date.now() - began).toBeLessThan(1000 * (deadlineS + 9.5 * slowness()));
     expect(stdout).toContain('incomplete: ');
     expect(code).toBe(3);
   });
 
-  test('--deadline passes before anything could be asked: exit 3, and one sentence', async () => {
+  test('--deadline passes before any request: exit 3, and one sentence', async () => {
     const later = { status: 429, body: '{}', headers: { 'retry-after': '3600' } };
     await serve({ ...MAY, before: () => later });
     const began = Date.now();
     const { code, stderr } = await backfill('--deadline', '1s');
-    // There is no page in hand that could be waited for.
+    // No page is being written, so it does not wait for one.
     expect(Date.now() - began).toBeLessThan(10_500);
     expect(stderr).toContain('error: stopped before it was done');
     expect(stderr).not.toContain('AbortError');
@@ -184,7 +184,7 @@ describe('backfill', () => {
 });
 
 describe('sync', () => {
-  test('is killed: status in another process shows what was covered, and the next start goes on', async () => {
+  test('is killed: status in another process shows what was covered, and the next start continues', async () => {
     const now = Math.floor(Date.now() / 1000);
     await serve({ start: now - 3600, live: {} });
     const daemon = { ETL_SINCE: '-10m', ETL_DATASETS: 'blocks transactions', ETL_WATERMARK_DELAY: '5s' };
@@ -195,13 +195,13 @@ describe('sync', () => {
     const covered = await coverage();
     expect(covered.length).toBeGreaterThan(0);
 
-    // The API is not needed, and not there.
+    // status needs no API, and none is there.
     const { code, stdout } = await cli.ask(
       ['status', '--json'],
       settings({ TONCENTER_NETWORK: 'http://127.0.0.1:1' }),
     );
     expect(code).toBe(0);
-    // A dataset of which nothing came yet has no row of coverage.
+    // A dataset without any rows yet has no row of coverage.
     expect(rangesIn(stdout).filter((each) => each.covered !== '{}')).toEqual(covered);
 
     // The dead daemon's lease ends after a minute.
@@ -227,7 +227,7 @@ function rangesIn(report: string): z.infer<typeof Coverage>[] {
   }));
 }
 
-/** Seconds in all of the ranges. */
+/** The sum of the seconds of the ranges. */
 function lengthOf(ranges: string): number {
   return [...ranges.matchAll(/\[(\d+),(\d+)\)/g)].reduce(
     (sum, [, from, to]) => sum + Number(to) - Number(from),
@@ -245,12 +245,12 @@ const AS_FAR = 'complete as far as it can be read: 2026-05-01';
 test.each(
   some<readonly [to: string, code: number, missing: string, lines: readonly string[]]>(
     [
-      // An hour and a half is there, and events are read a quarter of an hour behind the chain.
+      // An hour and a half is there, and events are read up to a quarter of an hour behind the chain.
       ['2026-05-01T01:09Z', 0, 'no', ['complete: 2026-05-01']],
       ['2026-05-01T01:20Z', 0, 'no', [CUT, AS_FAR]],
       ['2026-05-01T01:29:58Z', 0, 'no', ['cut: newer', CUT, AS_FAR]],
       ['2026-05-01T02:00Z', 0, 'no', ['cut: newer', CUT, AS_FAR]],
-      // The watermark stands: what lies behind it is old, and cannot be read all the same.
+      // The watermark does not move: what is behind it is old, but cannot be read.
       ['2026-05-01T01:09Z', 3, 'a', [CUT, 'incomplete: 2026-05-01']],
       ['2026-05-01T01:09:58Z', 3, 'a', [`cut: newer.* ${HELD}`, CUT, 'incomplete: 2026-05-01']],
       ['2026-05-01T01:20Z', 3, 'a', [`cut: newer.* ${HELD}`, CUT, 'incomplete: 2026-05-01']],
@@ -258,7 +258,7 @@ test.each(
     3,
   ),
 )(
-  'says what of a range up to %s cannot be read yet, and ends with %d where %s block is missing',
+  'says what of a range up to %s cannot be read yet, and ends with %d if %s block is missing',
   async (to, expected, missing, lines) => {
     await serve({ ...MAY, load: 0.3 });
     if (missing === 'a') {
@@ -275,8 +275,8 @@ test.each(
     expect(code).toBe(expected);
     const quiet = await cli.ask(['backfill', ...range, '--quiet'], own);
     expect([quiet.code, quiet.stdout]).toEqual([expected, '']);
-    const said = quiet.stderr.split('\n').filter((line) => line !== '');
-    expect(said).toEqual(
+    const warnings = quiet.stderr.split('\n').filter((line) => line !== '');
+    expect(warnings).toEqual(
       expected === 0 ? [] : lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
     );
   },
@@ -285,7 +285,7 @@ test.each(
 describe('--quiet', () => {
   const LOUD = { LOG_LEVEL: 'info', LOG_FORMAT: 'json' };
 
-  test('prints nothing where all is covered, whatever went wrong on the way', async () => {
+  test('prints nothing if all is covered, whatever went wrong on the way', async () => {
     await serve();
     simulator.faults.badGateway = 0.3;
     const { code, stdout, stderr } = await cli.ask([...QUARTER, '--quiet'], settings(LOUD));
@@ -293,7 +293,7 @@ describe('--quiet', () => {
     expect(simulator.stats.byStatus.get(502)).toBeGreaterThan(0);
   });
 
-  test('says on stderr what is missing, and what it was warned of', async () => {
+  test('prints on stderr what is missing, and its warnings', async () => {
     await serve();
     const run = await cli.ask([...QUARTER, '--quiet', '--max-requests', '5'], settings(LOUD));
     expect([run.code, run.stdout]).toEqual([3, '']);
@@ -327,7 +327,7 @@ describe('the demo network', () => {
     expect((await daemon.ended).code).toBe(0);
     const rows = await count('transactions');
 
-    // Another process makes the same chain: what was read is not missing, what is older fits beside it.
+    // Another process makes the same chain: rows that were read are in it, and older rows fit next to them.
     const range = ['--from', '-8m', '--to', '-4m'];
     const { code, stdout } = await cli.ask(['backfill', ...range], demo());
     expect(stdout).toContain('the live simulated network');
@@ -344,7 +344,7 @@ describe('the demo network', () => {
   });
 });
 
-describe.skipIf(!hasCorpus)(`recorded data (${NO_CORPUS} where they are absent)`, () => {
+describe.skipIf(!hasCorpus)(`recorded data (${NO_CORPUS} if they are absent)`, () => {
   test.each([
     ['mainnet', 617],
     ['testnet', 98],

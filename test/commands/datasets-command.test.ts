@@ -4,7 +4,7 @@ import { datasetsNamed } from '../support/crawl.ts';
 
 const HOUR = { from: 0, to: 3600 };
 
-test('a described promises a grade for what is verified, and no more than covered where nothing can verify it', async () => {
+test('a described dataset promises a grade for what is verified, and no more than covered if no check can verify it', async () => {
   const [dataset] = await datasetsNamed('nominator_pool_events');
   const described = describeStream(dataset!, HOUR, 5);
   const facts = new Map(streamFacts(described).map(([title = '', text = '']) => [title, text]));

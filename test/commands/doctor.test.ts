@@ -19,7 +19,7 @@ let cli: Cli;
 let store: TestStore;
 let simulator: Simulator;
 let directory: string;
-/** The source prints root hashes in a form of its own. */
+/** The source prints root hashes in an unknown form. */
 let spoilsBlocks = false;
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
     load: 1,
     accounts: 100,
     keys: { [KEY]: 'simulated' },
-    // A server that repeats the key that it was given, in an error and in a record that does not fit.
+    // A server that repeats the key that it received, in an error and in a record that does not fit.
     before: ({ path, header }) =>
       path === '/api/v3/jetton/burns'
         ? errorResponse(400, `bad key ${header('x-api-key') ?? ''}`)
@@ -74,12 +74,12 @@ async function findings(): Promise<DoctorFinding[]> {
 }
 
 describe('doctor', () => {
-  test('finds nothing wrong with a database as it is made: exit 0', async () => {
+  test('finds nothing wrong with a new database: exit 0', async () => {
     const { code, stdout, stderr } = await run(['doctor']);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'nothing is wrong\n', stderr: '' });
   });
 
-  test('tells which routes of the chosen datasets are missing, and which answer in a form that will not do', async () => {
+  test('names the routes of the chosen datasets that are missing, and those with an unusable response', async () => {
     simulator.faults.absent = ['/api/v3/traces', '/api/v3/nft/items', '/api/v3/actions'];
     spoilsBlocks = true;
     try {
@@ -99,7 +99,7 @@ describe('doctor', () => {
     }
   });
 
-  test('tells of schema, indexes, partitions, drift, quarantine and API, each with its remedy: exit 1', async () => {
+  test('reports schema, indexes, partitions, drift, quarantine and API, each with its remedy: exit 1', async () => {
     await store.database.script(`
       alter table etl.settings add column by_hand text;
       alter table ton.blocks drop column flags cascade;
@@ -132,7 +132,7 @@ describe('doctor', () => {
   });
 
   thorough(
-    'tells of an API of another network whose head is old, and of a disk that is nearly full',
+    'reports an API of another network whose head is old, and a disk that is nearly full',
     async () => {
       const other = await startSimulator({ start: NOW - 90_000, duration: 600, globalId: -3 });
       const embedded = { ETL_DATA_DIR: join(directory, 'data'), ETL_MIN_FREE: '900000GB', DATABASE_URL: '' };
@@ -161,7 +161,7 @@ describe('doctor', () => {
   );
 });
 
-test('the key is in no log, error, table, recording or bundle, even where the server repeats it', async () => {
+test('the key is in no log, error, table, recording or bundle, even if the server repeats it', async () => {
   const own = await openTestStore();
   const recording = join(directory, 'recording');
   const bundle = join(directory, 'bundle.json');
@@ -201,7 +201,7 @@ test('the key is in no log, error, table, recording or bundle, even where the se
   await own.close();
 });
 
-/** Tables of which some row contains a text. */
+/** Tables with a row that contains the text. */
 async function inDatabase({ database }: TestStore, text: string): Promise<string[]> {
   const Name = z.object({ name: z.string() });
   const tables = await database.rows(

@@ -7,10 +7,10 @@ import { runEveryCommand } from '../support/program/every-command.ts';
 import { thorough } from '../support/thorough.ts';
 
 /*
- * A role that may create objects in a schema of the default search_path could otherwise run code as the program's user, with
- * all of its rights (CVE-2018-1058).
+ * Without this, a role that may create objects in a schema of the default search_path could run code as the
+ * program's user, with all of its rights (CVE-2018-1058).
  */
-thorough('no command calls what others have created in a schema before pg_catalog', async () => {
+thorough('no command calls functions that other roles created in a schema before pg_catalog', async () => {
   const cli = await openCli();
   const databases = await Promise.all([createDatabase(), createDatabase()]);
   const [url = '', target = ''] = databases.map((database) => database.url);
@@ -23,7 +23,7 @@ thorough('no command calls what others have created in a schema before pg_catalo
     await runEveryCommand(cli, url, 'blocks,transactions,traces,actions,account_states', target);
     for (const each of [url, target]) {
       expect(await hostileCalls(each)).toBe(0);
-      // The trap is armed.
+      // The trap works.
       await expect(query(each, `select hashtextextended('a', 0)`)).rejects.toThrow('hostile');
     }
   } finally {

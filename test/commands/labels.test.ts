@@ -39,7 +39,7 @@ const labels = async () =>
     )
   ).map(({ row }) => row);
 
-test('a file of CSV names accounts, in any form of their addresses; its next import takes its place', async () => {
+test('a CSV file names accounts, in any form of their addresses; its next import replaces it', async () => {
   const text = [
     '\uFEFFOrganization,Address,Label,Category,source',
     `Acme,${account('A')},"Acme, hot ""1""",CEX,x`,
@@ -53,7 +53,7 @@ test('a file of CSV names accounts, in any form of their addresses; its next imp
   expect(first).toMatchObject({ code: 0, stdout: 'labelled  3 accounts by one.csv\n' });
   expect(await labels()).toEqual(['A|Acme cold|CEX|Acme', 'B|Bot|-|-', 'C|two\r\nlines|-|-']);
   const other = await importing('other.csv', `account,name\n${account('B')},Builder\n`);
-  // The file's own former labels, and the same words of another file, are no news.
+  // The file's own former labels are not reported, and neither are equal labels of another file.
   expect(other).toMatchObject({
     code: 0,
     stdout: `labelled  1 accounts by other.csv\nreplaced  1 labels of other files, the first: ${account('B')} is "Builder", and was "Bot" by one.csv\n`,
@@ -66,7 +66,7 @@ test('a file of CSV names accounts, in any form of their addresses; its next imp
   expect(await labels()).toEqual(['B|Builder|-|-', 'D|Dora|-|-']);
 });
 
-test('rows that name no account are refused by their number, and the others are stored', async () => {
+test('rows that name no account are refused by their number, and the other rows are stored', async () => {
   const { code, stdout } = await importing(
     'odd.csv',
     `address,label\n${account('E')},Eve\nnobody,x\n${account('F')},\n`,
@@ -92,7 +92,7 @@ test.each([
   expect(await labels()).toEqual(before);
 });
 
-test('a file that is not there is a mistake of the command line', async () => {
+test('a missing file is a usage error', async () => {
   const { code, stderr } = await cli.ask(['labels', 'import', join(directory, 'none.csv')], {
     DATABASE_URL: store.url,
   });

@@ -55,44 +55,49 @@ const Plan = z.object({
 });
 
 describe('plan', () => {
-  thorough('foresees what a backfill then brings, within a factor 1.3, and is held against it', async () => {
-    const only = ['--only', 'transactions'];
-    const planned = await cli.ask(['plan', ...RANGE, ...only, '--json'], settings);
-    expect(planned.stderr).toBe('');
-    const { datasets, probes } = Plan.parse(JSON.parse(planned.stdout));
-    const [dataset] = datasets;
-    const real = simulator.truth.counts({ from: START, to: START + 2 * DAY }).transactions;
-    expect(dataset!.rows.likely / real).toBeGreaterThan(1 / 1.3);
-    expect(dataset!.rows.likely / real).toBeLessThan(1.3);
-    expect(Object.keys(dataset!.secondsAt)).toEqual(expect.arrayContaining(['1', '10', '25', '100', '500']));
-    expect(probes).toBeLessThan(40);
-    const people = await cli.ask(['plan', ...RANGE, ...only], settings);
-    expect(people.stdout).toMatch(/^transactions +\S+ \(\S+ to \S+\)/m);
-    expect(people.stdout).toMatch(/^at {3}1\/s {2}/m);
-    expect(people.stdout).toMatch(
-      /^machine {3}processes 10 MB of JSON a second, assumed for a small machine/m,
-    );
-    // What comes has to be taken in, however many requests are allowed.
-    expect(dataset!.secondsAt['500']!.likely).toBeGreaterThan(
-      (1.5 * dataset!.rows.likely * 1000) / 10_000_000,
-    );
-    const run = await cli.ask(['backfill', ...RANGE, ...only], settings);
-    expect(run.stdout).toMatch(/^estimate {2}transactions: .* rows .*expected.*requests/m);
-    const [kept] = await store.database.rows(
-      sql`select rows_likely as rows, rows_real as real, requests_real as requests from etl.estimates`,
-      z.object({ rows: z.number(), real: z.number(), requests: z.number() }),
-    );
-    expect(kept!.rows).toBeCloseTo(dataset!.rows.likely, 5);
-    expect(kept!.real / real).toBeGreaterThan(0.99);
-    expect(kept!.real / real).toBeLessThan(1.05);
-    expect(kept!.requests).toBeGreaterThan(5);
-    const beyond = ['--from', String(START + DAY), '--to', String(START + 30 * DAY)];
-    const cut = await cli.ask(['plan', ...beyond, ...only], settings);
-    expect(cut.stdout).toMatch(/^ {10}cut: newer than 20\S+Z is not safe to read yet$/m);
-  });
+  thorough(
+    'estimates what a backfill then brings, within a factor 1.3, and is compared with it',
+    async () => {
+      const only = ['--only', 'transactions'];
+      const planned = await cli.ask(['plan', ...RANGE, ...only, '--json'], settings);
+      expect(planned.stderr).toBe('');
+      const { datasets, probes } = Plan.parse(JSON.parse(planned.stdout));
+      const [dataset] = datasets;
+      const real = simulator.truth.counts({ from: START, to: START + 2 * DAY }).transactions;
+      expect(dataset!.rows.likely / real).toBeGreaterThan(1 / 1.3);
+      expect(dataset!.rows.likely / real).toBeLessThan(1.3);
+      expect(Object.keys(dataset!.secondsAt)).toEqual(
+        expect.arrayContaining(['1', '10', '25', '100', '500']),
+      );
+      expect(probes).toBeLessThan(40);
+      const people = await cli.ask(['plan', ...RANGE, ...only], settings);
+      expect(people.stdout).toMatch(/^transactions +\S+ \(\S+ to \S+\)/m);
+      expect(people.stdout).toMatch(/^at {3}1\/s {2}/m);
+      expect(people.stdout).toMatch(
+        /^machine {3}processes 10 MB of JSON a second, assumed for a small machine/m,
+      );
+      // Storing the rows takes time, however many requests are allowed.
+      expect(dataset!.secondsAt['500']!.likely).toBeGreaterThan(
+        (1.5 * dataset!.rows.likely * 1000) / 10_000_000,
+      );
+      const run = await cli.ask(['backfill', ...RANGE, ...only], settings);
+      expect(run.stdout).toMatch(/^estimate {2}transactions: .* rows .*expected.*requests/m);
+      const [kept] = await store.database.rows(
+        sql`select rows_likely as rows, rows_real as real, requests_real as requests from etl.estimates`,
+        z.object({ rows: z.number(), real: z.number(), requests: z.number() }),
+      );
+      expect(kept!.rows).toBeCloseTo(dataset!.rows.likely, 5);
+      expect(kept!.real / real).toBeGreaterThan(0.99);
+      expect(kept!.real / real).toBeLessThan(1.05);
+      expect(kept!.requests).toBeGreaterThan(5);
+      const beyond = ['--from', String(START + DAY), '--to', String(START + 30 * DAY)];
+      const cut = await cli.ask(['plan', ...beyond, ...only], settings);
+      expect(cut.stdout).toMatch(/^ {10}cut: newer than 20\S+Z is not safe to read yet$/m);
+    },
+  );
 });
 
-test('plan foresees rows of pools that the database does not know yet', async () => {
+test('plan estimates rows of pools that the database does not know yet', async () => {
   const network = { start: START, duration: 4500, load: 1, accounts: 100, electionSeconds: 1200 };
   const [own, small] = await Promise.all([openTestStore(), startSimulator(network)]);
   try {
@@ -111,7 +116,7 @@ test('plan foresees rows of pools that the database does not know yet', async ()
     expect(datasets.map(({ dataset }) => dataset).sort()).toEqual(Object.keys(real).sort());
     for (const [dataset, rows] of Object.entries(real)) {
       const guess = datasets.find((planned) => planned.dataset === dataset)?.rows;
-      // One sample of each pool tells no more than the order of magnitude.
+      // One sample of each pool gives no more than the order of magnitude.
       expect(guess?.likely, dataset).toBeGreaterThan(0);
       expect(guess?.low, dataset).toBeLessThanOrEqual(rows);
       expect(guess?.high, dataset).toBeGreaterThanOrEqual(rows);
@@ -122,7 +127,7 @@ test('plan foresees rows of pools that the database does not know yet', async ()
   }
 });
 
-describe('plan of a network whose server has troubles of its own', () => {
+describe('plan of a network whose server fails', () => {
   const error = (status: number, text: string) => ({
     status,
     body: JSON.stringify({ error: text }),
@@ -138,7 +143,7 @@ describe('plan of a network whose server has troubles of its own', () => {
       { status: 200, body: '<html>', headers: {} },
       /^not known nft_transfers: .*JSON/m,
     ],
-  ])('%s goes on with the others', async (_, dataset, response, line) => {
+  ])('%s continues with the other endpoints', async (_, dataset, response, line) => {
     const path = { traces: 'traces', actions: 'actions', jetton_burns: 'jetton/burns' }[dataset];
     const small = await startSimulator({
       start: START,
@@ -166,7 +171,7 @@ describe('plan of a network whose server has troubles of its own', () => {
   });
 });
 
-describe('backfill of a source of which one early answer is not so', () => {
+describe('backfill of a source whose early response is wrong once', () => {
   const altered = (pattern: RegExp, to: string) => (body: string) => body.replaceAll(pattern, to);
   test.each([
     ['a list of blocks without any', '/api/v3/blocks', () => '{"blocks":[]}'],
@@ -181,7 +186,7 @@ describe('backfill of a source of which one early answer is not so', () => {
       '/api/v3/masterchainBlockShardState',
       altered(/"seqno":(\d)/g, '"seqno":9$1'),
     ],
-  ] as const)('takes a second look: %s', async (_, path, alter) => {
+  ] as const)('asks a second time: %s', async (_, path, alter) => {
     let isFirst = true;
     const small = await startSimulator({
       start: START,
@@ -221,7 +226,7 @@ describe('backfill of a server that lacks a route of core', () => {
     ['by the name of the set', '/api/v3/validators/events', 'validator_events', ['--only', 'core']],
     ['without --only', '/api/v3/jetton/transfers', 'jetton_transfers', []],
     ['for two of them', '/api/v3/traces', 'traces', ['--only', 'core,validator_events']],
-  ])('%s brings the rest, says so once in its report, and ends with 0', async (_, path, lacking, only) => {
+  ])('%s brings the rest, reports the route once, and ends with 0', async (_, path, lacking, only) => {
     const small = await startSimulator({
       start: START,
       duration: 3000,
@@ -239,8 +244,8 @@ describe('backfill of a server that lacks a route of core', () => {
       };
       const range = ['--from', String(START), '--to', String(START + 300)];
       const { code, stdout, stderr } = await cli.ask(['backfill', ...range, ...only], there);
-      const said = stdout.split('\n').filter((line) => line.includes(path));
-      expect(said).toEqual([`absent    ${lacking}: the server has no ${path}`]);
+      const printed = stdout.split('\n').filter((line) => line.includes(path));
+      expect(printed).toEqual([`absent    ${lacking}: the server has no ${path}`]);
       expect(code, stdout + stderr).toBe(0);
       const covered = await query(
         own.url,
@@ -256,7 +261,7 @@ describe('backfill of a server that lacks a route of core', () => {
 });
 
 describe('status --check', () => {
-  test('is 3 where a dataset is behind, and says which', async () => {
+  test('is 3 if a dataset is behind, and says which', async () => {
     const only = { ...settings, ETL_DATASETS: 'blocks' };
     await cli.ask(['backfill', ...RANGE], only);
     const behind = await cli.ask(['status', '--check', '--max-lag', '5m'], only);
@@ -268,7 +273,7 @@ describe('status --check', () => {
     expect((await cli.ask(['status', '--from', '-1h'], only)).code).toBe(2);
   });
 
-  test('without a daemon goes by coverage: its end, its holes, and its beginning', async () => {
+  test('without a daemon uses coverage: its end, its holes, and its beginning', async () => {
     const only = { ...settings, ETL_DATASETS: 'blocks' };
     await cli.ask(['backfill', ...RANGE], only);
     const check = async (...more: string[]) => {
@@ -282,7 +287,7 @@ describe('status --check', () => {
       3,
       'check     blocks: 2h of history are not read yet: 2026-05-31T22:00:00Z .. 2026-06-01T00:00:00Z\n',
     ]);
-    // One has run, and runs no longer.
+    // A daemon has run, and runs no longer.
     await saveWatermark(store.database, { utime: START, headSeqno: 9, headUtime: START, waitingFor: null });
     await takeDuty(store.database, 'watermark', 'elsewhere/1/a', 60);
     await store.database.run(
@@ -293,8 +298,8 @@ describe('status --check', () => {
     await store.database.run(
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${hole.from}, ${hole.to}))`,
     );
-    const [code, said] = await check(...lax);
-    expect([code, said]).toEqual([
+    const [code, printed] = await check(...lax);
+    expect([code, printed]).toEqual([
       3,
       expect.stringMatching(/^check {5}blocks: 1m of history are not read yet.*T01:00:00Z/),
     ]);
@@ -314,10 +319,10 @@ test('--version names the program, its schema, Postgres and the build of the API
   expect(bare.stdout).toMatch(/^postgres +1\d.*embedded$/m);
 });
 
-thorough('a command that is ended by a signal leaves no embedded server behind', async () => {
+thorough('a command that a signal ends leaves no embedded server behind', async () => {
   await cli.run(['migrate'], {});
   const url = (await cli.run(['sql', '--url'], {})).stdout.trim();
-  /** How often the statement runs there; undefined where no server answers. */
+  /** How many sessions run the statement there; undefined if no server answers. */
   const running = async () => {
     const client = new pg.Client({ connectionString: url });
     try {
@@ -340,7 +345,7 @@ thorough('a command that is ended by a signal leaves no embedded server behind',
   expect(await running()).toBe(undefined);
 });
 
-test('prune says what is kept, and that nothing is where nothing is set', async () => {
+test('prune says what is kept, and says so if no retention is set', async () => {
   expect((await cli.ask(['prune'], settings)).code).toBe(2);
   const dry = await cli.ask(['prune', '--dry-run'], { ...settings, ETL_RETENTION: 'blocks:3d' });
   expect(dry.code).toBe(0);

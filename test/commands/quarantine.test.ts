@@ -11,7 +11,7 @@ import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];
-/** The source sends each of these transactions so while its fault lasts. */
+/** The source sends these transactions with these faults while its fault lasts. */
 const WRONG = { lt: '"lt":"about ', account: '"account":9007199254740993,"was":"' };
 
 const Span = z.object({ from: z.number(), to: z.number() });
@@ -24,7 +24,7 @@ let simulator: Simulator;
 let store: TestStore;
 let misfits: TransactionJson[];
 let wrong = true;
-/** Every transaction says nothing of its fees. */
+/** Every transaction lacks its fees. */
 let spoilAll = false;
 /** The source sends nothing in place of these transactions, not even their time. */
 let lost: readonly TransactionJson[] = [];
@@ -33,7 +33,7 @@ beforeAll(async () => {
   cli = await openCli();
   simulator = await startSimulator({
     start: START,
-    // So long that the range is settled, and next to nothing happens behind it.
+    // The network is so long that the range is final, and next to nothing happens after it.
     duration: 8 * 3600,
     load: { base: 1, dead: [{ from: START + 900, to: START + 8 * 3600 }] },
     accounts: 100,
@@ -93,7 +93,7 @@ async function stored(): Promise<{ rows: number; quarantined: number }> {
 const expected = () => [...simulator.truth.transactions({ from: START, to: START + 300 })].length;
 
 describe('records that do not fit', () => {
-  test('are listed with member and reason, counted in status, and shown and exported without a digit lost', async () => {
+  test('are listed with member and reason, counted in status, and shown and exported without the loss of a digit', async () => {
     const { stdout } = await run('quarantine', 'list');
     expect(stdout).toMatch(/^ +1 +transactions +lt +\S/m);
     expect(stdout).toContain(misfits[0]?.hash);
@@ -112,7 +112,7 @@ describe('records that do not fit', () => {
   });
 
   test('are released by a version that understands them, without a request', async () => {
-    // What a newer version would make of the record: here the record itself is repaired.
+    // A newer version would read the record: here the record itself is repaired.
     await store.database.run(
       sql`update etl.quarantine set raw = replace(raw, '"lt":"about ', '"lt":"') where path = 'lt'`,
     );
@@ -125,14 +125,14 @@ describe('records that do not fit', () => {
     expect(code).toBe(3);
     expect(simulator.stats.total).toBe(asked);
     expect(await stored()).toEqual({ rows: expected() - 1, quarantined: 1 });
-    // No check has seen its rows.
+    // No check has seen the new rows.
     const stream = { dataset: 'transactions', scope: '', pass: 0 };
     const covered = await readCoverage(store.database, stream);
     const second = { from: misfits[0]!.now, to: misfits[0]!.now + 1 };
     expect(uncovered(covered, await readVerified(store.database, stream))).toContainEqual(second);
   });
 
-  test('are asked for anew with --again, stay where the source stands by them, and leave once it does not', async () => {
+  test('are requested again with --again, stay if the source still sends them, and leave if it does not', async () => {
     const again = await run('quarantine', 'retry', '--again');
     expect(again.stdout).toContain('0 of 2 are out of quarantine');
     expect(again.code).toBe(3);
@@ -145,14 +145,14 @@ describe('records that do not fit', () => {
     expect(verified.stdout).not.toContain('quarantine:');
   });
 
-  test('of which not even the time can be read leave once the seconds where they may lie came whole', async () => {
+  test('without a readable time leave once the seconds that may contain them are complete', async () => {
     const later = [...simulator.truth.transactions({ from: START + 400, to: START + 600 })];
-    // Both are sent as the same text: neither makes the other's seconds complete.
+    // Both records have the same text: neither completes the seconds of the other.
     lost = [later[5]!, later.at(-9)!];
     const range = ['--from', String(START + 300), '--to', String(START + 600), '--only', 'transactions'];
     expect((await run('backfill', ...range)).code).toBe(0);
     expect((await stored()).quarantined).toBe(4);
-    // It may lie in any second between its neighbours: none of them is proved.
+    // The record may belong to any second between its neighbors: none of these is proved.
     const { stdout } = await run('verify', ...range, '--json');
     const { datasets } = Verified.parse(JSON.parse(stdout));
     const spans = datasets.flatMap(({ findings }) => findings).filter(({ check }) => check === 'quarantine');
@@ -173,8 +173,8 @@ describe('records that do not fit', () => {
   });
 });
 
-describe('a backfill whose source sends what does not fit', () => {
-  test('names what is in quarantine in its last line, and is done where it is little', async () => {
+describe('a backfill whose source sends records that do not fit', () => {
+  test('names the quarantine in its last line, and exits with 0 if only few records are in it', async () => {
     const { code, stdout } = await run('backfill', ...RANGE);
     expect(
       stdout
@@ -186,7 +186,7 @@ describe('a backfill whose source sends what does not fit', () => {
     expect(code).toBe(0);
   });
 
-  test('is incomplete where it is most, says why once, and says so again in a second run', async () => {
+  test('is incomplete if most records are in it, says why once, and says so again in a second run', async () => {
     await store.close();
     store = await openTestStore();
     spoilAll = true;

@@ -16,14 +16,14 @@ let cli: Cli;
 let store: TestStore;
 let simulator: Simulator;
 let all: TransactionJson[];
-/** In the range that was read, and served with a lt that is none. */
+/** A record in the range that was read, served with an invalid lt. */
 let misfit: TransactionJson;
 
 beforeAll(async () => {
   store = await openTestStore();
   simulator = await startSimulator({
     start: START,
-    // So long that the range is settled, and next to nothing happens behind it.
+    // The network is so long that the range is final, and next to nothing happens after it.
     duration: 8 * 3600,
     load: { base: 1, dead: [{ from: START + 900, to: START + 8 * 3600 }] },
     accounts: 100,
@@ -99,7 +99,7 @@ describe('sql', () => {
     expect(code).toBe(1);
   });
 
-  test.concurrent('runs no program of the machine, though the setting names a superuser', async () => {
+  test.concurrent('runs no program of the machine, even if the setting names a superuser', async () => {
     const { code, stdout, stderr } = await cli.run(
       ['sql', "copy (select 1) to program 'cat'"],
       settings({ DATABASE_URL: `${store.url}?target_session_attrs=read-write` }),
@@ -108,7 +108,7 @@ describe('sql', () => {
     expect(stderr).toMatch(/permission denied|must be/);
   });
 
-  test.concurrent('finds the tables without their schema and tells times in UTC', async () => {
+  test.concurrent('finds the tables without their schema and prints times in UTC', async () => {
     const { stdout } = await ask(
       'sql',
       'select min(utime) as first, count(*) as rows from transactions',
@@ -134,7 +134,7 @@ describe('sql', () => {
     expect(stdout).toBe('[\n{"big":"9223372036854775807","dime":"0.10","yes":"t","no":null}\n]\n');
   });
 
-  // What Postgres says of a value, or of memory, comes again with the same statement.
+  // What Postgres reports of a value, or of memory, would come again with the same statement.
   test.concurrent.each([
     ['22003', 'select 2147483640 + g from generate_series(0, 10) g'],
     ['22012', 'select utime, 1 / (lt - lt) from transactions limit 1'],
@@ -142,7 +142,7 @@ describe('sql', () => {
     ['22P02', `select ('x' || g)::int from generate_series(1, 3) g`],
     ['54000', `select repeat('x', 2000000000)`],
     ['XX000', `select repeat('x', 600000000) || repeat('x', 600000000)`],
-  ])('is not told to try again what the statement itself is wrong in: %s', async (state, statement) => {
+  ])('is not told to retry an error of the statement itself: %s', async (state, statement) => {
     const { code, stderr } = await cli.run(['sql', '--csv', statement], settings());
     expect([code, stderr]).toEqual([1, expect.stringContaining(`(${state})`)]);
     expect(stderr).not.toContain('log');
@@ -153,7 +153,7 @@ describe('sql', () => {
     expect(stdout).toBe('a\n;\nb\n2\n');
   });
 
-  test.concurrent('does from a pipe what lines with a backslash say', async () => {
+  test.concurrent('runs backslash commands from a pipe', async () => {
     const piped = (text: string) => cli.run(['sql'], settings(), text);
     const { code, stdout } = await piped(
       "\\d traces\n\\x\nselect 1 as one, '\n\\d' as two;\n\\q\nselect 2 as three;",
@@ -172,7 +172,7 @@ describe('sql', () => {
     expect(unknown.stderr).toMatch(/^error: unknown command \\copy blocks\nhint: .*\n\\d /);
   });
 
-  test.concurrent('refuses to write unless --write is said', async () => {
+  test.concurrent('refuses to write without --write', async () => {
     const name = 'about';
     const { code, stdout, stderr } = await ask('sql', `insert into etl.watch (address) values ('${name}')`);
     expect(stderr).toContain('cannot execute INSERT in a read-only transaction');
@@ -186,14 +186,14 @@ describe('sql', () => {
     'commit; delete from ton.transactions',
     'set transaction read write; delete from ton.transactions',
     'commit and chain; set session characteristics as transaction read write; delete from ton.transactions',
-  ])('cannot be talked into writing: %s', async (statements) => {
+  ])('cannot be tricked into writing: %s', async (statements) => {
     const before = await ask('sql', 'select count(*) from transactions', '--csv');
     const { code } = await ask('sql', statements);
     expect(code).not.toBe(0);
     expect(await ask('sql', 'select count(*) from transactions', '--csv')).toEqual(before);
   });
 
-  test.concurrent('repeats what Postgres says of a mistake, exit 1', async () => {
+  test.concurrent("repeats Postgres' message for a mistake, exit 1", async () => {
     const { code, stderr } = await ask('sql', 'select * from transaction');
     expect(stderr).toContain('relation "transaction" does not exist');
     expect(code).toBe(1);
@@ -227,7 +227,7 @@ describe('sql', () => {
 describe('why', () => {
   const stored = () => all.find(({ now, hash }) => now < READ.to && hash !== misfit.hash) ?? never();
 
-  test.concurrent('says what is stored, by which request and when', async () => {
+  test.concurrent('prints what is stored, by which request and when', async () => {
     const { hash, account, now } = stored();
     const { code, stdout } = await ask('why', `0x${Buffer.from(hash, 'base64').toString('hex')}`);
     expect(stdout).toContain(`hash        ${hash}`);
@@ -240,7 +240,7 @@ describe('why', () => {
     expect(code).toBe(0);
   });
 
-  test.concurrent('knows messages too, also by base64url', async () => {
+  test.concurrent('knows messages, and hashes in base64url, too', async () => {
     const { in_msg: message } = all.find(({ in_msg, now }) => in_msg !== null && now < READ.to) ?? never();
     const hash = message?.hash ?? never();
     const { code, stdout } = await ask('why', Buffer.from(hash, 'base64').toString('base64url'));
@@ -249,7 +249,7 @@ describe('why', () => {
     expect(code).toBe(0);
   });
 
-  test.concurrent('says what is in quarantine, why, and how to see it', async () => {
+  test.concurrent('prints what is in quarantine, why, and how to see it', async () => {
     const { code, stdout } = await ask('why', misfit.hash);
     expect(stdout).toMatch(new RegExp(`quarantine +record \\d+ of transactions at ${at(misfit.now)}: lt: `));
     expect(stdout).toMatch(/since +20\S+Z, received 1 time/);
@@ -258,7 +258,7 @@ describe('why', () => {
     expect(code).toBe(3);
   });
 
-  test.concurrent('says that a second was never read, with the time that is given', async () => {
+  test.concurrent('says that a second was never read, if a time is given', async () => {
     const hash = Buffer.alloc(32, 7).toString('hex');
     const before = simulator.stats.total;
     const { code, stdout } = await ask('why', hash, '--at', '2026-05-02T10:00Z');
@@ -274,7 +274,7 @@ describe('why', () => {
   test.concurrent.each([
     ['transaction', (late: TransactionJson) => late.hash],
     ['message', (late: TransactionJson) => late.in_msg?.hash ?? never()],
-  ])('asks the API when a %s was that it does not have', async (kind, hashOf) => {
+  ])('asks the API when a %s was that the database does not have', async (kind, hashOf) => {
     const late =
       all.find(({ now, in_msg }) => now > READ.to + 60 && in_msg !== null && in_msg.source === null) ??
       never();
@@ -285,7 +285,7 @@ describe('why', () => {
     expect(code).toBe(3);
   });
 
-  test('says that a row is missing where it should be, and the command that it prints brings it back', async () => {
+  test('says that a row is missing in a covered second, and the command that it prints reads it', async () => {
     const { hash, now } = all.findLast((each) => each.now < READ.to - 30) ?? never();
     await store.database.run(sql`delete from ton.transactions where hash = ${hash}`);
     const { code, stdout } = await ask('why', hash);
@@ -298,17 +298,17 @@ describe('why', () => {
     const range = ['--from', String(minute.from), '--to', String(minute.to)];
     const verified = await ask('verify', ...range, '--only', 'transactions');
     const found = [...verified.stdout.matchAll(/^transactions \S+: \d+ (\w+)/gm)].map(([, kind]) => kind);
-    // Their blocks were not read; the seal is broken, and the rows are right again.
+    // Their blocks were not read. The seal is broken, and the rows are right again.
     expect(found, verified.stdout).toEqual(['no_proved_blocks']);
   });
 
-  test.concurrent('admits that neither the database nor the API knows it', async () => {
+  test.concurrent('says that neither the database nor the API knows it', async () => {
     const { code, stdout } = await ask('why', Buffer.alloc(32, 9).toString('hex'));
     expect(stdout).toContain('unknown     the API does not know it either');
     expect(code).toBe(3);
   });
 
-  test.concurrent('admits that the API could not be asked', async () => {
+  test.concurrent('says that the API could not be asked', async () => {
     const hash = Buffer.alloc(32, 9).toString('hex');
     const { code, stdout } = await cli.ask(
       ['why', hash],
@@ -330,7 +330,7 @@ describe('datasets', () => {
   });
 
   test.concurrent(
-    'tells of one: endpoint, parameters, page, cost, and every column with its meaning',
+    'describes one: endpoint, parameters, page, cost, and every column with its meaning',
     async () => {
       const { stdout } = await cli.ask(['datasets', 'transactions']);
       expect(stdout).toContain('endpoint  GET /api/v3/transactions');
@@ -343,14 +343,14 @@ describe('datasets', () => {
 
   test.concurrent('--json is for programs', async () => {
     const { stdout } = await cli.ask(['datasets', 'blocks', '--json']);
-    const sheet = JSON.parse(stdout) as { name: string; pageSize: number; tables: { name: string }[] };
-    expect(sheet).toMatchObject({ name: 'blocks', pageSize: 1000 });
-    expect(sheet.tables.map(({ name }) => name)).toEqual(['blocks', 'block_parents']);
+    const described = JSON.parse(stdout) as { name: string; pageSize: number; tables: { name: string }[] };
+    expect(described).toMatchObject({ name: 'blocks', pageSize: 1000 });
+    expect(described.tables.map(({ name }) => name)).toEqual(['blocks', 'block_parents']);
   });
 });
 
 describe('simulate', () => {
-  test('serves what was asked for until it is stopped', async () => {
+  test('serves what was requested until it is stopped', async () => {
     const running = cli.start(
       'simulate --seed 5 --from 2026-03-01 --hours 0.1 --tx-per-second 2 --build 1.2 --key mine --latency 0-5'
         .split(' ')
@@ -368,7 +368,7 @@ describe('simulate', () => {
     expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('says that its port is taken', async () => {
+  test('says that its port is in use', async () => {
     const { code, stderr } = await cli.run(['simulate', '--port', String(simulator.port), '--hours', '0.1']);
     expect(stderr).toContain(`port ${simulator.port} is in use`);
     expect(code).toBe(2);
@@ -383,7 +383,7 @@ test('--help of every command shows examples, and fits 80 columns', async () => 
     .filter((name) => name !== 'help');
   expect(commands).toContain('backfill');
   const tooLong = (text: string) => text.split('\n').filter((line) => line.length > 80);
-  // The path of the page is as long as it is.
+  // The path of the page may be longer than a line.
   expect(tooLong(stdout.replace(/^Docs: .*$/m, ''))).toEqual([]);
   const helps = await Promise.all(commands.map((name) => cli.ask([name, '--help'])));
   for (const [index, help] of helps.entries()) {

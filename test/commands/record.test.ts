@@ -12,7 +12,7 @@ import { digestTables } from '../support/kill/digest.ts';
 import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
-// Of a network that is older than what is recorded, as every real one is.
+// The network is older than what is recorded, as every real one is.
 const FROM = START + 400;
 const TO = START + 1000;
 const RANGE = ['--from', String(FROM), '--to', String(TO), '--only', 'core,actions'];
@@ -68,7 +68,7 @@ async function tablesOf({ url }: TestStore): Promise<Record<string, string>> {
 }
 
 thorough(
-  'a recorded run is served back: another database gets the same rows without a request to the source',
+  'a recorded run is served again: another database gets the same rows without a request to the source',
   async () => {
     const recorded = await crawl(simulator.url, ['--record', directory]);
     expect(recorded.code).toBe(0);
@@ -87,7 +87,7 @@ thorough(
     expect((await tablesOf(replayed.store))['transactions']).not.toMatch(/^0 rows/);
     expect(simulator.stats.total).toBe(asked);
 
-    // What was not recorded is not there: that must not pass as "nothing happened".
+    // A range that was not recorded is missing: it must not pass as "nothing happened".
     const beyond = await cli.ask(
       ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions,actions'],
       {
@@ -105,7 +105,7 @@ thorough(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'a directory that cannot be made is refused before anything is read',
+  'a directory that cannot be created is refused before anything is read',
   async () => {
     const { code, stderr } = await crawl(simulator.url, ['--record', '/proc/none/below']);
     expect(stderr).toContain('the directory /proc/none/below cannot be created: ENOENT');

@@ -8,7 +8,7 @@ import { residentMemory } from '../support/resident-memory.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { isThorough, some } from '../support/thorough.ts';
 
-/** Its end is not waited for by anybody. */
+/** No test waits for its end. */
 const ENDLESS = 'select generate_series(1, 1000000000000) as n';
 /** 200 MB as CSV. */
 const LARGE = `select generate_series(1, 2000000) as n, repeat('x', 90) as x`;
@@ -25,11 +25,11 @@ interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Megabytes that were resident at most. */
+  /** The peak of resident memory, in megabytes. */
   readonly memory: number;
 }
 
-/** Runs what a shell makes of a command, in which `$SQL` is the program's `sql`. */
+/** Runs a command in a shell; `$SQL` is the program's `sql`. */
 async function shell(command: string): Promise<Ended> {
   const SQL = `${process.execPath} ${join(program, 'src', 'cli.js')} sql`;
   const child = spawn('bash', ['-c', `set -o pipefail; ${command}`], {
@@ -48,14 +48,14 @@ async function shell(command: string): Promise<Ended> {
 }
 
 describe.each(some(['--csv', '--json'], 1))('sql %s', (format) => {
-  test('ends as soon as its reader has seen enough, however much there is', async () => {
+  test('ends as soon as its reader has seen enough, however many rows there are', async () => {
     const { code, stdout, stderr } = await shell(`$SQL ${format} "${ENDLESS}" | head -2`);
     expect(stdout).toBe(format === '--csv' ? 'n\n1\n' : '[\n{"n":"1"},\n');
     expect(stderr).toBe('');
     expect(code).toBe(0);
   });
 
-  test('says how many rows it has written', async () => {
+  test('prints how many rows it has written', async () => {
     const none = await shell(`$SQL ${format} "select 1 as n where false"`);
     expect(none.stdout).toBe(format === '--csv' ? 'n\n' : '[]\n');
     expect(none.stderr).toBe('(0 rows)\n');
@@ -66,7 +66,7 @@ describe.each(some(['--csv', '--json'], 1))('sql %s', (format) => {
     expect(two.stderr).toBe('(2 rows)\n');
   });
 
-  test('ends with a failure in the middle, and what it wrote does not look whole', async () => {
+  test('ends with a failure in the middle, and its output does not look complete', async () => {
     const { code, stdout, stderr } = await shell(
       `$SQL ${format} "select 1 / (3 - n) as n from generate_series(1, 5) n"`,
     );
@@ -75,13 +75,13 @@ describe.each(some(['--csv', '--json'], 1))('sql %s', (format) => {
     expect(code).toBe(1);
   });
 
-  test.each(['| true', '| head -c 1'])('is no failure where its only rows go %s', async (reader) => {
+  test.each(['| true', '| head -c 1'])('is no failure if its only rows go %s', async (reader) => {
     const { code, stderr } = await shell(`$SQL ${format} "select 1 as n" ${reader}`);
     expect(stderr).toBe('(1 row)\n');
     expect(code).toBe(0);
   });
 
-  test('does not begin another statement for a reader that is gone, or ends it at once', async () => {
+  test('does not begin another statement for a reader that has left, or ends it at once', async () => {
     const { code, stderr } = await shell(`$SQL ${format} "select 1 as n; ${ENDLESS}" | true`);
     expect(stderr).toBe('(1 row)\n');
     expect(code).toBe(0);
@@ -96,7 +96,7 @@ describe.each(some(['--csv', '--json'], 1))('sql %s', (format) => {
     expect(small.code).toBe(1);
   });
 
-  test('writes rows that are far larger than what comes for them, to a slow reader and to one that leaves', async () => {
+  test('writes rows that are far larger than the buffer, to a slow reader and to one that leaves', async () => {
     const names = Array.from({ length: 600 }, (_, index) => `null as ${'n'.repeat(50)}${index}`);
     const wide = `select ${names.join(', ')} from generate_series(1, 400)`;
     const slow = await shell(`$SQL ${format} "${wide}" | (sleep 1; wc -l)`);
@@ -107,7 +107,7 @@ describe.each(some(['--csv', '--json'], 1))('sql %s', (format) => {
     expect(left.stderr).not.toMatch(/Warning|\n +at /);
   });
 
-  test('does what --write says whole, also where its reader leaves', async () => {
+  test('completes what --write changes, even if its reader leaves', async () => {
     const make = 'create table public.many as select g as n from generate_series(1, 50000) g';
     expect((await shell(`$SQL --write "${make}"`)).code).toBe(0);
     const update = await shell(`$SQL ${format} --write "update many set n = -n returning n" | head -1`);
@@ -117,7 +117,7 @@ describe.each(some(['--csv', '--json'], 1))('sql %s', (format) => {
     await shell(`$SQL --write "drop table public.many"`);
   });
 
-  test('leaves a statement that returns nothing to its tag', async () => {
+  test('prints only the tag of a statement that returns nothing', async () => {
     const { stdout, stderr } = await shell(`$SQL ${format} --write "create temporary table gone (n int)"`);
     expect([stdout, stderr]).toEqual(['', 'CREATE\n']);
   });
@@ -130,14 +130,14 @@ test('sql --csv --spreadsheet writes what a spreadsheet does not change', async 
     "is,word,'=hash,lt,n,at,none\ntrue,t,'+a/b=,'12345678901234567,-5,2026-01-01 00:00:31,\n",
   );
   expect(code).toBe(0);
-  // A reader of UTF-8 text does not see it.
+  // A reader of UTF-8 text does not see the byte-order mark.
   const { stdout: mark } = await shell(`$SQL --csv --spreadsheet "select 1" | head -c 3 | od -An -tx1`);
   expect(mark.trim()).toBe('ef bb bf');
   expect((await shell(`$SQL --spreadsheet "select 1"`)).code).toBe(2);
 });
 
 test.runIf(isThorough && process.platform === 'linux')(
-  'rows that are written as they come take no memory, also where nobody is in a hurry to read them',
+  'rows that are streamed take no memory, even if their reader is slow',
   async () => {
     const large = await shell(`exec $SQL --csv "${LARGE}" > /dev/null`);
     expect(large.stderr).toBe(`(${LARGE_ROWS} rows)\n`);

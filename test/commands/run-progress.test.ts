@@ -3,7 +3,7 @@ import { createInFlight } from '../../src/budget/in-flight.ts';
 import { systemClock } from '../../src/clock.ts';
 import { trackRun, type WaitsFor, overallWords } from '../../src/commands/progress-display.ts';
 
-test('a dataset that another brings counts in the percentage once its holder is read', () => {
+test('a dataset that another brings counts in the percentage once the other is read', () => {
   const range = { from: 0, to: 100 };
   const work = ['traces', 'transactions'].map((dataset) => ({
     dataset,
@@ -37,7 +37,7 @@ test('a dataset that another brings counts in the percentage once its holder is 
   expect([course.comesWith('transactions'), course.all().percent]).toEqual([undefined, 100]);
 });
 
-test('where no page comes any more it is told who holds up the next one, whatever took the time before', () => {
+test('if no page comes any more, it prints what delays the next one, whatever took the time before', () => {
   let [now, workedOn, requests] = [0, 0, 0];
   let blocked: WaitsFor | undefined;
   const course = trackRun({

@@ -21,7 +21,7 @@ afterAll(async () => {
 const RANGE = ['--from', '2026-01-01', '--to', '2026-01-02'];
 const ADDRESS = `0:${'A'.repeat(64)}`;
 
-/** Every command that works with a database, but those that write what they read into it. */
+/** Every command that works with a database, except those that write what they read into it. */
 const READING = [
   ['status'],
   ['verify', ...RANGE],
@@ -54,7 +54,7 @@ describe('commands that only read', () => {
     await drop();
   });
 
-  test('say so of a directory without a database, too, and make none', async () => {
+  test('say so of a directory without a database, too, and create none', async () => {
     const ETL_DATA_DIR = join(scratch, 'none');
     for (const args of [...READING, ['sql', '--url']]) {
       const { code, stderr } = await cli.ask(args, { ETL_DATA_DIR, ETL_RETENTION: 'blocks:90d' });
@@ -94,7 +94,7 @@ describe('commands that only read', () => {
   });
 });
 
-test('a database that only reads for a while is waited for while its tables are made', async () => {
+test('a database that only reads for a while is waited for while its tables are created', async () => {
   const { url, drop } = await createDatabase();
   const name = new URL(url).pathname.slice(1);
   await query(url, `alter database ${name} set default_transaction_read_only = on`);

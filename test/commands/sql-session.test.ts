@@ -24,7 +24,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Waits for a condition, and not for ever. */
+/** Waits for a condition, with a limit. */
 async function until(holds: () => boolean | Promise<boolean>, what: () => string): Promise<void> {
   const deadline = performance.now() + 20_000;
   while (!(await holds())) {
@@ -33,7 +33,7 @@ async function until(holds: () => boolean | Promise<boolean>, what: () => string
   }
 }
 
-/** A statement that ends of itself long after the test, and the mark by which the server shows it. */
+/** A statement that would run long after the test, and the mark by which the server shows it. */
 function longStatement() {
   const mark = `m${randomBytes(6).toString('hex')}`;
   const running = async () =>
@@ -57,7 +57,7 @@ describe('a statement is ended on the server', () => {
     ['SIGTERM', ['--csv']],
     ['SIGTERM', ['--write']],
     ['SIGHUP', ['--json']],
-    // No statement can say anything any more.
+    // A killed process cannot ask the server to end the statement.
     ['SIGKILL', []],
   ] as const)('when %s ends sql %j', async (signal, flags) => {
     const { statement, begun, ended } = longStatement();
@@ -101,7 +101,7 @@ describe('the prompt', () => {
   const CTRL_C = '\x03';
   const LEFT = '\x1b[D';
 
-  test('drops at Ctrl-C what was typed: in the line, before its cursor and behind it, and in lines before', async () => {
+  test('drops what was typed at Ctrl-C: in the line, before its cursor and after it, and in lines before', async () => {
     const shown = await runPrompt(async (screen) => {
       screen.type('select * from swap');
       await sees(screen, /swap$/m);
@@ -119,7 +119,7 @@ describe('the prompt', () => {
     expect(shown).not.toMatch(/error|wap|\?column\?/);
   });
 
-  test('ends at Ctrl-C the statement that runs, with what was typed ahead, and goes on', async () => {
+  test('ends the running statement at Ctrl-C, with what was typed ahead, and continues', async () => {
     const { statement, begun, ended } = longStatement();
     const shown = await runPrompt(async (screen) => {
       screen.type(`${statement}; select 9 as never;\r`);
@@ -135,7 +135,7 @@ describe('the prompt', () => {
     expect(shown).not.toMatch(/error/);
   });
 
-  test('ends at Ctrl-C the statement that DuckDB runs over a lake, with what was typed ahead, and goes on', async () => {
+  test('ends the statement that DuckDB runs over a lake at Ctrl-C, with what was typed ahead, and continues', async () => {
     const crawled = await openCrawledStore(twoDays);
     const folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-session-'));
     try {
@@ -157,7 +157,7 @@ describe('the prompt', () => {
     }
   });
 
-  test('completes names and words by Tab, tells times, lists functions, and refuses unknown commands', async () => {
+  test('completes names and words by Tab, reads times, lists functions, and refuses unknown commands', async () => {
     const shown = await runPrompt(async (screen) => {
       screen.type('sel\t');
       await sees(screen, /select/);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   cli = await openCli();
   store = await openTestStore();
   scratch = await mkdtemp(join(tmpdir(), 'toncenter-etl-start-'));
-  // The first command brings the schema up to date, and loads every table for it.
+  // The first command updates the schema, and loads every table for that.
   await cli.run(['migrate'], { DATABASE_URL: store.url });
 });
 afterAll(async () => {

@@ -55,7 +55,7 @@ function shown(facts: Partial<Report>): string[] {
   return lines;
 }
 
-test('of ranges that are being read the first five of a dataset are printed, and the others counted', () => {
+test('of ranges that are being read the first five of a dataset are printed, and the rest is counted', () => {
   const lease = (name: string) => (_: unknown, index: number) => ({
     dataset: name,
     scope: '',
@@ -77,7 +77,7 @@ test('of ranges that are being read the first five of a dataset are printed, and
   expect(reading.at(-1)).toBe('reading   actions: and 1 more ranges, 1m');
 });
 
-test('a head that is not known yet is no head, and what it waits for is said', () => {
+test('a head that is not known yet is not printed, and the missing block is named', () => {
   const heads = shown({ awaited: 'masterchain block 12' }).filter((line) => line.startsWith('head'));
   expect(heads).toEqual(['head      the watermark is not known yet: waiting for masterchain block 12']);
 });
@@ -87,7 +87,7 @@ const head = { seqno: 9, time: END, age: 328 * DAY, watermark: END, waitingFor: 
 
 test.each<[string, Partial<Report>]>([
   ['a simulated network without a daemon', { network: 'the simulated network', globalId: -777 }],
-  ['a network whose head stands while a daemon follows it', { silence: 3, head }],
+  ['a network whose head does not move while a daemon follows it', { silence: 3, head }],
 ])('%s has a last block, and no dataset lags by the time since then', (_, facts) => {
   const text = shown({ ...facts, datasets: [dataset('blocks', END), dataset('traces', END - 60)] }).join(
     '\n',

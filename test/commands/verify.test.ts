@@ -17,7 +17,7 @@ const RANGE = ['--from', String(START + 60), '--to', String(START + 320)];
 let store: TestStore;
 let simulator: Simulator;
 let cli: Cli;
-/** Hears of each request before it is answered. */
+/** Called for each request before its response. */
 let onRequest: (request: ApiRequest) => void = () => undefined;
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ const run = (...args: string[]): Promise<CliResult> => cli.ask(...command(args))
 
 const start = (...args: string[]): RunningCli => cli.start(...command(args));
 
-test('verify prints what each check held, and ends with 0 where all is proved', async () => {
+test('verify prints what each check examined, and ends with 0 if all is proved', async () => {
   const { code, stdout } = await run('verify', ...RANGE);
   expect(stdout).toMatch(/^transactions +books +[1-9]\d* +0 /m);
   expect(stdout).toMatch(/^proved +blocks: all blocks/m);
@@ -73,7 +73,7 @@ test('verify names the holes and their causes and ends with 3; --repair fills th
 describe('a deep repair', () => {
   const DEEP = ['verify', ...RANGE, '--deep', '100%', '--repair'];
   const Row = z.object({ second: z.coerce.number(), steps: z.coerce.number() });
-  /** The row that is altered, as it is. */
+  /** The current values of the row that is altered. */
   const read = async () => {
     const rows = await store.database.rows(
       sql`select extract(epoch from utime)::int8 as second, compute_vm_steps as steps from ton.transactions
@@ -97,14 +97,14 @@ describe('a deep repair', () => {
     const { second, steps } = await read();
     return (await certified(truth.second)) && (second !== truth.second || steps !== truth.steps);
   };
-  /** A request for what the repair has taken out: the comparison asks up to the end of the range. */
+  /** A request for what the repair has uncovered: the comparison reads up to the end of the range. */
   const isRepair = ({ path, search }: ApiRequest, second: number) => {
     const end = Number(search.get('end_utime'));
     return path === '/api/v3/transactions' && end >= second && end < second + 100;
   };
 
   test.each(some(['SIGKILL', 'SIGTERM'] as const, 1))(
-    'that %s ends between its two readings certifies nothing that is not so, and the next ones bring it back',
+    'that %s ends between its two readings certifies nothing wrong, and the next processes complete it',
     async (signal) => {
       const truth = await alter();
       const repair = start(...DEEP);
@@ -115,14 +115,14 @@ describe('a deep repair', () => {
       onRequest = () => undefined;
       expect([null, 3, 75]).toContain(code);
       expect(await falselyCertified(truth)).toBe(false);
-      // What it had taken out of coverage is read by any process that reads.
+      // What it has uncovered is read by any process that reads.
       await run('backfill', ...RANGE);
       expect((await run(...DEEP)).code).toBe(0);
       expect(await read()).toEqual(truth);
     },
   );
 
-  thorough('that two processes make at the same time ends as one, with the truth', async () => {
+  thorough('that two processes run at the same time ends like one, with the truth', async () => {
     const truth = await alter();
     const ended = await Promise.all([start(...DEEP).ended, start(...DEEP).ended]);
     for (const { code } of ended) expect([0, 3]).toContain(code);
@@ -133,12 +133,12 @@ describe('a deep repair', () => {
   });
 });
 
-test('verify ends within ten seconds of SIGTERM, though its statement waits for a lock that is never released', async () => {
+test('verify ends within ten seconds of SIGTERM, even if its statement waits for a lock that is never released', async () => {
   const client = new pg.Client({ connectionString: store.url });
   await client.connect();
   await client.query('begin; lock table ton.transactions in access exclusive mode');
   const running = start('verify', ...RANGE);
-  // Of this database alone.
+  // Sessions of this database alone.
   const waits = () =>
     client
       .query(
@@ -156,7 +156,7 @@ test('verify ends within ten seconds of SIGTERM, though its statement waits for 
   expect([3, 75]).toContain(code);
 });
 
-test('verify tells of what is not covered, with the command that reads it', async () => {
+test('verify reports what is not covered, with the command that reads it', async () => {
   const { code, stdout } = await run('verify', '--from', String(START + 60), '--to', String(START + 420));
   expect(code).toBe(3);
   expect(stdout).toMatch(/^missing +blocks: 2026-02-01T00:05:20Z \.\. 2026-02-01T00:07:00Z is not covered$/m);
@@ -165,7 +165,7 @@ test('verify tells of what is not covered, with the command that reads it', asyn
   );
 });
 
-test('verify refuses a share that is none', async () => {
+test('verify refuses an invalid share', async () => {
   const { code, stderr } = await run('verify', ...RANGE, '--deep', 'all');
   expect(code).toBe(2);
   expect(stderr).toContain('write it like 1%');

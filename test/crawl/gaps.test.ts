@@ -44,7 +44,7 @@ const look = (dueOnly: boolean) =>
   network.crawl(({ context }) => recheckGaps(context, RANGE, { dueOnly, signal: never.leaving }));
 
 const seqnoAt = (second: number) => Math.round(second / BLOCK);
-/** Masterchain blocks of some seconds after the start, with all that they registered. */
+/** Masterchain blocks of some seconds after the start, with all blocks that they register. */
 const holeOf = (from: number, to: number) => ({ from: seqnoAt(from), to: seqnoAt(to) });
 
 const Counted = z.object({ rows: z.coerce.number() });
@@ -57,7 +57,7 @@ async function stored(table: string, { from, to }: Range): Promise<number> {
   return row!.rows;
 }
 
-/** Every row of what is covered is stored: of blocks and transactions. */
+/** Expects that every row of a covered second is stored: of blocks and transactions. */
 async function expectWhole(names: readonly string[], range: Range = RANGE): Promise<void> {
   for (const dataset of await datasetsNamed(...names)) {
     for (const span of common(await readCoverage(network.store.database, streamOf(dataset)), [range])) {
@@ -102,7 +102,7 @@ const kinds: readonly [string, readonly string[], Faults][] = [
 ];
 
 test.each(some(kinds, 3))(
-  'where the source lacks %s, no dataset covers their seconds, and the same command reads them later',
+  'if the source lacks %s, no dataset covers their seconds, and the same command reads them later',
   async (_, names, faults) => {
     await network.serve({ faults: { ...faults } });
     const gap = invisible(faults);
@@ -111,7 +111,7 @@ test.each(some(kinds, 3))(
     for (const dataset of await datasetsNamed(...names)) {
       const covered = await readCoverage(network.store.database, streamOf(dataset));
       expect(common(covered, gap)).toEqual([]);
-      // What lies above and below goes on.
+      // What is above and below is read.
       const gaps = await readGaps(network.store.database, [RANGE]);
       expect(without([RANGE], [...covered, ...gaps.map(({ span }) => span)])).toEqual([]);
     }
@@ -123,7 +123,7 @@ test.each(some(kinds, 3))(
   },
 );
 
-test('a gap of masterchain blocks is found where blocks are not read', async () => {
+test('a gap of masterchain blocks is found even if blocks are not read', async () => {
   const faults = { holes: [holeOf(500, 560), holeOf(190, 210)] };
   await network.serve({ faults: { ...faults } });
   const missing = await cover(['jetton_transfers']);
@@ -136,7 +136,7 @@ test('a gap of masterchain blocks is found where blocks are not read', async () 
   await expectWhole(['jetton_transfers']);
 });
 
-test('what of a gap is filled is read, and the rest waits longer each time', async () => {
+test('the part of a gap that is filled is read, and the rest waits longer each time', async () => {
   await network.serve({ faults: { holes: [holeOf(500, 560)] } });
   await cover(['blocks', 'transactions']);
   const [whole] = await readGaps(network.store.database, [RANGE]);
@@ -158,9 +158,9 @@ test('what of a gap is filled is read, and the rest waits longer each time', asy
   expect(row!.attempts).toBe(3);
 });
 
-test('a lease that begins inside a gap does not cover what it cannot know', async () => {
+test('a lease that begins inside a gap does not cover unknown seconds', async () => {
   await network.serve({ faults: { holes: [holeOf(500, 560)] } });
-  // Nothing below is stored, nor asked for.
+  // Nothing below is stored or requested.
   const range = { from: START + 530, to: START + 900 };
   const missing = await cover(['blocks', 'transactions'], range);
   const gap = invisible(network.simulator.faults);
@@ -170,10 +170,10 @@ test('a lease that begins inside a gap does not cover what it cannot know', asyn
   await expectWhole(['blocks', 'transactions'], range);
 });
 
-test('readers that all look for what comes before their lease do not wait for each other', async () => {
+test('readers that all look for the block before their lease do not wait for each other', async () => {
   await network.serve({ latencyMs: [50, 50] });
   const [dataset] = await datasetsNamed('blocks');
-  const spans = Array.from({ length: 24 }, (_, place) => START + 100 + 50 * place);
+  const spans = Array.from({ length: 24 }, (_, index) => START + 100 + 50 * index);
   const want = { dataset: dataset!, stream: streamOf(dataset!), priority: 'backfill' as const };
   await network.crawl(async ({ planner, context }) => {
     const read = async (from: number) => {
@@ -187,7 +187,7 @@ test('readers that all look for what comes before their lease do not wait for ea
   );
 });
 
-test('what was read above the head of a source that went back is not covered any more', async () => {
+test('rows above the head of a source that went back are not covered any more', async () => {
   await network.serve();
   await cover(['blocks', 'transactions']);
   const opened = await openTestCrawl(network.store, network.simulator.url);
@@ -195,7 +195,7 @@ test('what was read above the head of a source that went back is not covered any
   const clock = { ...context.clock, sleep: () => Promise.resolve() };
   const seen = { seen: chain.last.utime, delaySeconds: 30, sinceMs: clock.monotonic() - 600_000 };
   const look = () => requireHead({ ...context, clock }, { ...seen, signal: never.leaving });
-  // A replica that lags is none.
+  // A replica that lags is not such a source.
   network.simulator.headTime = START + DURATION - 40;
   await look();
   network.simulator.headTime = START + 600;
@@ -216,7 +216,7 @@ test('another chain under the same global_id is refused, and one that only dropp
   await open();
   await network.serve({ duration: 600, seed: 8 });
   await expect(open()).rejects.toMatchObject({ exitCode: 2, code: 'wrong_network' });
-  // The index begins later, and has forgotten the block that is remembered.
+  // The index begins later, and has dropped the block that is remembered.
   await network.serve({ start: START + 4000, duration: 600, firstSeqno: 1600 });
   await open();
 });

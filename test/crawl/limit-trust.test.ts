@@ -9,7 +9,7 @@ const pageOf = (asked: number, rows: readonly string[], utime = 5) => ({
   positions: rows.map((id) => ({ utime, lt: '1', id })),
 });
 
-/** The size by which a page is judged that is a response to its request. */
+/** The believed page size after a response to the request for that size. */
 function sizeOf(span: SpanTrust, asked: number, rows: readonly string[], utime = 5): number {
   const { size, accept } = span.judge(pageOf(asked, rows, utime));
   accept();
@@ -19,7 +19,7 @@ function sizeOf(span: SpanTrust, asked: number, rows: readonly string[], utime =
 const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => String(from + at));
 
 describe('a short page', () => {
-  test('is doubted where it is longer than every page before it, and believed where nothing follows', () => {
+  test('is doubted if it is longer than every page before it, and believed if nothing follows', () => {
     const trust = createLimitTrust(() => expect.unreachable());
     const span = trust.openSpan(SPAN);
     expect(sizeOf(span, 1000, ids(0, 333))).toBe(333);
@@ -37,7 +37,7 @@ describe('a short page', () => {
     expect(sizeOf(trust.openSpan(SPAN), 1000, ids(0, 9))).toBe(1000);
   });
 
-  test('of a length that people choose for a limit is doubted once, though longer pages came', () => {
+  test('whose length is a usual limit is doubted once, even if longer pages came', () => {
     const trust = createLimitTrust(() => expect.unreachable());
     const span = trust.openSpan(SPAN);
     expect(sizeOf(span, 1000, ids(0, 1000))).toBe(1000);
@@ -48,7 +48,7 @@ describe('a short page', () => {
   });
 });
 
-test('a server that cuts pages twice at one length is asked for no more than it gives', () => {
+test('a server that cuts pages twice at one length gets requests for that many rows', () => {
   const caps: number[] = [];
   const trust = createLimitTrust((cap) => caps.push(cap));
   const span = trust.openSpan(SPAN);
@@ -62,7 +62,7 @@ test('a server that cuts pages twice at one length is asked for no more than it 
   expect(caps).toEqual([137]);
 });
 
-test('a length at which a server that lagged behind cut a page once is believed again when more pages of it came whole', () => {
+test('a length at which a lagging server cut a page once is believed again when more complete pages of that length came', () => {
   const trust = createLimitTrust(() => expect.unreachable());
   const lagged = trust.openSpan(SPAN);
   expect(sizeOf(lagged, 1000, ids(0, 137))).toBe(137);
@@ -98,7 +98,7 @@ test('rows behind the window of a doubted page say nothing about it', () => {
   expect(trust.limit(1000)).toBe(1000);
 });
 
-test('a page that is refused as a response teaches nothing', () => {
+test('a page that is refused as a response changes nothing', () => {
   const trust = createLimitTrust(() => expect.unreachable());
   const span = trust.openSpan(SPAN);
   expect(sizeOf(span, 1000, ids(0, 333))).toBe(333);
@@ -106,7 +106,7 @@ test('a page that is refused as a response teaches nothing', () => {
   expect(trust.limit(1000)).toBe(1000);
 });
 
-test('a second that is taken apart by logical time shows no cap: its parts are windows of their own', () => {
+test('a second that is split by logical time shows no cap: its parts are windows of their own', () => {
   const trust = createLimitTrust(() => expect.unreachable());
   const span = trust.openSpan(SPAN);
   const judge = (rows: readonly number[], bounds: { startLt?: bigint; endLt?: bigint }) => {

@@ -40,10 +40,10 @@ async function crawl(names: readonly string[], into = store) {
   const opened = await openTestCrawl(into, simulator.url, { maxAttempts: 1 });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...names);
-    const missing = await backfill({ ...opened, datasets, readable: reach, stop: never });
-    return { missing, range: reach.range! };
+    const missing = await backfill({ ...opened, datasets, readable, stop: never });
+    return { missing, range: readable.range! };
   } finally {
     await opened.close();
   }
@@ -72,20 +72,20 @@ async function expectBounds({ lts }: CrawlContext): Promise<void> {
 }
 
 describe('logical times of seconds', () => {
-  test('hold every trace that ends in them, though shards go at their own pace; from the API, a request for minutes', async () => {
+  test('contain every trace that ends in them, although shards advance at their own pace; from the API, with one request for minutes', async () => {
     const opened = await openTestCrawl(store, simulator.url);
     try {
       simulator.stats.clear();
       await expectBounds(opened.context);
-      // A look at the API on each side lasts for five minutes.
+      // The blocks that are read on each side are enough for five minutes.
       expect(simulator.stats.byPath.get('/api/v3/blocks')).toBeLessThan(120);
     } finally {
       await opened.close();
     }
   });
 
-  thorough('let a server answer for actions that would look through all of them', async () => {
-    // All of them take it more than it gives a query.
+  thorough('let a server return actions without scanning all of them', async () => {
+    // All of them together take longer than a query may take.
     const all = [...simulator.truth.traces({ from: 0, to: 2 ** 32 })].length;
     simulator.faults.scanSpeed = Math.ceil(all / 3.2);
     simulator.stats.clear();
@@ -95,7 +95,7 @@ describe('logical times of seconds', () => {
     expect(await storedActions(range)).toBe([...simulator.truth.actions(range, actionTypes)].length);
   });
 
-  test('are left out where the source has no blocks', async () => {
+  test('are left out if the source has no blocks', async () => {
     const empty = await openTestStore();
     try {
       simulator.stats.clear();
@@ -110,7 +110,7 @@ describe('logical times of seconds', () => {
     }
   });
 
-  test('are taken from stored blocks, where there are any', async () => {
+  test('are taken from stored blocks if there are any', async () => {
     await crawl(['blocks']);
     const opened = await openTestCrawl(store, simulator.url);
     try {

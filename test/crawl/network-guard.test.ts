@@ -37,7 +37,7 @@ const getBytes = (path: string) =>
     readBytes: (body) => Promise.resolve(body.toString()),
   });
 
-test('who reads a block of another network learns both networks, and that a person has to act', async () => {
+test('a reader of a block of another network gets an error that names both networks, and that a person has to act', async () => {
   fake.answer(blocks(MAINNET, TESTNET));
   const read = get('/api/v3/blocks');
   await expect(read).rejects.toThrow(WrongNetworkError);
@@ -46,12 +46,12 @@ test('who reads a block of another network learns both networks, and that a pers
     hint: expect.stringContaining('TONCENTER_NETWORK') as string,
     exitCode: EXIT.usage,
   });
-  // It is not asked for again as a bad response is.
+  // It is not retried, although a bad response is.
   expect(fake.seen).toHaveLength(1);
 });
 
 test.each(['/api/v3/blocks', '/api/v3/masterchainBlockShardState', '/api/v3/masterchainBlockShards'])(
-  'blocks of %s name the network, also where they are read by their bytes',
+  'blocks of %s name the network, even if they are read from their bytes',
   async (path) => {
     fake.answer(blocks(MAINNET, undefined), blocks(MAINNET), blocks(MAINNET, TESTNET));
     await get(path);
@@ -67,7 +67,7 @@ test('what other endpoints call a network is data', async () => {
   await network.confirm();
 });
 
-test('the network is asked for where nothing has named it for a minute, once for all who want to know', async () => {
+test('the network is requested if no block has named it for a minute, once for all that wait', async () => {
   const watch = network.begin();
   time.ms = 44_000;
   await watch.confirm();
@@ -83,7 +83,7 @@ test('the network is asked for where nothing has named it for a minute, once for
   await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
 });
 
-describe('of a chain whose first block is known', () => {
+describe('a chain whose first block is known', () => {
   const HASH = 'A'.repeat(43) + '=';
   const chainInfo = (first: object) => json({ first: { ...block(MAINNET), ...first }, last: block(MAINNET) });
   const own = chainInfo({ seqno: 1, root_hash: HASH });
@@ -97,7 +97,7 @@ describe('of a chain whose first block is known', () => {
       signal: never.leaving,
     });
 
-  test('a chain that was begun anew is noticed within a minute, though its blocks name the same network', async () => {
+  test('a restarted chain is noticed within a minute, even if its blocks name the same network', async () => {
     const guard = guardOf();
     const watch = guard.network.begin();
     fake.answer(blocks(MAINNET), own, blocks(MAINNET), restarted, restarted, own);
@@ -111,13 +111,13 @@ describe('of a chain whose first block is known', () => {
     time.ms = 122_000;
     await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
     await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
-    // Nothing is read before the own one is back.
+    // Nothing is read before its own network is back.
     await expect(guard.network.begin().confirm()).rejects.toThrow(WrongNetworkError);
     await guard.network.begin().confirm();
   });
 
   test.each([503, 500, 'reset'] as const)(
-    'a chain that was begun anew is noticed before the next commit if a request failed meanwhile (%s)',
+    'a restarted chain is noticed before the next commit if a request failed meanwhile (%s)',
     async (failure) => {
       const guard = guardOf();
       const watch = guard.network.begin();
@@ -130,7 +130,7 @@ describe('of a chain whose first block is known', () => {
     },
   );
 
-  test('a failed request costs one question, however many commits wait', async () => {
+  test('a failed request causes one question, however many commits wait', async () => {
     const guard = guardOf();
     fake.answer(json({}, 503), json({ traces: [] }), own);
     await guard.api.get({ path: '/api/v3/traces', priority: 'tail', parse: (body) => body });
@@ -161,7 +161,7 @@ test('no request waits for the answer while the last one is less than a minute o
   expect(fake.seen).toHaveLength(1);
 });
 
-test('nothing is written of a reading that began before another network answered, though the own one is back', async () => {
+test('a reading that began before another network answered writes nothing, even if its own network is back', async () => {
   const before = network.begin();
   await before.confirm();
   fake.answer(blocks(TESTNET), info(TESTNET), info(MAINNET));
@@ -176,7 +176,7 @@ test('nothing is written of a reading that began before another network answered
   expect(fake.seen).toHaveLength(3);
 });
 
-test('a response that was on its way before another network was seen does not tell that the own one is back', async () => {
+test('a response that was in flight before another network was seen does not prove that its own network is back', async () => {
   let answer: () => void = () => undefined;
   const asked = new Promise<void>((resolve) => {
     fake.answer(

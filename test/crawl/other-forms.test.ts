@@ -10,8 +10,8 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { some } from '../support/thorough.ts';
 
 /*
- * A server that prints other forms of addresses, hashes, shards and numbers than TON Center's fills the tables with the
- * same rows, column by column.
+ * A server that prints other forms of addresses, hashes, shards and numbers than TON Center's fills the
+ * tables with the same rows, column by column.
  */
 
 const START = Date.UTC(2026, 4, 1) / 1000;
@@ -29,7 +29,7 @@ const STREAMS = [
 type Rewrite = (body: string) => string;
 
 const ADDRESS = /"(-?\d+:[0-9A-F]{64})"/g;
-/** Bags of cells are no hashes, however long they are. */
+/** Bags of cells are not hashes, however long they are. */
 const HASH = /"(?!te6)([A-Za-z0-9+/]{43}=)"/g;
 const SHARD = /"shard":"([0-9A-F]{1,16})"/g;
 const OPCODE = /"opcode":"(0x[0-9a-f]{8})"/g;
@@ -106,7 +106,7 @@ beforeAll(async () => {
     load: 6,
     accounts: 200,
     after: ({ path }, response) => {
-      // v2 names its accounts in friendly form, and prints its shards in decimal, already.
+      // v2 already names its accounts in friendly form, and prints its shards in decimal.
       const body = rewrites.reduce((text, rewrite) => rewrite(text), response.body.toString());
       return path === '/api/v3/addressBook' || response.status !== 200 ? response : { ...response, body };
     },
@@ -118,7 +118,7 @@ afterAll(async () => {
   await Promise.all(stores.map((store) => store.close()));
 });
 
-/** What a crawl of all datasets leaves in each table, without what depends on when it was made. */
+/** The rows of each table after a crawl of all datasets, without columns that depend on when they were written. */
 async function crawled(): Promise<Map<string, string[]>> {
   const store = await openTestStore();
   stores.push(store);
@@ -150,7 +150,7 @@ async function crawled(): Promise<Map<string, string[]>> {
   return rows;
 }
 
-/** Of free JSON, which is kept as it came, only that it is there. */
+/** Free-form JSON is kept as it came, so only its presence is compared. */
 async function rowsOf(store: TestStore, table: string): Promise<string[]> {
   const rows = await select(store, `select * from ton.${table}`);
   const volatile = new Set(['loaded_at', 'taken_at', 'first_seen']);
@@ -170,7 +170,7 @@ function isJson(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !(value instanceof Date);
 }
 
-test('every table has rows to compare, but for those whose source lags behind or has none', () => {
+test('every table has rows to compare, except those whose source lags or has none', () => {
   const empty = [...truth].filter(([, rows]) => rows.length === 0).map(([table]) => table);
   expect(empty.sort()).toEqual([
     'complaint_votes',

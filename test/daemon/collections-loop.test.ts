@@ -12,7 +12,7 @@ import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { rebuilt } from '../support/rebuild/rebuild-collections.ts';
 
-/** Turns by a clock that stands, and who had one when. */
+/** Takes turns by a stopped clock, and records who had one when. */
 function turnsBy(options: { perSecond: number; most: number }) {
   const clock = manualClock();
   const stop = new AbortController();
@@ -31,7 +31,7 @@ function turnsBy(options: { perSecond: number; most: number }) {
   return { clock, stop, turns, taken, take };
 }
 
-test('a share of the budget is never exceeded, also after a pause', async () => {
+test('a share of the budget is never exceeded, even after a pause', async () => {
   const { clock, taken, take } = turnsBy({ perSecond: 2, most: 9 });
   const asking = (async () => {
     await take('a', 3);
@@ -43,7 +43,7 @@ test('a share of the budget is never exceeded, also after a pause', async () => 
   expect(taken.map(({ at }) => at)).toEqual([0, 500, 1000, 6000, 6500, 7000]);
 });
 
-test('work that never ends leaves each other kind its turn', async () => {
+test('work that never ends leaves every other kind its turn', async () => {
   const { clock, taken, take } = turnsBy({ perSecond: 1, most: 1 });
   const ends = [take('history', 50), take('list', 1), take('look-up', 3)];
   await clock.advance(60_000);
@@ -54,7 +54,7 @@ test('work that never ends leaves each other kind its turn', async () => {
   expect(names.filter((name) => name === 'history')).toHaveLength(50);
 });
 
-test('a turn that lasts holds up no more than its place, and a failed one gives it back', async () => {
+test('a long turn takes only its own slot, and a failed one releases it', async () => {
   const { clock, turns, taken, take } = turnsBy({ perSecond: 1, most: 2 });
   await expect(turns.take('broken', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   const slow = take('slow', 1, 10_000);
@@ -64,13 +64,13 @@ test('a turn that lasts holds up no more than its place, and a failed one gives 
   expect(taken.filter(({ name }) => name === 'quick').map(({ at }) => at)).toEqual([2000, 3000, 4000, 5000]);
 });
 
-test('the daemon reads collections beside its streams, with the least priority', async () => {
+test('the daemon reads collections next to its streams, with the lowest priority', async () => {
   const store = await openTestStore();
   const now = Math.floor(Date.now() / 1000);
   const simulator = await startSimulator({ start: now - 600, load: 4, accounts: 200, live: { head: now } });
   const finishing = new AbortController();
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
-  // Of the newest minutes nothing is read in the first round.
+  // The first round reads nothing of the newest minutes.
   const config = { since: '-400s', watermarkDelay: 4, freshness: 3, rps: 200 };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config });
   const all = await loadDatasets();

@@ -16,7 +16,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 
 describe('the daemon', () => {
   thorough(
-    'waits while the source refuses what it gave before: a key, a page of a gateway, a bad request',
+    'waits while the source refuses what it served before: a key, a page of a gateway, a bad request',
     async () => {
       const answers: [number, string][] = [
         [401, '{"error":"API key does not exist"}'],
@@ -45,11 +45,11 @@ describe('the daemon', () => {
   );
 
   const OTHERS: readonly [string, SimulatorOptions][] = [
-    ['a chain begun anew under the same name', { seed: 77 }],
+    ['a chain that was restarted under the same name', { seed: 77 }],
     ['another network', { globalId: -3, seed: 77 }],
   ];
   thorough.each(OTHERS)(
-    'waits while %s answers, commits nothing of it, and goes on when its own is back',
+    'waits while %s answers, commits nothing of it, and continues when its own is back',
     async (_, other) => {
       const start = Math.floor(Date.now() / 1000) - 4680;
       await serve({ start });
@@ -62,7 +62,7 @@ describe('the daemon', () => {
       const swap = async (options: SimulatorOptions) => {
         const { port } = live.simulator();
         await live.simulator().close();
-        // A server that begins again is away for a moment.
+        // A server that restarts is unavailable for a moment.
         const before = failed;
         await until(() => Promise.resolve(failed > before));
         await serve({ start, port, ...options });
@@ -98,7 +98,7 @@ describe('the daemon', () => {
     },
   );
 
-  test('waits while the API fails, and goes on when it is back', async () => {
+  test('waits while the API fails, and continues when it is back', async () => {
     await serve({});
     const failures = () => live.simulator().stats.byStatus.get(502) ?? 0;
     const recovered = async () => {
@@ -112,7 +112,7 @@ describe('the daemon', () => {
     expect(await storedTransactions(range!)).toBe(live.simulator().truth.counts(range).transactions);
   });
 
-  thorough('waits at any fault of the database, and continues when it is repaired', async () => {
+  thorough('waits at any error of the database, and continues when it is repaired', async () => {
     await serve({});
     const broken = (code: string, table: string) => [
       `create function etl.broken() returns trigger language plpgsql as
@@ -148,7 +148,7 @@ describe('the daemon', () => {
     const recovered = async () => healed < Infinity && (await end()) > healed - DELAY;
     await runUntil('head', recovered, pino({ level: 'debug' }, { write }));
     await harmed;
-    // What was read is not missing at the source.
+    // Rows that were read are not reported missing at the source.
     const refusals = sql`select detail from etl.refused`;
     expect(await live.database().rows(refusals, z.object({ detail: z.string() }))).toEqual([]);
     const ranges = await covered('transactions');

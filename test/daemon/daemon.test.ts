@@ -25,7 +25,7 @@ describe('the daemon', () => {
       return (mark?.headUtime ?? Infinity) - (await endOf('transactions'));
     };
     const lastCovered = async () => await endOf('transactions');
-    // Long enough for the head to have moved away from where it began.
+    // It runs long enough that the head has moved away from where it began.
     await runUntil('head', async () => (await lastCovered()) > began && (await lag()) < DELAY + 10);
     const ranges = await covered('transactions');
     expect(ranges).toHaveLength(1);
@@ -33,7 +33,7 @@ describe('the daemon', () => {
     expect(await storedTransactions(range!)).toBe(live.simulator().truth.counts(range).transactions);
   });
 
-  test('fills the past beside the head, newest first, and goes on where a stopped one was', async () => {
+  test('fills the past next to the head, newest first, and continues from where a stopped one was', async () => {
     await serve({});
     await runUntil('-1h', async () => (await covered('transactions')).length > 0);
     const before = lengthOf(await covered('transactions'));
@@ -47,22 +47,19 @@ describe('the daemon', () => {
     }
   });
 
-  thorough(
-    'begins at the head, also where its first poll of it got answers that were cut short',
-    async () => {
-      await serve({ faults: { shortBlocks: 1 } });
-      const began = Date.now() / 1000;
-      const repaired = delay(1500).then(() => {
-        live.simulator().faults.shortBlocks = 0;
-      });
-      await runUntil('head', async () => (await covered('transactions')).length > 0);
-      await repaired;
-      const since = await readWanted(live.database());
-      expect(since.get('transactions')!).toBeGreaterThan(began - 60);
-    },
-  );
+  thorough('begins at the head, even if its first poll got responses that were cut short', async () => {
+    await serve({ faults: { shortBlocks: 1 } });
+    const began = Date.now() / 1000;
+    const repaired = delay(1500).then(() => {
+      live.simulator().faults.shortBlocks = 0;
+    });
+    await runUntil('head', async () => (await covered('transactions')).length > 0);
+    await repaired;
+    const since = await readWanted(live.database());
+    expect(since.get('transactions')!).toBeGreaterThan(began - 60);
+  });
 
-  test('refuses what is answered wrongly, and reads the rest', async () => {
+  test('refuses wrong responses, and reads the rest', async () => {
     const html = { status: 200, body: '<html>not the API</html>', headers: { 'content-type': 'text/html' } };
     await serve({ before: ({ path }) => (path === '/api/v3/transactions' ? html : undefined) });
     const refused = () =>
@@ -78,7 +75,7 @@ describe('the daemon', () => {
     expect(lengthOf(await covered('blocks'))).toBeGreaterThan(3500);
   });
 
-  test('asks once for what the server lacks, and sets aside no more than what it asked for', async () => {
+  test('requests a missing route once, and sets aside only what it requested', async () => {
     await serve({ faults: { absent: ['/api/v3/transactions'] } });
     const rounds = () => live.simulator().stats.byPath.get('/api/v3/masterchainBlockShardState') ?? 0;
     await runUntil('-20m', async () => (await covered('blocks')).length > 0 && rounds() > 4);
@@ -92,11 +89,11 @@ describe('the daemon', () => {
     expect(refused[0]?.ranges).toBeLessThanOrEqual(2);
   });
 
-  test('ends as a whole where a half of it is refused for ten minutes', async () => {
+  test('ends as a whole if one half of it is refused for ten minutes', async () => {
     const refusal = { status: 403, body: '{"error":"forbidden"}', headers: {} };
     const isOld = (start: string | null) => Number(start) < Date.now() / 1000 - 3600;
     let began = false;
-    // What every run begins with is refused too: else the range alone would be.
+    // The requests at the start of every run are refused, too: otherwise only the range would be.
     const before: SimulatorOptions['before'] = ({ path, search }) => {
       const isRefused = path === '/api/v3/transactions' && isOld(search.get('start_utime'));
       return isRefused || (began && path === '/api/v3/masterchainInfo') ? refusal : undefined;
@@ -119,7 +116,7 @@ describe('the daemon', () => {
     began = true;
     const daemon = runDaemon({ ...crawl, context, datasets, config: testConfig(config), stop: never });
     await expect(daemon).rejects.toThrow(AuthError);
-    // All of its loops have ended with it: nothing is under way.
+    // All of its loops have ended with it: nothing is in flight.
     expect(crawl.context.api.inFlight.underWay).toBe(0);
     const { total } = live.simulator().stats;
     await crawl.close();

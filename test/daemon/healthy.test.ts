@@ -40,7 +40,7 @@ afterAll(async () => {
   await cli.close();
 });
 
-/** How many datasets have something covered: all of core but the one that is a quarter of an hour late. */
+/** How many datasets have coverage: all of core except the one that is a quarter of an hour late. */
 async function followed(): Promise<number> {
   const Count = z.object({ count: z.coerce.number() });
   const [row] = await store.database.rows(
@@ -50,17 +50,17 @@ async function followed(): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** What the crontab runs every morning, word by word. */
+/** The arguments of the command that the crontab runs every morning. */
 function checkOfCrontab(): string[] {
   const words = /node dist\/src\/cli\.js (status .*) >\/dev\/null/.exec(
     readFileSync(join(ROOT, 'deploy', 'crontab'), 'utf8'),
   )?.[1];
-  // The daemon wants nothing from before it began.
+  // The daemon wants nothing from before its start.
   const from = String(Math.floor(Date.now() / 1000));
   return (words ?? '').replace('2026-01-01', from).split(' ');
 }
 
-/** The alerts that the metrics of a moment would raise if they stayed as they are for hours. */
+/** The alerts that would fire if the metrics stayed unchanged for hours. */
 function alertsFor(metrics: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'toncenter-etl-alerts-'));
   const alerts = readFileSync(join(ROOT, 'deploy', 'prometheus', 'alerts.yml'), 'utf8');
@@ -108,14 +108,14 @@ describe('of a healthy daemon with default settings', () => {
     expect([cron.code, cron.stderr]).toEqual([0, '']);
   });
 
-  test.skipIf(promtool === undefined)('no alert is raised, and the metrics are of good form', async () => {
+  test.skipIf(promtool === undefined)('no alert fires, and the metrics are well-formed', async () => {
     const metrics = await (await fetch(`${url}/metrics`)).text();
     expect(alertsFor(metrics)).toContain('SUCCESS');
-    // Exit 3 where it has anything to say.
+    // It exits with 3 if it has anything to report.
     expect(execFileSync(promtool ?? '', ['check', 'metrics'], { input: metrics }).toString()).toBe('');
   });
 
-  test('signals that mean nothing end nothing, and open no debugger', async () => {
+  test('signals without a meaning end nothing, and open no debugger', async () => {
     for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) {
       daemon.child.kill(signal);
       await daemon.sees(new RegExp(`"signal":"${signal}","msg":"signal ignored"`));
@@ -123,7 +123,7 @@ describe('of a healthy daemon with default settings', () => {
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 
-  test('status says in its first line that it is dead, and the lag goes on with the clock', async () => {
+  test('status says in its first line that the daemon is dead, and the lag grows with the clock', async () => {
     daemon.child.kill('SIGTERM');
     const { code, stderr } = await daemon.ended;
     expect(code).toBe(0);
@@ -140,7 +140,7 @@ describe('of a healthy daemon with default settings', () => {
     ]);
     const firstLine = async () => (await cli.ask(['status'], settings)).stdout.split('\n')[0];
     expect(await firstLine()).toMatch(/^daemon {4}no heartbeat of a daemon for \d+/);
-    // One of another host is missed by its silence alone.
+    // A daemon of another host is noticed only by its silence.
     await store.database.run(
       sql`update etl.settings set value = value || '{"owner": "elsewhere/1/a"}',
             updated_at = now() - interval '5 minutes' where name = 'lookout'`,
@@ -149,7 +149,7 @@ describe('of a healthy daemon with default settings', () => {
   });
 });
 
-test('sync waits for a database and for an API that are away at its start', async () => {
+test('sync waits for a database and for an API that are unavailable at its start', async () => {
   const elsewhere = await startSimulator({ start: Math.floor(Date.now() / 1000) - 600 });
   const { port } = new URL(elsewhere.url);
   await elsewhere.close();
@@ -167,7 +167,7 @@ test('sync waits for a database and for an API that are away at its start', asyn
   await back.close();
 });
 
-test('a terminal that is closed ends a run in the ordered way', async () => {
+test('closing the terminal shuts a run down cleanly', async () => {
   const program = join(await compile(), 'src', 'cli.js');
   const env = { ...settings, DATABASE_URL: other.url, ETL_LISTEN: 'off', HOME: tmpdir() };
   const screen = openScreen(`exec node ${program} sync`, { columns: 80, env });

@@ -49,7 +49,7 @@ const daemonWith = (text: string) => {
 const coverageOf = (name: string) =>
   readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));
 
-test('a dataset that is scheduled is read from ETL_SINCE to the head, at its moment', async () => {
+test('a scheduled dataset is read from ETL_SINCE to the head, at its time', async () => {
   const daemon = daemonWith('blocks @ * * * * * *');
   expect(followedDatasets(datasets, daemon.config.schedules).map(({ name }) => name)).not.toContain('blocks');
   const finishing = new AbortController();
@@ -61,7 +61,7 @@ test('a dataset that is scheduled is read from ETL_SINCE to the head, at its mom
   expect(await coverageOf('transactions')).toEqual([]);
 });
 
-test('a range that is scheduled is covered, and costs no request once it is', async () => {
+test('a scheduled range is covered, and costs no request after that', async () => {
   const daemon = daemonWith(`${START + 100} .. ${START + 300} @ 0 3 * * *`);
   const { schedules } = daemon.config;
   expect(followedDatasets(datasets, schedules)).toEqual(datasets);
@@ -72,7 +72,7 @@ test('a range that is scheduled is covered, and costs no request once it is', as
   expect(simulator.stats.total).toBe(before);
 });
 
-test('a name that is no dataset of the daemon’s is refused at the start', () => {
+test('an unknown dataset of the daemon is refused at the start', () => {
   expect(() => followedDatasets(datasets, parseSchedules('block 2026 .. now @ 0 3 * * *'))).toThrow(
     UsageError,
   );

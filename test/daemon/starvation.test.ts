@@ -21,9 +21,9 @@ import { thorough } from '../support/thorough.ts';
 
 /** Requests a second: far fewer than all loops together want. */
 const RPS = 30;
-/** Pauses of a minute are so many times shorter, so that every loop that rests soon wants something again. */
+/** Pauses of a minute are this many times shorter, so that every idle loop soon wants something again. */
 const HASTE = 40;
-/** What rests for an hour wants something again, too; what rests for seconds is quick enough. */
+/** A loop that pauses for an hour wants something again, too; one that pauses for seconds is fast enough. */
 const hasteOf = (ms: number) => (ms > 600_000 ? 25 * HASTE : ms < 5000 ? 4 : HASTE);
 const NAMES = ['blocks', 'transactions', 'jetton_transfers'];
 const COLLECTIONS = [
@@ -42,13 +42,13 @@ const hasty: Clock = {
   sleep: (ms, signal) => systemClock.sleep(ms / hasteOf(ms), signal),
 };
 
-/** Makes look-ups, lists and pages long: the work of each never ends within a test. */
+/** Makes look-ups, lists and pages long, so that the work of each never ends within a test. */
 function endlessly(): Pick<SimulatorOptions, 'before' | 'after'> {
   let first: ReturnType<NonNullable<SimulatorOptions['after']>> | undefined;
   return {
-    // A gateway that takes short queries only: a few subjects a request.
+    // A gateway that takes only short queries: a few subjects a request.
     before: ({ search }) => (search.toString().length > 3000 ? htmlResponse(414, 'URI Too Long') : undefined),
-    // A list without an end: its first page again and again.
+    // An endless list: its first page again and again.
     after: ({ path }, response) => {
       if (path !== ENDLESS_LIST || response.status !== 200) return response;
       first ??= response;
@@ -57,7 +57,7 @@ function endlessly(): Pick<SimulatorOptions, 'before' | 'after'> {
   };
 }
 
-/** What moves as the loops of the daemon advance, by the loop's name. */
+/** Values that change when the loops of the daemon advance, by the loop's name. */
 async function readMarks(store: TestStore): Promise<Map<string, string>> {
   const rows = await select(
     store,
@@ -93,7 +93,7 @@ thorough('no loop of the daemon waits for the end of another, however much each 
   const { logger, records } = keptLog('info');
   const crawl = await openTestCrawl(store, simulator.url, { stop, config, logger });
   const all = await loadDatasets();
-  // Small pages: history has more of them than are read here.
+  // Pages are small, so that history has more of them than are read here.
   const datasets = splitKinds(chooseDatasets(NAMES, all)).streams.map(({ name, job }) => ({
     name,
     job: { ...job, paginator: { ...job.paginator, maxSize: 200 } },
@@ -112,7 +112,7 @@ thorough('no loop of the daemon waits for the end of another, however much each 
   const look = async () => {
     for (const [loop, mark] of await readMarks(store)) note(loop, mark);
     note('summaries', String(lines('summary of the last minute')));
-    // There is always a hole that is to be found, and read again.
+    // There is always a hole to find, and to read again.
     await store.database.script(
       `update etl.coverage set verified = verified - n.gone, covered = covered - n.gone
        from (select int8multirange(int8range(max(upper(covered)) - 1, max(upper(covered)))) as gone from etl.coverage
@@ -125,12 +125,12 @@ thorough('no loop of the daemon waits for the end of another, however much each 
     ...collections.flatMap(({ name, job }) => job.walks.map((walk) => `walk ${name}/${walk.name}`)),
     ...['watermark', 'lake', 'floors', 'verification', 'heartbeat', 'backfill', 'summaries'],
   ];
-  // A sample is taken once a minute by the clock on the wall, and a lake is written for seconds.
+  // A sample is taken once a minute of real time, and writing a lake takes seconds.
   const isSlow = (loop: string) => /heads|lake|floors/.test(loop);
   const least = (loop: string) => (isSlow(loop) ? 2 : 3);
   const stuck = () => expected.filter((loop) => (seen.get(loop)?.size ?? 0) < least(loop));
   try {
-    // An account with a history of many pages, and others behind it.
+    // An account with a history of many pages, and others after it.
     await store.database.script(
       `insert into etl.watch (address) values ${simulator.truth
         .entities()
@@ -139,7 +139,7 @@ thorough('no loop of the daemon waits for the end of another, however much each 
         .map(({ account }) => `('${account}')`)
         .join()}`,
     );
-    // It ends in seconds, or never: on a busy machine it may take longer, and what is stuck is named.
+    // It ends in seconds, or never: on a busy machine it may take longer, and a stuck loop is named.
     const end = Date.now() + 240_000;
     while (Date.now() < end && !over.signal.aborted && stuck().length > 0) {
       await look();

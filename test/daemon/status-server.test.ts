@@ -24,7 +24,7 @@ let crawl: Crawl;
 let metrics: Metrics;
 let server: StatusServer;
 let now: number;
-/** How often the server wanted to know how things stand. */
+/** How many snapshots the server has requested. */
 let asked = 0;
 
 beforeAll(async () => {
@@ -37,14 +37,14 @@ beforeAll(async () => {
   const counted: CrawlContext = { ...withBelievingLimits(context), onPage: (event) => metrics.onPage(event) };
   const datasets = await datasetsNamed('blocks', 'transactions');
   const wanted = { from: now - 800, to: now - 400 };
-  const reach = await findReadablePart({
+  const readable = await findReadablePart({
     context: counted,
     chain,
     wanted,
     delaySeconds: 0,
     signal: never.leaving,
   });
-  await backfill({ ...crawl, context: counted, datasets, readable: reach, stop: never });
+  await backfill({ ...crawl, context: counted, datasets, readable, stop: never });
   for (const { name } of datasets)
     await keepWanted(store.database, name, { since: now - 900, chosen: 'test' });
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };
@@ -74,12 +74,12 @@ async function ask(path: string, init?: RequestInit): Promise<{ status: number; 
   return { status: response.status, text: await response.text() };
 }
 
-/** A server beside the one of all tests. */
+/** A server next to the one that all tests share. */
 function startLone(snapshot: () => Promise<Snapshot>): Promise<StatusServer> {
   return startStatusServer({ listen: '127.0.0.1:0', clock: systemClock, logger: silent, metrics, snapshot });
 }
 
-/** Asks for a path as it is: `fetch` would make a tidy address of it. */
+/** Requests a path unchanged: `fetch` would normalize it. */
 function statusOf(how: { path: string; headers?: { host: string } }): Promise<number | undefined> {
   const { port } = new URL(server.url);
   return new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ function statusOf(how: { path: string; headers?: { host: string } }): Promise<nu
   });
 }
 
-/** Reads what the stream of events says, one message after the other. */
+/** Reads the stream of events, one message after the other. */
 async function openEvents(url: string) {
   const { body } = await fetch(`${url}/events`);
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -113,11 +113,11 @@ const Rows = z.object({ datasets: z.array(z.looseObject({ dataset: z.string() })
 const rowsOf = (message: Record<string, unknown>) => Rows.parse(message).datasets;
 
 describe('the daemon’s server', () => {
-  test('says at /health that it lives', async () => {
+  test('responds at /health that it is alive', async () => {
     expect(await ask('/health')).toEqual({ status: 200, text: '{"alive":true}\n' });
   });
 
-  test('says at /ready what is missing, and that the tail is behind', async () => {
+  test('responds at /ready with what is missing, and with the lag of the tail', async () => {
     const { status, text } = await ask('/ready');
     expect(status).toBe(503);
     const { ready, reasons } = JSON.parse(text) as { ready: boolean; reasons: string[] };
@@ -126,7 +126,7 @@ describe('the daemon’s server', () => {
     expect(reasons.join('\n')).toMatch(/blocks: 1m 40s of history are not read yet/);
   });
 
-  test('tells at /status what the database knows', async () => {
+  test('responds at /status with what the database knows', async () => {
     const { status, text } = await ask('/status');
     expect(status).toBe(200);
     const { datasets, activity } = JSON.parse(text) as {
@@ -141,7 +141,7 @@ describe('the daemon’s server', () => {
     expect(sum).toBe(simulator.truth.counts({ from: now - 800, to: now - 400 }).transactions);
   });
 
-  test('gives Prometheus numbers that agree with what was done', async () => {
+  test('gives Prometheus numbers that agree with the work that was done', async () => {
     const { text } = await ask('/metrics');
     const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
     const { transactions } = simulator.truth.counts({ from: now - 800, to: now - 400 });
@@ -157,7 +157,7 @@ describe('the daemon’s server', () => {
     expect(sent.reduce((total, count) => total + count, 0)).toBe(simulator.stats.total);
   });
 
-  test('says of each metric what a high value means and where to look next', async () => {
+  test('explains for each metric what a high value means and where to look next', async () => {
     const { text } = await ask('/metrics');
     const helps = [...text.matchAll(/^# HELP (toncenter_etl_\w+) (.*)$/gm)]
       .map(([, name = '', help = '']) => ({ name, help }))
@@ -169,7 +169,7 @@ describe('the daemon’s server', () => {
     }
   });
 
-  test('answers nothing else, and changes nothing', async () => {
+  test('serves nothing else, and changes nothing', async () => {
     const { status, text } = await ask('/nothing');
     expect(status).toBe(404);
     expect(text).toContain('/, /health, /ready, /metrics, /status, /events');
@@ -185,7 +185,7 @@ describe('the daemon’s server', () => {
     ['http://localhost?query', 200],
     ['/health?a=/b', 200],
     ['*', 404],
-  ])('answers %s, whatever it means, with %i', async (path, status) => {
+  ])('responds to %s, whatever it means, with %i', async (path, status) => {
     expect(await statusOf({ path })).toBe(status);
     expect((await ask('/health')).status).toBe(200);
   });
@@ -197,11 +197,11 @@ describe('the daemon’s server', () => {
     ['10.0.0.7', 200],
     ['rebound.example.org', 403],
     ['127.0.0.1.example.org:9465', 403],
-  ])('answers %s, by its own names alone, with %i', async (host, status) => {
+  ])('responds to %s, by its own names only, with %i', async (host, status) => {
     expect(await statusOf({ path: '/status', headers: { host } })).toBe(status);
   });
 
-  test('sends at /events only what has changed, and of a list only its rows that have', async () => {
+  test('sends at /events only what has changed, and of a list only its changed rows', async () => {
     const events = await openEvents(server.url);
     const first = await events.next();
     expect(first['datasets']).toHaveLength(2);
@@ -210,7 +210,7 @@ describe('the daemon’s server', () => {
     expect(first['activity']).not.toEqual([]);
     const { reasons } = z.object({ reasons: z.array(z.looseObject({})) }).parse(first['readiness']);
     expect(reasons).toContainEqual({ text: 'transactions: {age} behind the clock', since: now - 400 });
-    // The clock alone changes nothing, though both datasets are behind it.
+    // The clock alone changes nothing, although both datasets are behind it.
     const before = asked;
     await expect.poll(() => asked).toBeGreaterThan(before + 3);
     await keepWanted(store.database, 'blocks', { since: now - 950, chosen: 'another' });
@@ -218,7 +218,7 @@ describe('the daemon’s server', () => {
       next = await events.next();
       expect(Object.keys(next).length).toBeGreaterThan(1);
       for (const name of ['head', 'activity', 'collections']) expect(next).not.toHaveProperty(name);
-      // Postgres may tell of rows late: then the estimate of another dataset changes, too.
+      // Postgres may report rows late: then the estimate of another dataset changes, too.
       for (const row of rowsOf(next)) {
         expect(JSON.stringify(row)).not.toBe(last.get(row.dataset));
         last.set(row.dataset, JSON.stringify(row));
@@ -227,7 +227,7 @@ describe('the daemon’s server', () => {
     events.close();
   });
 
-  test('keeps nothing of those who have followed the events, however many they were', async () => {
+  test('keeps no memory of clients that followed the events, however many they were', async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => warnings.push(warning);
     process.on('warning', onWarning);
@@ -240,16 +240,16 @@ describe('the daemon’s server', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('cannot be had twice at one address', async () => {
+  test('cannot listen twice at one address', async () => {
     const { host } = new URL(server.url);
     const snapshot = () => Promise.reject(new Error('unused'));
     const second = startStatusServer({ listen: host, clock: systemClock, logger: silent, metrics, snapshot });
     await expect(second).rejects.toThrow(UsageError);
   });
 
-  test('lives where something goes wrong in a request, and ends that one', async () => {
+  test('survives an error in a request, and ends that request', async () => {
     const lone = await startLone(() => {
-      throw new Error('nobody foresaw this');
+      throw new Error('an unexpected error');
     });
     expect((await fetch(`${lone.url}/status`)).status).toBe(503);
     const events = fetch(`${lone.url}/events`).then((response) => response.text());
@@ -258,7 +258,7 @@ describe('the daemon’s server', () => {
     await lone.close();
   });
 
-  test('says that the database is away, and lives', async () => {
+  test('reports that the database is unavailable, and survives', async () => {
     const lone = await startLone(() => Promise.reject(new Error('the database is away')));
     const ready = await fetch(`${lone.url}/ready`);
     expect([ready.status, await ready.json()]).toEqual([

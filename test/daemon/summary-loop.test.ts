@@ -35,7 +35,7 @@ const snapshotOf = (facts: Partial<Snapshot>): Snapshot => ({
   ...facts,
 });
 
-test('a day is a line a minute, and one more where it becomes ready or is no longer', async () => {
+test('a day is a line a minute, and one more for each change of readiness', async () => {
   const clock = manualClock();
   const { logger, records } = keptLog('info');
   const { stats, add } = createStats();
@@ -71,7 +71,7 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   expect(records[3]).toMatchObject({ rows: 0, requests: 0, refused: 0 });
   expect(records[3]).not.toHaveProperty('waitingFor');
 
-  snapshot = () => Promise.reject(new Error('cannot reach the database: it rests'));
+  snapshot = () => Promise.reject(new Error('cannot reach the database: it pauses'));
   await clock.advance(60_000);
   // It was not ready before.
   expect(records[4]).toMatchObject({ waitingFor: 'the database', msg: 'summary of the last minute' });
@@ -84,7 +84,7 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   await running;
 });
 
-test('each change between ready and not ready is logged once, no matter which loop learned of it, and both changes of a pair are logged', async () => {
+test('each change between ready and not ready is logged once, whichever loop noticed it, and both changes of a pair are logged', async () => {
   const clock = manualClock();
   const { logger, records } = keptLog('info');
   const { stats } = createStats();
@@ -100,14 +100,14 @@ test('each change between ready and not ready is logged once, no matter which lo
   const changes = () => records.map(({ msg }) => String(msg)).filter((msg) => /^(not )?ready/.test(msg));
   const [ready, notReady] = ['ready: everything wanted is there', 'not ready: something wanted is missing'];
   await clock.advance(60_000);
-  // An outage over the end of a minute, that no other loop sees.
+  // An outage over the end of a minute that no other loop sees.
   snapshot = () => Promise.reject(new Error('the database is away'));
   await clock.advance(120_000);
   expect(changes()).toEqual([ready, notReady]);
   expect(records.find(({ msg }) => msg === notReady)).toMatchObject({ reason: 'the database is away' });
   snapshot = () => Promise.resolve(snapshotOf({}));
   await clock.advance(60_000);
-  // One between two minutes, of which /ready was asked.
+  // An outage between two minutes that a request to /ready saw.
   loop.onReadiness(false, ['the database did not answer within 5 s']);
   loop.onReadiness(false, ['still']);
   loop.onReadiness(true, []);

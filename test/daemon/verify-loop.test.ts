@@ -25,12 +25,12 @@ let datasets: Dataset[];
 let range: Range;
 let loop: VerifyLoop;
 let close: () => Promise<void>;
-/** Transactions that the source does not give; as long as they stand here. */
+/** The transactions that the source leaves out while this is set. */
 let hidden: string | undefined;
-/** Stretches about which the source answers nothing but errors. */
+/** Ranges for which the source returns only errors. */
 let failing: readonly Range[] = [];
 
-/** A second that a request of verification is about; undefined of others. */
+/** The second that a request of verification is about; undefined for other requests. */
 function secondOf({ path, search }: ApiRequest): number | undefined {
   if (path === '/api/v3/masterchainBlockShardState') return START + 2.5 * Number(search.get('seqno'));
   const second = search.get('start_utime') ?? search.get('end_utime');
@@ -59,7 +59,7 @@ afterAll(() => close());
 
 const verified = async (name: string) => readVerified(store.database, { dataset: name, scope: '', pass: 0 });
 
-test('the daemon verifies what it has covered, but for its newest end, with one request', async () => {
+test('the daemon verifies what it has covered, except its newest end, with one request', async () => {
   const before = simulator.stats.total;
   expect(await loop.round()).toBe(true);
   const ripe = [{ from: range.from, to: range.to - 120 }];
@@ -83,8 +83,8 @@ test('an older second is verified too, however the chain grows meanwhile', async
   expect(without([{ from: range.from, to: range.from + 300 }], await verified('blocks'))).toEqual([]);
 });
 
-describe('of several stretches', () => {
-  /** Four, far enough from each other that no request is about two of them. */
+describe('of several ranges', () => {
+  /** Four ranges, far enough apart that no request covers two of them. */
   const stretches = () =>
     [0, 200, 400, 600].map((at) => ({ from: range.from + at, to: range.from + at + 60 }));
   const isVerified = async (stretch: Range) => without([stretch], await verified('blocks')).length === 0;
@@ -113,14 +113,14 @@ describe('of several stretches', () => {
     const order: number[] = [];
     for (let round = 0; round < 4; round += 1) {
       expect(await own.round()).toBe(true);
-      for (const [place, stretch] of stretches().entries())
-        if (!order.includes(place) && (await isVerified(stretch))) order.push(place);
+      for (const [index, stretch] of stretches().entries())
+        if (!order.includes(index) && (await isVerified(stretch))) order.push(index);
     }
     expect(order).toEqual([3, 0, 2, 1]);
     expect(await own.round()).toBe(false);
   });
 
-  test('those at both ends hold up no other one, though the source fails for them each time', async () => {
+  test('those at both ends delay no other one, although the source fails for them each time', async () => {
     const own = await begin();
     const [oldest, second, third, newest] = stretches();
     failing = [oldest!, newest!].map(({ from, to }) => ({ from: from - 60, to: to + 60 }));
@@ -128,14 +128,14 @@ describe('of several stretches', () => {
     expect(await Promise.all([oldest, second, third, newest].map((one) => isVerified(one!)))).toEqual([
       ...[false, true, true, false],
     ]);
-    // They wait: nothing is asked for them before their pause is over.
+    // They wait: nothing is requested for them before their pause is over.
     const before = simulator.stats.total;
     expect(await own.round()).toBe(false);
     expect(simulator.stats.total).toBe(before);
   });
 });
 
-test('of two daemons one verifies', async () => {
+test('one of two daemons verifies', async () => {
   const options = { ...crawl, datasets, config: testConfig(), stop: never, watermark: () => range.to };
   const other = await createVerifyLoop({ ...options, owner: 'another' });
   await store.database.run(sql`update etl.coverage set verified = '{}'`);
@@ -143,7 +143,7 @@ test('of two daemons one verifies', async () => {
   expect(await loop.round()).toBe(true);
 });
 
-test('a hole that a re-read does not fill is a gap of the source: refused for a growing while, never verified', async () => {
+test('a hole that a second reading does not fill is a gap of the source: refused for a growing time, never verified', async () => {
   const gone = [...simulator.truth.transactions({ from: START + 300, to: START + 500 })][0]!;
   hidden = gone.hash;
   await store.database.run(sql`delete from ton.transactions where hash = ${hidden}`);
@@ -172,12 +172,12 @@ test('a hole that a re-read does not fill is a gap of the source: refused for a 
       detail: expect.stringContaining('missing_transactions') as unknown,
     },
   ]);
-  // What follows from the gap, on its account or from its messages, waits with it.
+  // Seconds whose verification depends on the gap, through its account or its messages, wait with it.
   const open = without([{ from: range.from, to: range.to - 120 }], await verified('transactions'));
   expect(open[0]).toEqual({ from: gone.now, to: gone.now + 1 });
   expect(lengthOf(open)).toBeLessThanOrEqual(3);
 
-  // As the planner does when the pause is over: it reads the second, and finds it missing again.
+  // The planner does the same after the pause: it reads the second, and finds it missing again.
   await store.database.run(sql`update etl.refused set retry_at = now()`);
   await proof.cover(datasets, { range, watermark: range.to });
   expect(await loop.round()).toBe(true);

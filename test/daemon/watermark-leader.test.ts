@@ -50,7 +50,7 @@ const endDuty = () =>
     sql`update etl.settings set value = value || '{"until": "2020-01-01"}' where name = 'lookout'`,
   );
 
-test('of two daemons one asks for the watermark, and the other takes what it found', async () => {
+test('one of two daemons polls the watermark, and the other uses the result', async () => {
   const [first, second] = [leaderOf('first'), leaderOf('second')];
   const found = await first.poll(never.leaving);
   const asked = simulator.stats.total;
@@ -60,7 +60,7 @@ test('of two daemons one asks for the watermark, and the other takes what it fou
   expect(simulator.stats.total).toBeGreaterThan(asked);
 });
 
-test('what every replica shows is found by one and taken by the others, unless it waited for less', async () => {
+test('what every replica shows is found by one daemon and used by all, unless it waited for less', async () => {
   const alone = leaderOf('first');
   expect(alone.release()).toBe(undefined);
   time.ms = 0;
@@ -72,7 +72,7 @@ test('what every replica shows is found by one and taken by the others, unless i
   time.ms = 29_000;
   expect(alone.release()).toMatchObject({ dueMs: 30_000 });
   time.ms = 50_000;
-  // All that the second poll saw, without another one.
+  // Everything that the second poll saw, without another one.
   const released = alone.release();
   expect(released).toMatchObject({ dueMs: undefined });
   expect(released?.everywhere).toBeGreaterThan(Math.max(before.everywhere, utime - 30));
@@ -85,7 +85,7 @@ test('what every replica shows is found by one and taken by the others, unless i
   expect(everywhere).toBe(shared - 60);
 });
 
-test('where the one that asks is gone, the other asks', async () => {
+test('if the leader is gone, the other daemon polls', async () => {
   await leaderOf('first').poll(never.leaving);
   await endDuty();
   const asked = simulator.stats.total;
@@ -93,7 +93,7 @@ test('where the one that asks is gone, the other asks', async () => {
   expect(simulator.stats.total).toBeGreaterThan(asked);
 });
 
-test('who is led to another network finds no watermark there, and leaves it to others to ask', async () => {
+test('a process on another network finds no watermark there, and leaves the polls to other processes', async () => {
   const leader = leaderOf('first');
   const { utime } = await leader.poll(never.leaving);
   isForeign = true;
@@ -105,7 +105,7 @@ test('who is led to another network finds no watermark there, and leaves it to o
   expect(await takeDuty(store.database, 'watermark', 'second', 30)).toBe(true);
 });
 
-test('data that was not polled for a while is released when it has been visible for the delay, no matter which process asks meanwhile', async () => {
+test('data that was not polled for a while is released when it has been visible for the delay, whichever process polls meanwhile', async () => {
   const [first, second] = [leaderOf('first'), leaderOf('second')];
   const given: number[] = [];
   const poll = async (leader: typeof first, headTime: number, ms: number) => {
@@ -119,10 +119,10 @@ test('data that was not polled for a while is released when it has been visible 
   await poll(first, START + 900, 0);
   // No process polls for three minutes.
   await poll(second, START + 1080, 5000);
-  // The first one, which follows meanwhile, goes on from what the second one saw.
+  // The first process, which follows meanwhile, continues from what the second one saw.
   await first.poll(never.leaving);
   await poll(first, START + 1112, 6000);
-  // The head stands still while the delay passes.
+  // The head does not move while the delay passes.
   await poll(first, START + 1300, 8000);
   await poll(first, START + 1300, 37_000);
   await poll(first, START + 1300, 38_000);
@@ -130,7 +130,7 @@ test('data that was not polled for a while is released when it has been visible 
   expect(places).toEqual(['far', 'far', 'near', 'far', 'far', 'near']);
 });
 
-test('what an earlier version kept of the watermark is enough to go on', async () => {
+test('the watermark that an earlier version stored is enough to continue', async () => {
   const found = await leaderOf('first').poll(never.leaving);
   await store.database.run(sql`update etl.settings set value = value - 'polls' where name = 'watermark'`);
   await endDuty();
@@ -152,26 +152,26 @@ test('a backfill reads the rest while it waits for data that was not polled befo
   };
   const clock = { ...crawl.context.clock, monotonic: () => time.ms, sleep };
   const context = { ...crawl.context, clock };
-  const reach = { ...crawl, context, delaySeconds: 30, signal: never.leaving };
+  const reading = { ...crawl, context, delaySeconds: 30, signal: never.leaving };
   const seen = { from: START, to: START + 850 };
-  expect(await findReadablePart({ ...reach, wanted: seen })).toMatchObject({ range: seen });
+  expect(await findReadablePart({ ...reading, wanted: seen })).toMatchObject({ range: seen });
   expect(slept).toEqual([]);
   const wanted = { from: START, to: START + 2000 };
-  const estimated = await findReadablePart({ ...reach, wanted, isEstimate: true });
+  const estimated = await findReadablePart({ ...reading, wanted, isEstimate: true });
   expect(slept).toEqual([]);
-  const { range, watermark, held } = await findReadablePart({ ...reach, wanted });
+  const { range, watermark, held } = await findReadablePart({ ...reading, wanted });
   expect(range).toEqual(estimated.range);
   expect(range?.to).toBeGreaterThan(START + 1030);
   expect(held?.before).toEqual({ from: START, to: watermark - 30 });
   expect(watermark).toBeLessThan(START + 1030);
   expect(slept).toEqual([]);
-  // Ten seconds of the delay go into reading what lies before.
+  // Reading the older part takes ten seconds of the delay.
   time.ms += 10_000;
   expect(await held?.waitUntilSafe()).toBe(estimated.watermark);
   expect(slept).toEqual([20_000]);
 });
 
-test('a range that ended with the head when a backfill first looked is present, though all of it is there after the delay', async () => {
+test('a range that ended at the head when a backfill began is complete after the delay', async () => {
   simulator.headTime = START + 1000;
   const sleep = (ms: number) => {
     time.ms += ms;
@@ -179,14 +179,14 @@ test('a range that ended with the head when a backfill first looked is present, 
     return Promise.resolve();
   };
   const clock = { ...crawl.context.clock, monotonic: () => time.ms, sleep };
-  const reach = { ...crawl, context: { ...crawl.context, clock }, delaySeconds: 30, signal: never.leaving };
+  const reading = { ...crawl, context: { ...crawl.context, clock }, delaySeconds: 30, signal: never.leaving };
   const wanted = { from: START, to: START + 960 };
   const late = { from: START, to: START + 985 };
-  const reached = await findReadablePart({ ...reach, wanted: late });
-  // What is still newer is left: it was not there when the backfill began.
+  const reached = await findReadablePart({ ...reading, wanted: late });
+  // Newer rows are left: they were not there when the backfill began.
   expect(reached.range?.to).toBeLessThan(START + 970);
   expect(await reached.held?.waitUntilSafe()).toBeGreaterThan(START + 1015);
-  expect(await findReadablePart({ ...reach, wanted })).toMatchObject({ range: wanted });
+  expect(await findReadablePart({ ...reading, wanted })).toMatchObject({ range: wanted });
 });
 
 test('a head that does not move is logged after two minutes, then each time that it has lasted twice as long', async () => {
@@ -203,7 +203,7 @@ test('a head that does not move is logged after two minutes, then each time that
   expect(records[0]?.['msg']).toContain('the head does not move: look at the status of the source');
 });
 
-test('of a source that went back nothing is read above its head until it has caught up', async () => {
+test('nothing is read above the head of a source that went back until it has caught up', async () => {
   const { logger, records } = keptLog();
   const leader = leaderOf('first', { logger });
   const [dataset] = await datasetsNamed('transactions');
@@ -219,7 +219,7 @@ test('of a source that went back nothing is read above its head until it has cau
   });
   expect(await readCoverage(database, streamOf(dataset!))).toEqual([range]);
   const wentBack = () => records.filter(({ msg }) => msg === 'the source went back');
-  // For as long as replicas lag it may be one of them.
+  // While replicas lag, it may be one of them.
   simulator.headTime = START + 600;
   time.ms = 20_000;
   await leader.poll(never.leaving);
@@ -232,7 +232,7 @@ test('of a source that went back nothing is read above its head until it has cau
   const [left] = await readCoverage(database, streamOf(dataset!));
   expect(left!.from).toBe(range.from);
   expect(left!.to).toBeLessThanOrEqual(START + 600);
-  // Said once, kept for the other processes, and held while it lasts.
+  // It is logged once, stored for the other processes, and held while it lasts.
   time.ms = 70_000;
   expect(await leader.poll(never.leaving)).toMatchObject({ utime: after.utime });
   expect(wentBack()).toHaveLength(1);

@@ -38,15 +38,15 @@ async function read(body: string, slice: { turns: number } = { turns: 0 }) {
   return readList({ bytes, list: 'rows', record, parse: parseJson, turn });
 }
 
-/** What was read of a body with one record: the record, whether it is a view, and what is left of the body. */
+/** Reads a body with one record: the record, whether it is a view, and what is left of the body. */
 async function readOne(json: string, rest = '') {
   const list = await read(`{"rows":[${json}]${rest}}`);
   const [one] = list?.records ?? [];
   return list && { isView: one instanceof RecordView, record: rawOf(one), rest: list.rest };
 }
 
-describe('reading records by their bytes', () => {
-  it('gives the members of a record where they stand', async () => {
+describe('reading records from their bytes', () => {
+  it('gives views of the members of a record', async () => {
     const list = await read(`{"rows":[${FULL},${FULL}],"more":1}`);
     const [one] = list?.records ?? [];
     expect(one).toBeInstanceOf(RecordView);
@@ -66,7 +66,7 @@ describe('reading records by their bytes', () => {
       free,
     } = one as z.output<typeof record>;
     expect([nested, many?.[0], map?.['k']].every((part: unknown) => part instanceof RecordView)).toBe(true);
-    // It is one value of its row.
+    // This member is one value of its row.
     expect(whole).not.toBeInstanceOf(RecordView);
     expect({ id, lt, at, on, state, whole, free }).toEqual({
       id: '00AF',
@@ -91,31 +91,31 @@ describe('reading records by their bytes', () => {
     ['members in another order', '{"at":1,"id":"0000","lt":"1"}', true],
     ['an empty list and map', '{"id":"0000","lt":"1","at":1,"list":[],"map":{}}', true],
     ['a member that the schema does not name', '{"id":"0000","lt":"1","at":1,"new":1}', false],
-    ['a member that comes twice', '{"id":"0000","lt":"1","at":1,"at":2}', false],
-    ['a member that comes twice, null first', '{"id":"0000","lt":"1","at":1,"on":null,"on":true}', false],
+    ['a repeated member', '{"id":"0000","lt":"1","at":1,"at":2}', false],
+    ['a repeated member, null first', '{"id":"0000","lt":"1","at":1,"on":null,"on":true}', false],
     [
-      'a name that comes twice in a map',
+      'a repeated name in a map',
       '{"id":"0000","lt":"1","at":1,"map":{"a":{"id":"1"},"a":{"id":"2"}}}',
       false,
     ],
     ['__proto__ in a map', '{"id":"0000","lt":"1","at":1,"map":{"__proto__":{"id":"1"}}}', false],
-    ['a member that is missing', '{"id":"0000","lt":"1"}', false],
-    ['null where none may be', '{"id":"0000","lt":"1","at":null}', false],
-    ['text that does not fit', '{"id":"000G","lt":"1","at":1}', false],
+    ['a missing member', '{"id":"0000","lt":"1"}', false],
+    ['null for a required member', '{"id":"0000","lt":"1","at":null}', false],
+    ['text of a wrong form', '{"id":"000G","lt":"1","at":1}', false],
     ['text that is too long', '{"id":"00000","lt":"1","at":1}', false],
     ['an escape', String.raw`{"id":"0000","lt":"1","at":1,"text":"a\tb"}`, false],
-    ['an escape in what is parsed', String.raw`{"id":"0000","lt":"1","at":1,"free":"a\"b"}`, true],
+    ['an escape in a parsed value', String.raw`{"id":"0000","lt":"1","at":1,"free":"a\"b"}`, true],
     ['spaces', '{"id": "0000","lt":"1","at":1}', false],
     ['minus zero', '{"id":"0000","lt":"1","at":-0}', false],
     ['a fraction', '{"id":"0000","lt":"1","at":1.0}', false],
     ['an exponent', '{"id":"0000","lt":"1","at":1e3}', false],
     ['a long number', '{"id":"0000","lt":"1","at":9007199254740993}', false],
-    ['a long number in what is parsed', '{"id":"0000","lt":"1","at":1,"free":[9007199254740993]}', true],
-    ['a long number that may be any', '{"id":"0000","lt":"1","at":1,"free":9007199254740993}', true],
-    ['an escape of NUL in what is parsed', String.raw`{"id":"0000","lt":"1","at":1,"free":"a\u0000b"}`, true],
-    ['an escape of half a pair', String.raw`{"id":"0000","lt":"1","at":1,"free":["\ud800"]}`, true],
+    ['a long number in a parsed value', '{"id":"0000","lt":"1","at":1,"free":[9007199254740993]}', true],
+    ['a long number in a free-form value', '{"id":"0000","lt":"1","at":1,"free":9007199254740993}', true],
+    ['an escape of NUL in a parsed value', String.raw`{"id":"0000","lt":"1","at":1,"free":"a\u0000b"}`, true],
+    ['an escape of half a surrogate pair', String.raw`{"id":"0000","lt":"1","at":1,"free":["\ud800"]}`, true],
     ['an escape of NUL in a text', String.raw`{"id":"0000","lt":"1","at":1,"text":"a\u0000b"}`, false],
-    ['a fraction in what is parsed', '{"id":"0000","lt":"1","at":1,"free":{"a":0.5}}', true],
+    ['a fraction in a parsed value', '{"id":"0000","lt":"1","at":1,"free":{"a":0.5}}', true],
   ])('reads %s', async (_what, json, isView) => {
     expect(await readOne(json)).toEqual({
       isView,
@@ -128,8 +128,8 @@ describe('reading records by their bytes', () => {
     ['a broken word', '{"rows":[{"id":"0000","lt":"1","at":1,"on":nul}]}'],
     ['a leading zero', '{"rows":[{"id":"0000","lt":"1","at":01}]}'],
     ['a tab in a text', '{"rows":[{"id":"0000","lt":"1","at":1,"text":"\t"}]}'],
-    ['a comma too many', '{"rows":[{"id":"0000","lt":"1","at":1},]}'],
-  ])('leaves the whole body where JSON is broken: %s', async (_what, body) => {
+    ['an extra comma', '{"rows":[{"id":"0000","lt":"1","at":1},]}'],
+  ])('leaves the whole body to the parser if JSON is broken: %s', async (_what, body) => {
     await expect(read(body).then((list) => list ?? parseJson(body))).rejects.toThrow('broken JSON');
   });
 
@@ -139,8 +139,8 @@ describe('reading records by their bytes', () => {
     ['a record without an end', `{"rows":[${FULL.slice(0, -1)}`],
     ['a comma before the first record', `{"rows":[,${FULL}]}`],
     ['two records without a comma', `{"rows":[${FULL}${FULL}]}`],
-    ['null for none', '{"rows":null}'],
-    ['a list as a whole', '[1]'],
+    ['null for a list', '{"rows":null}'],
+    ['a list at the top level', '[1]'],
   ])('finds no list in a body with %s', async (_what, body) => {
     expect(await read(body)).toBeUndefined();
   });
@@ -153,8 +153,8 @@ describe('reading records by their bytes', () => {
     ],
     ['spaces everywhere', ` { "more" : 1 , "rows" : [ ${FULL} ] } `, ' { "more" : 1 , "rows" : [] } '],
     ['an escaped name', `{"row\\u0073":[${FULL}]}`, '{"row\\u0073":[]}'],
-    ['a list that comes twice', `{"rows":[${FULL}],"rows":[]}`, '{"rows":[],"rows":[]}'],
-  ])('reads the records where they stand in a body with %s', async (_what, body, rest) => {
+    ['a repeated list', `{"rows":[${FULL}],"rows":[]}`, '{"rows":[],"rows":[]}'],
+  ])('reads views of the records in a body with %s', async (_what, body, rest) => {
     const list = await read(body);
     expect(list?.records.map((one) => one instanceof RecordView)).toEqual([true]);
     expect(list?.rest).toBe(rest);
@@ -164,23 +164,23 @@ describe('reading records by their bytes', () => {
     ['a long number', '12345678901234567890', 12345678901234567890n],
     ['a list', '[1]', [1]],
     ['null', 'null', null],
-  ])('parses a record that is %s alone', async (_what, json, record) => {
+  ])('parses only the record with %s', async (_what, json, record) => {
     const list = await read(`{"rows":[${FULL},${json},${FULL}]}`);
     expect(list?.records.map((one) => one instanceof RecordView)).toEqual([true, false, true]);
     expect(list?.records[1]).toEqual(record);
   });
 
-  it('says that a record is broken whose brackets do not agree', async () => {
+  it('reports a record with unbalanced brackets as broken', async () => {
     const body = `{"rows":[${FULL.replace('"free":{"a":[1,"b"]}', '"free":{]')}]}`;
     await expect(read(body).then((list) => list ?? parseJson(body))).rejects.toThrow('broken JSON');
   });
 
-  it('takes an escape in a text behind the records for no name', async () => {
+  it('mistakes no escape in a text behind the records for a name', async () => {
     const list = await read(`{"rows":[${FULL}],"book":{"url":"https://a.b/?c\\u0026d"}}`);
     expect(list?.records).toHaveLength(1);
   });
 
-  it('gives back the room of records that do not fit', async () => {
+  it('releases the memory of records that do not fit', async () => {
     const before = process.memoryUsage().arrayBuffers;
     const list = await read(`{"rows":[${'{},'.repeat(80_000)}${FULL}]}`);
     const [first, last] = [list?.records[0], list?.records.at(-1)];
@@ -190,13 +190,13 @@ describe('reading records by their bytes', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 23);
   });
 
-  it('keeps a record where it was when another one does not fit', async () => {
+  it('keeps the position of a record if another one does not fit', async () => {
     const list = await read(`{"rows":[${FULL},{"id":1},${FULL}]}`);
     expect(list?.records.map((one) => one instanceof RecordView)).toEqual([true, false, true]);
     expect(list?.records.map((one) => rawOf(one))).toEqual([JSON.parse(FULL), { id: 1 }, JSON.parse(FULL)]);
   });
 
-  it('lets others have the thread between records', async () => {
+  it('yields the thread between records', async () => {
     const slice = { turns: 0 };
     const list = await read(`{"rows":[${Array.from({ length: 1000 }, () => FULL).join(',')}]}`, slice);
     expect(list?.records).toHaveLength(1000);
@@ -204,7 +204,7 @@ describe('reading records by their bytes', () => {
   });
 });
 
-describe('a text with what COPY escapes, or that is no ASCII', () => {
+describe('a text that COPY escapes, or that is not ASCII', () => {
   const forms = [/^.+$/s, /^[^a]+$/, /^\S+$/, /^[à-ÿ]+$/, /^[\t-~]+$/, /^[\\x]+$/, undefined];
   const texts = [
     'b\tc',
@@ -222,7 +222,7 @@ describe('a text with what COPY escapes, or that is no ASCII', () => {
     'plain',
   ];
 
-  it.each(forms)('is never noted as it stands if it has to be escaped, in the form %s', async (form) => {
+  it.each(forms)('is never copied unchanged if it has to be escaped, in the form %s', async (form) => {
     const text = form === undefined ? z.string() : z.string().regex(form);
     const schema = z.strictObject({ text });
     let fitting = 0;
@@ -241,7 +241,7 @@ describe('a text with what COPY escapes, or that is no ASCII', () => {
   });
 });
 
-/** The text of a string whose characters are all escaped. */
+/** The text of a string with all characters escaped. */
 function asEscapes(text: string): string {
   const units = Array.from({ length: text.length }, (_, at) =>
     text.charCodeAt(at).toString(16).padStart(4, '0'),
@@ -249,7 +249,7 @@ function asEscapes(text: string): string {
   return `"${units.map((unit) => `\\u${unit}`).join('')}"`;
 }
 
-/** What the program's expressions are like, and some that are no runs. */
+/** Expressions like the program's, and some that are not runs. */
 const EXPRESSIONS = [
   ACCOUNT,
   SHARD,
@@ -260,7 +260,7 @@ const EXPRESSIONS = [
 ];
 
 describe('runs of an expression', () => {
-  it.each(EXPRESSIONS)('are text that it takes: %s', (expression) => {
+  it.each(EXPRESSIONS)('are texts that it accepts: %s', (expression) => {
     const rows = runsOf(expression)?.runs ?? [];
     let agreed = 0;
     const text = fc.oneof(
@@ -284,13 +284,13 @@ describe('runs of an expression', () => {
   });
 
   it.each([/^a|b$/, /^(a|b)$/, /^[^a]$/, /^.$/, /a$/, /^a/, /^a$/i, /^\w$/, /^(?:ab)?$/, String.raw`^a\$`])(
-    'are none of %s',
+    'do not exist for %s',
     (expression) => {
       expect(runsOf(new RegExp(expression))).toBeUndefined();
     },
   );
 
-  it('end any text at its quote, and at nothing that has to be escaped', () => {
+  it('end any text at its quote, and at every character that has to be escaped', () => {
     const ends = ['', 'a', 'é', 'x'.repeat(50), 'a\\', 'a\n'].map((text) =>
       textEnd(Buffer.from(`${text}"`), 0, ANY_TEXT),
     );

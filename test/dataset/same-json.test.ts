@@ -8,7 +8,7 @@ function endOf(json: string): number {
   return new SameJson(Buffer.from(`["",${json},""]`)).endOf(4) - 4;
 }
 
-/** True where a text is JSON that is printed again as it stands. */
+/** True if a text is JSON that serializes to itself. */
 function isPrintedAlike(json: string): boolean {
   try {
     return toJson(JSON.parse(json)) === json;
@@ -19,7 +19,7 @@ function isPrintedAlike(json: string): boolean {
 
 const deep = (depth: number) => `${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`;
 
-describe('JSON that can be written as it stands', () => {
+describe('JSON that can be copied unchanged', () => {
   it.each([
     ['""', '"é 😀"', '0', '-7', '123456789012345', 'true', 'false', 'null', '{}', '[]', '[[],{},""]'],
     ['{"a":{"b":1},"b":{"b":2},"ab":[{"b":1},{"b":1}]}', '{"":1,"__proto__":{"x":1},"-1":2}', deep(16)],
@@ -38,7 +38,7 @@ describe('JSON that can be written as it stands', () => {
     for (const json of texts) expect(endOf(json)).toBeLessThan(0);
   });
 
-  it('is none that would be printed otherwise, whatever is put together', () => {
+  it('is no text that would serialize differently, in any combination', () => {
     const piece = fc.constantFrom(
       ...[
         '{',
@@ -74,7 +74,7 @@ describe('JSON that can be written as it stands', () => {
     expect(taken).toBeGreaterThan(1000);
   });
 
-  it('is found again behind what it is not', () => {
+  it('is found again after other text', () => {
     const same = new SameJson(Buffer.from('[{"a":[{"a":[1.5]}]},{"a":[{"a":[1]}]}]'));
     expect(same.endOf(1)).toBe(-1);
     expect(same.endOf(21)).toBe(38);

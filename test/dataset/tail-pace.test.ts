@@ -13,7 +13,7 @@ import {
 } from '../../src/dataset/tail-pace.ts';
 import { datasetsNamed, testConfig } from '../support/crawl.ts';
 
-/** Requests a minute at rest, dataset by dataset, and of all together with the polls. */
+/** Requests a minute without backlog, for each dataset, and for all of them with the polls. */
 async function costsOf(words: readonly string[], freshness: number) {
   const costs = new Map(
     chooseDatasets(words, await loadDatasets()).map(({ name, job }) => [
@@ -25,18 +25,18 @@ async function costsOf(words: readonly string[], freshness: number) {
   return { costs, sum };
 }
 
-test('at rest each masterchain block costs a request of shard_states, and all datasets stay under five a second', async () => {
+test('without backlog each masterchain block costs a request of shard_states, and all datasets stay under five a second', async () => {
   const { costs, sum } = await costsOf(['all'], testConfig().freshness);
   expect(costs.get('shard_states')).toBe(24);
   expect(sum).toBeLessThan(300);
 });
 
-test('at rest core costs about three requests a second, and all datasets less than that where rows may be ten seconds late', async () => {
+test('without backlog core costs about three requests a second, and all datasets less than that if rows may be ten seconds late', async () => {
   expect((await costsOf(['core'], testConfig().freshness)).sum).toBeLessThan(200);
   expect((await costsOf(['all'], 10)).sum).toBeLessThan(180);
 });
 
-test('rounds of the tail are a second or two apart, and longer only where the rate has no room for more', async () => {
+test('rounds of the tail are a second or two apart, and longer only if the rate allows no more', async () => {
   const core = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
   const period = (rps: number, interval?: number) => tailPeriodSeconds(core, { freshness: 5, rps }, interval);
   expect([period(25), period(25, 0.5), period(25, 2.5)]).toEqual([2, 2, 1]);
@@ -47,19 +47,19 @@ const plan = { freshness: 5, rps: 25 };
 const justSeen = (interval: number | undefined) => pollSeconds({ interval, stillFor: 0 }, plan);
 const lookedFor = (stillFor: number, interval = 2.5) => pollSeconds({ interval, stillFor }, plan);
 
-test('a block is looked for from a while before it is due, twice a second', () => {
+test('a block is polled twice a second from shortly before it is due', () => {
   expect([justSeen(2.5), justSeen(5), justSeen(undefined)]).toEqual([1.5, 3, 1.5]);
   expect([lookedFor(1.5), lookedFor(9)]).toEqual([0.5, 0.5]);
 });
 
-test('blocks that come quicker than rounds should are gathered', () => {
+test('blocks that come faster than rounds are collected', () => {
   expect([justSeen(0.5), justSeen(1)]).toEqual([2, 2]);
   expect([roundSeconds(5, 0.5), roundSeconds(5, 2), roundSeconds(5, 5)]).toEqual([2, 1, 1]);
-  // It is not known yet how quick they are.
+  // It is not known yet how fast they come.
   expect(roundSeconds(5)).toBe(2);
 });
 
-test('a head that stands still is polled less often, however long it does', () => {
+test('a head that does not move is polled less and less often', () => {
   expect([lookedFor(11), lookedFor(3600)]).toEqual([5, 5]);
   expect([lookedFor(11, 5), lookedFor(16, 5)]).toEqual([0.5, 5]);
 });
@@ -71,7 +71,7 @@ test('polls take at most 15 % of the budget', () => {
   }
 });
 
-test('who bears more seconds asks less often', () => {
+test('a freshness of more seconds needs fewer requests', () => {
   expect([2, 5, 10, 60].map((freshness) => Math.round(watermarkRequests(freshness)))).toEqual([
     168, 96, 30, 5,
   ]);
@@ -80,7 +80,7 @@ test('who bears more seconds asks less often', () => {
   expect([longestPollSeconds(plan), longestPollSeconds({ freshness: 5, rps: 1 })]).toEqual([5, 2 / 0.15]);
 });
 
-test('it learns how often blocks come, also where a poll finds several, and looks for the next one when it is due', () => {
+test('it learns how often blocks come, even if a poll finds several, and polls for the next one when it is due', () => {
   const watch = createHeadWatch({ freshness: 5, rps: 25 });
   const pauses: number[] = [];
   const poll = (now: number, seqno: number, utime: number) => {
@@ -96,7 +96,7 @@ test('it learns how often blocks come, also where a poll finds several, and look
   // One was missed.
   poll(12, 103, 1012);
   expect(watch.interval()).toBe(4);
-  // It stands still.
+  // The head does not move.
   poll(14.4, 103, 1012);
   poll(24.5, 103, 1012);
   poll(29.5, 104, 1029);

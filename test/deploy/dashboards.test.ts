@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const ask = (statement: string) => runSql(database, statement, { write: false });
 
-/** Nothing of it is in the demo: no TON is sold for a stable jetton. */
+/** The demo has no rows for these: no TON is sold for a stable jetton. */
 const WITHOUT_ROWS = new Set(['Price of TON by hour', 'Price of TON by hour, USD']);
 
 describe('Grafana', () => {
@@ -66,10 +66,10 @@ describe('Grafana', () => {
     }
   });
 
-  test.each(['network', 'dex', 'account'])('lays no panel of %s over another', (name) => {
+  test.each(['network', 'dex', 'account'])('no panel of %s covers another one', (name) => {
     const { panels } = read(name);
     const taken = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from({ length: w * h }, (_, place) => `${x + (place % w)}:${y + Math.floor(place / w)}`),
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)}:${y + Math.floor(index / w)}`),
     );
     expect(new Set(taken).size).toBe(taken.length);
   });
@@ -123,7 +123,7 @@ describe('Superset', () => {
     if (metrics.length > 0) await ask(`select ${metrics.join(', ')} from ${from}${account_is}`);
   });
 
-  test('each chart names what its dataset has', () => {
+  test('each chart names only what its dataset has', () => {
     for (const { slice_name, dataset_uuid, params } of charts) {
       const dataset = datasets.find(({ uuid }) => uuid === dataset_uuid);
       const columns = dataset?.columns.map(({ column_name }) => column_name);

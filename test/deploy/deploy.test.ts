@@ -67,7 +67,7 @@ describe('the files for deployment', () => {
     expect(unknown).toEqual([]);
   });
 
-  test.skipIf(promtool === undefined)('alerts are raised when they should be, and not before', () => {
+  test.skipIf(promtool === undefined)('alerts fire when they should, and not before', () => {
     const file = join(ROOT, 'test', 'deploy', 'alerts.promtool.yml');
     expect(execFileSync(promtool ?? '', ['test', 'rules', file]).toString()).toContain('SUCCESS');
   });
@@ -128,20 +128,20 @@ describe('the files for deployment', () => {
       new Set([...SETTING_NAMES.filter((name) => !needless.has(name)), ...others]),
     );
     expect(others).toEqual(expect.arrayContaining(['AWS_ACCESS_KEY_ID', 'AWS_ENDPOINT_URL_S3', 'NO_PROXY']));
-    // The volume of a lake lies where the image has a directory of its user.
+    // The volume of a lake is mounted on a directory that the image's user owns.
     expect(services['daemon']?.volumes).toEqual(['lake:/app/lake']);
-    // In a URL characters of a password would have to be encoded.
+    // In a URL, some characters of a password would have to be encoded.
     expect(environment['DATABASE_URL']).not.toContain('${');
     for (const [name, value] of Object.entries(environment))
       if (name !== 'PGPASSWORD' && value.includes('${')) expect(value).toContain(`\${${name}:-`);
   });
 
-  test('the image runs as a user with a number, who may write the lake', () => {
+  test('the image runs as a numeric user, who may write the lake', () => {
     const text = read('Dockerfile');
     const [, user] = /^USER (\S+)$/m.exec(text) ?? [];
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(text).toContain(`--chown=${user} /app/lake ./lake`);
-    // What docs say to Kubernetes is the same user, the port and the probes' paths.
+    // The docs give Kubernetes the same user, the port and the probes' paths.
     const pod = /```yaml\n([^]*?)```/.exec(read('docs/operator/install.md'))?.[1] ?? '';
     const { spec } = z
       .object({ spec: z.object({ template: z.object({ spec: z.record(z.string(), z.unknown()) }) }) })
@@ -154,10 +154,10 @@ describe('the files for deployment', () => {
     expect(pod.match(/port: (\d+)/g)).toEqual(Array.from({ length: 3 }, () => `port: ${port}`));
   });
 
-  test('the services of systemd are of good form', () => {
+  test('the systemd services are well-formed', () => {
     const units = ['toncenter-etl.service', 'toncenter-etl-backfill.service', 'toncenter-etl-backfill.timer'];
     const text = read(`deploy/systemd/${units[0] ?? ''}`);
-    // It lives through an outage of minutes, and the embedded database lies where the unit may write.
+    // It survives an outage of minutes, and the embedded database is in a directory that the unit may write.
     expect(text).toMatch(/^RestartSec=\d+$/m);
     expect(text).toMatch(/^StartLimitIntervalSec=0$/m);
     expect(text).toMatch(/^After=.*postgresql\.service/m);
@@ -166,7 +166,7 @@ describe('the files for deployment', () => {
     if (!existsSync(SYSTEMD_ANALYZE)) return;
     const paths = units.map((unit) => join(ROOT, 'deploy', 'systemd', unit));
     const { stderr } = spawnSync(SYSTEMD_ANALYZE, ['verify', ...paths]);
-    // It wants the program where the unit says that it is.
+    // The verifier wants the program at the path that the unit names.
     const others = stderr
       .toString()
       .split('\n')
@@ -174,14 +174,14 @@ describe('the files for deployment', () => {
     expect(others).toEqual([]);
   });
 
-  test('the services of systemd run Node as the image does', () => {
+  test('the systemd services run Node as the image does', () => {
     const units = ['toncenter-etl.service', 'toncenter-etl-backfill.service'];
     const options = units.map((unit) => nodeOptionsOf(read(`deploy/systemd/${unit}`)));
     const ofImage = nodeOptionsOf(read('Dockerfile'));
     expect(options).toEqual([ofImage, ofImage]);
   });
 
-  test('the role of Grafana gets its rights as every reader does, and keeps its password', async () => {
+  test('the role of Grafana gets its privileges as every reader does, and keeps its password', async () => {
     const statements = /<<'SQL'\n([\s\S]*)\nSQL/.exec(read('deploy/reader.sh'))?.[1] ?? '';
     const name = `grafana_${process.pid}`;
     const made = statements.replaceAll('grafana', name).replace(":'password'", "'secret'");
@@ -214,9 +214,9 @@ describe('the files for deployment', () => {
       expect(parse(read(`deploy/grafana/provisioning/${path}`))).toMatchObject({ apiVersion: 1 });
   });
 
-  test('the crontab’s moments are cron expressions', () => {
+  test('the crontab’s times are cron expressions', () => {
     expect(read('deploy/crontab')).toMatch(/^MAILTO=/m);
-    // The page prints what the file has.
+    // The page prints the lines of the file.
     for (const line of read('deploy/crontab').match(/^(MAILTO|\d).*$/gm) ?? [])
       expect(read('docs/operator/install.md')).toContain(line);
     const moments = [...read('deploy/crontab').matchAll(/^([*\d/]+(?: [*\d/]+){4}) {2}cd /gm)].map(

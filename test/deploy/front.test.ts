@@ -9,7 +9,7 @@ import { demoPart } from '../support/demo-part.ts';
 import { questions } from '../support/questions.ts';
 import { isThorough, some } from '../support/thorough.ts';
 
-/** Where the one server ends and the other begins: between two partitions, and in the midst of what questions ask for. */
+/** The border between the two servers: between two partitions, and within the range of the questions. */
 const [START, CUT, END] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-02-01T00:00:00Z'];
 
 let [whole, cold, hot]: CrawledStore[] = [];
@@ -61,15 +61,15 @@ const counts = `select 'transactions' as name, count(*), min(utime), max(utime) 
   union all select 'messages', count(*), min(utime), max(utime) from messages
   union all select 'actions', count(*), min(utime), max(utime) from actions order by 1`;
 
-test('two databases, one for each month, are one to an analyst', async () => {
+test('two databases, one for each month, look like one to an analyst', async () => {
   const expected = await whole?.ask(counts);
   expect(await ask(counts)).toEqual(expected);
   expect(expected?.every(({ count }) => Number(count) > 100)).toBe(true);
 });
 
-/** Looks up each message by itself, over the wire: half a minute here. */
+/** It looks up each message separately, over the wire: half a minute here. */
 const SLOW = 'How long do messages take?';
-/** Look up each transfer and each mint so: left to the thorough run. */
+/** These look up each transfer and each mint separately: only the thorough run has them. */
 const SLOWER = /^(?:Which jettons moved most|How many holders does each jetton have)/;
 const asked = questions.filter(({ title }) => title !== SLOW && (isThorough || !SLOWER.test(title)));
 
@@ -92,7 +92,7 @@ test('coverage is that of both, each for its own time', async () => {
   await expect(ask(assert)).rejects.toThrow('transactions is not covered');
 });
 
-test('a stretch that would cut a partition is refused, with the place to cut', async () => {
+test('a range that would split a partition is refused, with the place to cut', async () => {
   await client.query('begin');
   await expect(add('middle', whole, `'2025-12-01', '2026-01-01 00:30Z'`)).rejects.toThrow(
     /conflicting key|holds time that is not the server's/,
@@ -100,7 +100,7 @@ test('a stretch that would cut a partition is refused, with the place to cut', a
   await client.query('rollback');
 });
 
-test('while one server is away, questions of the time of another go on, and others say who is away', async () => {
+test("while one server is down, questions about the other's time work, and other questions name the server that is down", async () => {
   await client.query(`alter server cold options (set port '1')`);
   const of = (from: string, to: string) =>
     `select count(*) from transactions where utime >= '${from}' and utime < '${to}'`;

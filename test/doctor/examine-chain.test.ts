@@ -14,7 +14,7 @@ afterEach(() => {
   isSpoiled = false;
 });
 
-/** What doctor says of the watermark of a source that is spoiled after the crawl was opened. */
+/** The findings of doctor on the watermark of a source that is changed after the crawl was opened. */
 async function examine(options: SimulatorOptions) {
   await network.serve(options);
   return network.crawl(
@@ -45,7 +45,7 @@ const without =
     return { ...response, body: JSON.stringify({ ...body, blocks }) };
   };
 
-test('a source of which all can be known has no finding', async () => {
+test('a source with a complete state has no finding', async () => {
   expect(await examine({})).toEqual([]);
 });
 

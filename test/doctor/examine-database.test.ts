@@ -19,7 +19,7 @@ const wallTime = (late = 0) => Date.now() / 1000 - late;
 const examine = async (late = 0) =>
   (await examineDatabase(store.database, () => wallTime(late))).map(({ check, what }) => `${check}: ${what}`);
 
-test('a clock that differs is reported with by how much, in either direction; one that differs little is not', async () => {
+test('a clock that is off is reported with the difference, in either direction; a small difference is not', async () => {
   expect(await examine(3)).toEqual([]);
   const [slow, ...more] = await examine(125);
   expect(more).toEqual([]);
@@ -29,7 +29,7 @@ test('a clock that differs is reported with by how much, in either direction; on
   ]);
 });
 
-test('a rate that the server does not bear is reported while it is fresh', async () => {
+test('a rate that the server does not allow is reported while it is recent', async () => {
   const refused = (factor: number, ago: number) =>
     store.database.run(sql`
       insert into etl.budget (host, rps, free_at, slack, factor, refusals, refused_at, server_started_at)
@@ -45,7 +45,7 @@ test('a rate that the server does not bear is reported while it is fresh', async
   ]);
 });
 
-test('an error is forgotten when its dataset has committed something since, and not before', async () => {
+test('an error is dropped when its dataset has committed something since, and not before', async () => {
   const failures = async () => (await examine()).filter((what) => what.startsWith('failures'));
   await store.database.run(sql`
     insert into etl.failures (dataset, scope, code, message, at)
@@ -59,9 +59,9 @@ test('an error is forgotten when its dataset has committed something since, and 
   await page('blocks', '2 minutes');
   expect(await failures()).toHaveLength(5);
   await page('blocks', '1 second');
-  // A look-up that has nothing to ask for moves its cursor alone.
+  // A look-up without a subject to request moves only its cursor.
   await store.database.run(
-    // Another walk of a collection says nothing of the one that failed.
+    // Another walk of the collection does not prove that the failed one works.
     sql`insert into etl.cursors (dataset, scope, cursor)
         values ('nft_sales', 'lookup', '{}'), ('masterchain_heads', 'index', '{}')`,
   );
@@ -72,7 +72,7 @@ test('an error is forgotten when its dataset has committed something since, and 
   );
 });
 
-test('a schema is the same whatever a role makes of names by its settings', async () => {
+test("a schema is the same whatever a role's settings do to names", async () => {
   const options = '-c search_path=ton,etl,public -c quote_all_identifiers=on';
   const url = `${store.url}?options=${encodeURIComponent(options)}`;
   const database = await openDatabase({ url, applicationName: 'test' });
@@ -80,7 +80,7 @@ test('a schema is the same whatever a role makes of names by its settings', asyn
   expect(found.filter(({ check }) => check === 'schema')).toEqual([]);
 });
 
-test('additions to the tables are named, and so is what they lack', async () => {
+test('additions to the tables are reported, and so are missing parts', async () => {
   await store.database.script(`
     create function public.drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
     create trigger dropper before insert on ton.blocks for each row execute function public.drop_row();
@@ -96,7 +96,7 @@ test('additions to the tables are named, and so is what they lack', async () => 
   ]);
 });
 
-test('a daemon that writes no longer is reported, soon on another host and at once on this one', async () => {
+test('a daemon that stopped writing is reported, soon on another host and at once on this one', async () => {
   const only = async () => (await examine()).filter((line) => line.startsWith('daemon'));
   await store.database.run(sql`truncate etl.budget`);
   expect(await only()).toEqual([]);
@@ -115,7 +115,7 @@ test('a daemon that writes no longer is reported, soon on another host and at on
   expect(await only()).toHaveLength(1);
 });
 
-test('a server whose lock table has no room for all partitions is reported, with what to set', async () => {
+test('a server whose lock table is too small for all partitions is reported, with the setting', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-locks-'));
   const settings = { fsync: 'off', max_connections: '12', max_locks_per_transaction: '10' };
   const server = await openEmbedded({ dataDir: join(directory, 'data'), settings });

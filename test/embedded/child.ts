@@ -3,8 +3,9 @@ import { openEmbedded, type EmbeddedOptions } from '../../src/embedded/embedded.
 import type { EtlError } from '../../src/errors.ts';
 
 /**
- * A process that opens the embedded server with the options in its first argument and says on stdout, a line of JSON
- * each, that it did (or why not) and that it closed it. `close` on stdin closes, `forget` leaves without closing.
+ * A process that opens the embedded server with the options in its first argument. On stdout it prints a line
+ * of JSON when it has opened it (or why not), and when it has closed it. `close` on stdin closes, `forget`
+ * leaves without closing.
  */
 const options = JSON.parse(process.argv[2] ?? '') as EmbeddedOptions;
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`);

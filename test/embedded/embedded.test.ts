@@ -13,7 +13,7 @@ import { query } from '../support/database/query.ts';
 const asRoot = process.getuid?.() === 0;
 const fixture = embeddedFixture();
 
-test('the first open makes a durable server of its own, on 127.0.0.1 only, with a password only its owner can read', async () => {
+test('the first open makes a durable server of its own, on 127.0.0.1 only, with a password that only its owner can read', async () => {
   const server = await fixture.openHere({ dataDir: fixture.directory() });
   const [facts] = await query(
     server.url,
@@ -61,7 +61,7 @@ test('close stops the server, and the next open finds the data under the same co
   expect(await keptRows(second.url)).toBe(2000);
 });
 
-test('a server whose process was killed with -9 is taken over with its data, and stopped by the one who took it', async () => {
+test('a server whose process was killed with -9 is taken over with its data, and the process that took it stops it', async () => {
   const dataDir = await fixture.database();
   const killed = fixture.openThere({ dataDir });
   const { url } = await killed.opened();
@@ -76,7 +76,7 @@ test('a server whose process was killed with -9 is taken over with its data, and
   expect(hasServer(dataDir)).toBe(false);
 });
 
-test('a server that was killed with -9 under load is started again, with all that was acknowledged', async () => {
+test('a server that was killed with -9 under load is started again, with all acknowledged rows', async () => {
   const dataDir = await fixture.database();
   const { url } = await fixture.openHere({ dataDir });
   await query(url, 'truncate kept');
@@ -97,7 +97,7 @@ test('a server that was killed with -9 under load is started again, with all tha
   await writers;
   const kept = Number(await keptRows(again.url));
   expect(kept).toBeGreaterThanOrEqual(acknowledged);
-  // Each writer can have had one insert on its way.
+  // Each writer may have had one insert in flight.
   expect(kept).toBeLessThanOrEqual(acknowledged + 4);
 });
 
@@ -137,7 +137,7 @@ test('when the process that started the server dies, the one that joined it keep
   expect(hasServer(dataDir)).toBe(false);
 });
 
-test('a process that forgets to close ends all the same; the server waits for the next one', async () => {
+test('a process that forgets to close still ends; the server waits for the next one', async () => {
   const dataDir = await fixture.database();
   const forgetful = fixture.openThere({ dataDir });
   await forgetful.opened();
@@ -150,7 +150,7 @@ test('a process that forgets to close ends all the same; the server waits for th
 test('an open handle still counts after Postgres restarted its sessions because one of them crashed', async () => {
   const dataDir = await fixture.database();
   const server = await fixture.openHere({ dataDir });
-  // Its claim is the lock, which it takes a moment after it came.
+  // Its claim is the lock, which it takes a moment after it connects.
   const keepers = `select pid from pg_stat_activity join pg_locks using (pid)
     where application_name = 'toncenter-etl keeper' and locktype = 'advisory' and granted`;
   const [before] = await query(server.url, keepers);
@@ -166,13 +166,13 @@ test('an open handle still counts after Postgres restarted its sessions because 
   expect(hasServer(dataDir)).toBe(false);
 });
 
-test('the number of a dead server that another program has now does not keep the server from starting', async () => {
+test('the pid of a dead server that another program has now does not keep the server from starting', async () => {
   const dataDir = await fixture.database();
   const server = await fixture.openHere({ dataDir });
   await addRows(server.url);
   const pgdata = join(dataDir, 'postgres');
   const { uid, gid } = await stat(pgdata);
-  // Of the same user: Postgres itself passes over the processes of others.
+  // The program has the same user: Postgres itself ignores processes of other users.
   const bystander = fixture.run('sleep', ['60'], asRoot ? { uid, gid } : undefined);
   process.kill(postmasterOf(dataDir), 'SIGKILL');
   const lock = join(pgdata, 'postmaster.pid');
@@ -193,7 +193,7 @@ test('an empty lock file of a server that died while it started is no obstacle',
   expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('where its port is taken the server moves to another and stays there; a port that was asked for is not exchanged', async () => {
+test('if its port is taken the server moves to another one and stays there; a port that a user chose is not replaced', async () => {
   const dataDir = await fixture.database();
   const first = await fixture.openHere({ dataDir });
   await first.close();

@@ -16,7 +16,7 @@ test.each([
   ['PANIC:  could not locate a valid checkpoint record', 'damaged'],
   ['spawn /app/node_modules/postgres ENOENT', 'glibc'],
   ['initdb: error: invalid locale name "xx_XX"', 'LC_ALL=C'],
-  ['something nobody has seen', 'DATABASE_URL'],
+  ['an unknown error', 'DATABASE_URL'],
 ])('the remedy fits the reason: %s', (reason, remedy) => {
   const error = embeddedFailure('it does not start', reason);
   expect(error).toBeInstanceOf(DatabaseError);
@@ -31,7 +31,7 @@ test.each([
   "Error: ENOTDIR: not a directory, stat '/dev/null/postgres'",
   "Error: EROFS: read-only file system, access '/data'",
   'FATAL:  data directory "/data/postgres" has wrong ownership',
-])('a directory of which no other attempt makes a better one is a setting to change: %s', (reason) => {
+])('a directory that no retry improves is a setting to change: %s', (reason) => {
   const error = embeddedFailure('it does not start', reason);
   expect(error).toBeInstanceOf(DatabaseAccessError);
   expect(error.exitCode).toBe(EXIT.usage);
@@ -41,7 +41,7 @@ test('a full disk is waited for', () => {
   expect(embeddedFailure('it does not start', 'No space left on device').exitCode).toBe(EXIT.failed);
 });
 
-test('errors thrown on purpose and aborts pass unchanged', () => {
+test('deliberate errors and aborts pass unchanged', () => {
   const wrong = new WrongDatabaseError('not ours');
   const abort = new DOMException('stop', 'AbortError');
   expect(translateFailure(wrong, '/data')).toBe(wrong);

@@ -19,7 +19,7 @@ interface Line {
   readonly error?: { readonly name: string; readonly message: string; readonly hint: string };
 }
 
-/** Directories, handles and processes of one test file, which leave nothing behind. */
+/** The directories, handles and processes of one test file; it leaves none of them behind. */
 export function embeddedFixture() {
   let program: string;
   let scratch: string;
@@ -68,7 +68,7 @@ export function embeddedFixture() {
   return {
     run,
     directory,
-    /** A directory with a database that was made earlier, 1000 rows in its table `kept`, and no server. */
+    /** A directory with a database from an earlier run, 1000 rows in its table `kept`, and no server. */
     async database(): Promise<string> {
       const copy = directory();
       await runCommand('cp', ['-a', await (made ??= makeDatabase()), copy]);
@@ -79,7 +79,7 @@ export function embeddedFixture() {
       open.push(server);
       return server;
     },
-    /** Another process that opens the same server. */
+    /** Opens the same server in another process. */
     openThere(options: EmbeddedOptions, account?: Account) {
       const script = join(program, 'test', 'embedded', 'child.js');
       const child = run(process.execPath, [script, JSON.stringify(options)], account);

@@ -23,7 +23,7 @@ async function runsAsNobody(): Promise<boolean> {
   return status === 0;
 }
 
-test('a directory that holds something else is refused and left as it was', async () => {
+test('a directory with other files is refused and left unchanged', async () => {
   const foreign = fixture.directory();
   await mkdir(foreign);
   await writeFile(join(foreign, 'ibdata1'), 'another program');
@@ -34,7 +34,7 @@ test('a directory that holds something else is refused and left as it was', asyn
   expect(existsSync(join(foreign, 'postgres'))).toBe(false);
 });
 
-thorough('a directory that holds another database of this program is no foreign one', async () => {
+thorough('a directory with another database of this program is accepted', async () => {
   const parent = fixture.directory('home');
   await mkdir(parent, { mode: 0o755 });
   await cp(await fixture.database(), join(parent, 'demo'), { recursive: true, preserveTimestamps: true });
@@ -59,7 +59,7 @@ test('a Postgres directory without our mark, or of another major version, is ref
   expect(unmarked.message).toBe(`${pgdata} holds files that this program did not create`);
 });
 
-test('what the skipped install script would have linked is linked; what is missing is said plainly', async () => {
+test('the links that the skipped install script would have made are made; what is missing is reported', async () => {
   const { native } = await findBinaries();
   const copy = join(fixture.directory('skipped'), 'native');
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
@@ -74,7 +74,7 @@ test('what the skipped install script would have linked is linked; what is missi
 });
 
 test.runIf(asRoot && isThorough)(
-  'root in a home that is closed to others keeps binaries and data where the server can enter',
+  'root in a home that is closed to other users keeps binaries and data in a directory that the server can enter',
   async () => {
     const home = fixture.directory('home');
     await mkdir(home, { mode: 0o700 });
@@ -105,7 +105,7 @@ test.runIf(asRoot && isThorough)(
 );
 
 test.runIf(asRoot)(
-  'an empty directory that was made for the database is opened to the server, not passed over',
+  'an empty directory that was made for the database is opened to the server, not skipped',
   async () => {
     const dataDir = fixture.directory('volume');
     await mkdir(dataDir, { mode: 0o700 });
@@ -159,7 +159,7 @@ test.runIf(asNobody)(
 );
 
 test.runIf(asNobody)(
-  'an ordinary user learns whose directory it is, and what only the owner of node_modules can repair',
+  'an ordinary user learns who owns the directory, and what only the owner of node_modules can repair',
   async () => {
     const dataDir = await fixture.database();
     await (await fixture.openHere({ dataDir })).close();

@@ -24,7 +24,7 @@ function rowsOf(record: unknown): Rows {
   return accepted[0]!.rows;
 }
 
-/** An account whose 64 digits are one letter's code. */
+/** An account whose 64 digits are the code of one letter. */
 const account = (letter: string): string =>
   `0:${letter.charCodeAt(0).toString(16).padStart(64, 'A').toUpperCase()}`;
 
@@ -49,7 +49,7 @@ describe('jobs/actions', () => {
     expectUnchanged(sampleAction({ transactions_full: [sampleTransaction()] }));
   });
 
-  it('fills every column of its tables but the time of loading', () => {
+  it('fills every column of its tables except the time of loading', () => {
     const rows = rowsOf(sampleAction());
     for (const [name, table] of Object.entries(tables)) {
       const filled = Object.keys(rows[name]![0]!).sort();
@@ -57,13 +57,13 @@ describe('jobs/actions', () => {
     }
   });
 
-  it('keeps lists that are empty apart from lists that were not sent', () => {
+  it('keeps empty lists apart from lists that were not sent', () => {
     expectUnchanged(sampleAction({ accounts: [], transactions: [] }));
     expectUnchanged(sampleAction({ accounts: null, transactions: null }));
     expect(actionRow({ accounts: [], transactions: null })).toMatchObject({ account_count: 0 });
   });
 
-  it('keeps what the source says of a type that it has no shape for', () => {
+  it('keeps the details of an unknown type', () => {
     const details = { error: "unsupported action type: 'new'" };
     const record = sampleAction({ type: 'new', details, raw_action: { anything: [1, null] } });
     expectUnchanged(record);
@@ -71,7 +71,7 @@ describe('jobs/actions', () => {
     expect(actionRow({ type: 'constructor', details: null })).toMatchObject({ source: null, amount: null });
   });
 
-  it('takes source, destination, asset and amount from where each type has them', () => {
+  it('takes source, destination, asset and amount from the members of each type', () => {
     const swap = {
       dex: 'x',
       sender: account('A'),
@@ -115,7 +115,7 @@ describe('jobs/actions', () => {
     for (const [type, details, columns] of cases) expect(actionRow({ type, details })).toMatchObject(columns);
   });
 
-  it('rejects an action that names an account in a form of its own, and takes one in another known form', () => {
+  it('rejects an action with an account in an unknown form, and takes one in another known form', () => {
     const small = account('A').toLowerCase();
     const details = { source: account('A'), destination: small, value: '7' };
     expect(actionRow({ type: 'ton_transfer', details })).toMatchObject({
@@ -142,13 +142,13 @@ describe('jobs/actions', () => {
     expect(rowsOf(record)['actions']).toMatchObject([{ extra: { newborn: { a: null } } }]);
   });
 
-  it('rejects an action that nothing names, with the path', () => {
+  it('rejects an action without an identifier, with the path', () => {
     for (const name of ['trace_id', 'action_id', 'trace_end_utime', 'type', 'start_lt']) {
       expect(job.read([sampleAction({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
     }
   });
 
-  it('tells the position of an action by the end of its trace', () => {
+  it('reads the position of an action from the end of its trace', () => {
     const record = sampleAction({
       trace_end_utime: 1_760_000_009,
       trace_end_lt: '7',
@@ -158,13 +158,13 @@ describe('jobs/actions', () => {
     expect(job.read([record]).positions).toEqual([{ utime: 1_760_000_009, lt: '7', id: 't/a' }]);
   });
 
-  it('asks for types by name, each once', () => {
+  it('requests types by name, each once', () => {
     expect(job.params['supported_action_types']).toBe(actionTypes);
     expect(new Set(actionTypes).size).toBe(actionTypes.length);
     expect(actionTypes.filter((type) => !/^[a-z0-9_]+$/.test(type))).toEqual([]);
   });
 
-  it('says in the comment of a column where each type has its value', () => {
+  it('names in the comment of a column the member of each type', () => {
     expect(documentedMembers('amount')).toContain('; of jetton_swap details.dex_incoming_transfer.amount');
     expect(documentedMembers('source')).toMatch(/^details\.source; of .*jetton_burn, .*details\.owner/);
   });

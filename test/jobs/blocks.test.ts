@@ -41,7 +41,7 @@ describe('jobs/blocks', () => {
     expectUnchanged(sampleBlock({ want_split: false, vert_seqno_incr: false, masterchain_block_ref: null }));
   });
 
-  it('fills every column of both tables but the time of loading', () => {
+  it('fills every column of both tables except the time of loading', () => {
     const { block, parents } = rowsOf(sampleBlock());
     expect([...Object.keys(block), 'loaded_at'].sort()).toEqual(Object.keys(getTableColumns(blocks)).sort());
     expect([...Object.keys(parents[0]!), 'loaded_at'].sort()).toEqual(
@@ -65,13 +65,13 @@ describe('jobs/blocks', () => {
     expectUnchanged(record);
   });
 
-  it('rejects a block that nothing names or counts', () => {
+  it('rejects a block without an identifier or a count', () => {
     for (const name of ['workchain', 'shard', 'seqno', 'gen_utime', 'tx_count']) {
       expect(job.read([sampleBlock({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
     }
   });
 
-  it('tells the position of a block by its time, start and name', () => {
+  it('reads the position of a block from its time, start and name', () => {
     const block = sampleBlock({
       workchain: -1,
       shard: '8',
@@ -91,7 +91,7 @@ interface Link {
   readonly before_split?: boolean;
 }
 
-/** Where a page of blocks is joined to, times counted from 1,760,000,000. */
+/** Up to which time a page of blocks is linked, counted from 1,760,000,000. */
 function joined(links: readonly Link[]): number | undefined {
   const records = links.map(
     ({ seqno, time, shard = '8', parents = [[shard, seqno - 1]], before_split = false }) =>
@@ -108,8 +108,8 @@ function joined(links: readonly Link[]): number | undefined {
   return until === undefined || until === 0 ? until : until - 1_760_000_000;
 }
 
-describe('how far a page of blocks is joined', () => {
-  it('is up to the last block of a chain, whose successor is not in the page', () => {
+describe('a page of blocks is linked', () => {
+  it('up to the last block of a chain, whose successor is not in the page', () => {
     expect(
       joined([
         { seqno: 1, time: 1 },
@@ -119,7 +119,7 @@ describe('how far a page of blocks is joined', () => {
     ).toBe(9);
   });
 
-  it('is no further where a block of the page goes to quarantine', () => {
+  it('no further if a block of the page goes to quarantine', () => {
     const page = [1, 2, 3].map((seqno) =>
       sampleBlock({
         workchain: 0,
@@ -137,13 +137,13 @@ describe('how far a page of blocks is joined', () => {
     expect(job.read(unlinked).joins).toBeUndefined();
   });
 
-  it('is up to the earliest of the last blocks of several chains', () => {
+  it('up to the earliest of the last blocks of several chains', () => {
     const left = [1, 2, 3].map((seqno) => ({ seqno, time: seqno * 2, shard: '4' }));
     const right = [1, 2].map((seqno) => ({ seqno, time: seqno * 2 + 1, shard: 'C' }));
     expect(joined([...left, ...right])).toBe(5);
   });
 
-  it('is up to the last block before a hole', () => {
+  it('up to the last block before a hole', () => {
     expect(
       joined([
         { seqno: 1, time: 1 },
@@ -154,7 +154,7 @@ describe('how far a page of blocks is joined', () => {
     ).toBe(2);
   });
 
-  it('is up to a split of which one child is missing', () => {
+  it('up to a split with a missing child', () => {
     const split = { seqno: 1, time: 1, before_split: true };
     const left = { seqno: 2, time: 3, shard: '4', parents: [['8', 1]] as const };
     const right = { seqno: 2, time: 4, shard: 'C', parents: [['8', 1]] as const };
@@ -162,7 +162,7 @@ describe('how far a page of blocks is joined', () => {
     expect(joined([split, { ...left, parents: [['8', 1]] }, { ...right, parents: [['8', 1]] }])).toBe(3);
   });
 
-  it('goes on over a merge', () => {
+  it('across a merge', () => {
     const parents: [string, number][] = [
       ['4', 1],
       ['C', 1],
@@ -176,7 +176,7 @@ describe('how far a page of blocks is joined', () => {
     ).toBe(5);
   });
 
-  it('does not depend on the order within the page', () => {
+  it('whatever the order within the page', () => {
     expect(
       joined([
         { seqno: 3, time: 9 },
@@ -186,7 +186,7 @@ describe('how far a page of blocks is joined', () => {
     ).toBe(9);
   });
 
-  it('is nowhere in an empty page', () => {
+  it('nowhere if it is empty', () => {
     expect(joined([])).toBe(0);
   });
 });

@@ -16,7 +16,7 @@ import { nftSale } from '../../jobs/nft_sales.ts';
 import { openapiSchemas } from '../support/openapi.ts';
 import { hasOpenapi } from '../support/shared-data.ts';
 
-/** The API's name of each record, its schema, and members of ours: the keys of maps. */
+/** The API's name of each record, its schema, and our own members: the keys of maps. */
 const records: [string, { readonly shape: object }, string[]][] = [
   ['JettonMaster', jettonMaster, []],
   ['JettonWallet', jettonWallet, []],

@@ -31,7 +31,7 @@ import {
 } from '../support/samples/sample-streams.ts';
 import { hasOpenapi } from '../support/shared-data.ts';
 
-/** Paths of all members that the document names, a tree of records as the first of them. */
+/** Paths of all members that the document names; a tree of records counts as its first record. */
 function documentedMembers(name: string): string[] {
   const schemas = openapiSchemas();
   const membersOf = (schema: Described | undefined, path: string, within: readonly string[]): string[] => {
@@ -49,10 +49,10 @@ function documentedMembers(name: string): string[] {
   return membersOf(schemas[name], '', [name]);
 }
 
-/** Maps and JSON of no fixed shape. */
+/** Maps and free-form JSON. */
 const FREE_FORM = /(^|\.)decoded[^.]*$|currencies$|(^|\.)details$|^transactions$/;
 
-/** Every member that a record has, by path, those inside free-form JSON left out. */
+/** Every member that a record has, by path, without those inside free-form JSON. */
 function membersOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((element) => membersOf(element, `${path}[]`));
   if (typeof value !== 'object' || value === null || FREE_FORM.test(path)) return [];
@@ -90,7 +90,7 @@ const cases: [string, Record<string, unknown>, ZodType][] = [
   ['NominatorPoolValidatorEvent', samplePoolEvent(), nominatorPoolEvent],
 ];
 
-/** The tree goes on below its root with the same members. */
+/** Below its root the tree repeats the same members. */
 function firstLevel(members: readonly string[]): string[] {
   return [...new Set(members.filter((member) => !member.startsWith('trace.children[]')))];
 }
@@ -100,12 +100,15 @@ describe('the schemas of the API', () => {
     expect(schema.safeParse(sample).error).toBeUndefined();
   });
 
-  it.skipIf(!hasOpenapi).each(cases)('and the synthetic %s has every documented member', (name, sample) => {
-    const sent = new Set(membersOf(sample));
-    expect(firstLevel(documentedMembers(name)).filter((member) => !sent.has(member))).toEqual([]);
-  });
+  it.skipIf(!hasOpenapi).each(cases)(
+    'match the synthetic %s, which has every documented member',
+    (name, sample) => {
+      const sent = new Set(membersOf(sample));
+      expect(firstLevel(documentedMembers(name)).filter((member) => !sent.has(member))).toEqual([]);
+    },
+  );
 
-  it.skipIf(!hasOpenapi).each(cases)('and no member of %s but the documented ones', (name, sample) => {
+  it.skipIf(!hasOpenapi).each(cases)('match %s, which has no undocumented member', (name, sample) => {
     const documented = new Set(documentedMembers(name));
     expect(firstLevel(membersOf(sample)).filter((member) => !documented.has(member))).toEqual([]);
   });

@@ -35,7 +35,7 @@ async function storedTransaction(hash: unknown): Promise<unknown> {
   return rebuildTransaction(row!, received, sent);
 }
 
-/** Rebuilds any stored transaction, from all rows fetched at once. */
+/** Rebuilds any stored transaction from all rows, which are fetched at once. */
 async function rebuilder(): Promise<(hash: unknown) => unknown> {
   const allMessages = await store.read(messages, 'true', []);
   const byKey = new Map(allMessages.map((row) => [`${row['hash']} ${row['utime']}`, row]));
@@ -96,7 +96,7 @@ describe('rows in Postgres', () => {
     await expectStored(record);
   });
 
-  it('change nothing when a page is written again', async () => {
+  it('do not change when a page is written again', async () => {
     const records = [sampleTransaction(), sampleTransaction()];
     expect(await store.write(transactionsJob, records)).toBeGreaterThan(2);
     expect(await store.write(transactionsJob, records)).toBe(0);
@@ -133,7 +133,8 @@ describe('rows in Postgres', () => {
     const early = { ...whole, trace_id: null, in_msg: message, account_state_after: shell };
     await store.write(transactionsJob, [early]);
     await store.write(transactionsJob, [whole]);
-    // Code and data of a state have no column: they came too late for `extra`, which says something else already.
+    // Code and data of a state have no column: they came too late for `extra`, which already has another
+    // value.
     const { hash, balance, extra_currencies, account_status, frozen_hash, data_hash, code_hash } = whole[
       'account_state_after'
     ] as Json;
@@ -151,7 +152,7 @@ describe.skipIf(!hasCorpus)(`recorded data in Postgres${hasCorpus ? '' : ` (${NO
     const filled = records.filter((record) => {
       const stored = rebuild(record['hash']);
       if (sameRecord('transactions', stored, record)) return false;
-      // Nothing that was sent differs: the other half of a message said what this one left out.
+      // No value that was sent differs: the other half of a message has the members that this one left out.
       expect(stored).toMatchObject(comparable('transactions', record) as Json);
       return true;
     });

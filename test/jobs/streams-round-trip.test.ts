@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** Everything stored that traces are made of. */
+/** All stored rows that traces consist of. */
 async function everything(): Promise<TraceStore> {
   const held: [string, TextRow[]][] = [];
   for (const [name, table] of Object.entries<PgTable>(traceTables)) {
@@ -77,7 +77,7 @@ describe.each(rebuiltStreams)('rows of $name in Postgres', ({ job, tables, sampl
     const [own, parts] = Object.values(tables);
     for (const record of records) {
       const key = ['complaint_hash', 'tx_hash', 'transaction_hash'].find((name) => name in record);
-      // Elections and cycles are named by their time alone.
+      // Elections and cycles are identified by their time alone.
       const where = key === undefined ? 'utime = to_timestamp($1)' : `${key} = $1`;
       const value = record[key ?? ('cycle_start' in record ? 'cycle_start' : 'election_id')];
       const [row] = await store.read(own!, where, [value]);
@@ -105,7 +105,7 @@ const COMMENTS: readonly (readonly [decoded: string, comment: string | null])[] 
   ['null', null],
 ];
 
-/** A hash that is no other text's. */
+/** A hash that no other text has. */
 const hashOf = (text: string) => createHash('sha256').update(text).digest('base64');
 
 describe('a text comment', () => {
@@ -134,7 +134,7 @@ describe('a text comment', () => {
     })),
   ];
 
-  it.each(kinds)('is a column of $name, whatever else may stand in its place', async (kind) => {
+  it.each(kinds)('is a column of $name, whatever other form it has', async (kind) => {
     const records = COMMENTS.map(([decoded]) => kind.make(hashOf(decoded), parseJson(decoded)));
     await store.write(kind.job, records);
     const rows = await store.read(kind.table, 'true', []);
@@ -165,7 +165,7 @@ describe('rows of traces in Postgres', () => {
     for (const record of records) await expectTrace(record);
   });
 
-  it('are replaced by those of the same trace when it went on', async () => {
+  it('are replaced by those of the same trace after it continued', async () => {
     const whole = sampleTrace();
     const { children, ...root } = whole['trace'] as { children: Json[] };
     const firstHashes = (whole['transactions_order'] as string[]).slice(0, 2);
@@ -188,7 +188,7 @@ describe('rows of traces in Postgres', () => {
     expect(await store.read(trace_nodes, 'trace_id = $1', [whole['trace_id']])).toHaveLength(4);
   });
 
-  it('are replaced when the trace went on within its last second', async () => {
+  it('are replaced if the trace continued within its last second', async () => {
     const whole = sampleTrace();
     const tree = whole['trace'] as { children: Json[] };
     const early = {
@@ -206,7 +206,7 @@ describe('rows of traces in Postgres', () => {
     const record = sampleTrace();
     const alone = Object.values(record['transactions'] as Json);
     expect(await store.write(transactionsJob, alone)).toBeGreaterThan(4);
-    // Its own row and its four nodes: everything else is there.
+    // Its own row and its four nodes: everything else is stored already.
     expect(await store.write(tracesJob, [record])).toBe(5);
     await expectTrace(record);
   });
@@ -220,7 +220,7 @@ describe('rows of actions in Postgres', () => {
     for (const record of records) await expectAction(record);
   });
 
-  it('follow the source where it changes its mind', async () => {
+  it('follow the source if it changes them', async () => {
     const first = sampleAction();
     const second = { ...first, type: 'call_contract', details: { value: '7' }, success: null };
     await store.write(actionsJob, [first]);
@@ -260,7 +260,7 @@ describe.skipIf(!hasCorpus)(`recorded streams in Postgres${hasCorpus ? '' : ` ($
       const rebuilt = comparableTrace(rebuild(record['trace_id']));
       const sent = comparableTrace(record);
       if (isDeepStrictEqual(rebuilt, sent)) return false;
-      // Nothing that was sent differs: another copy of a record said what this one left out.
+      // No value that was sent differs: another copy of a record has the members that this one left out.
       expect(rebuilt).toMatchObject(sent as Json);
       return true;
     });

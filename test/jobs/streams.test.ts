@@ -19,7 +19,7 @@ import { asTextRow, type TextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 
-/** Rows of one record as text rows, by table. */
+/** The rows of one record as text, by table. */
 function rowsOf({ job, tables }: RebuiltStream, record: unknown): Record<string, TextRow[]> {
   const { accepted, rejected } = job.read([record]);
   expect(rejected).toEqual([]);
@@ -45,7 +45,7 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
     }
   });
 
-  it('rebuilds a record whose optional members are null or left out', () => {
+  it('rebuilds a record with optional members that are null or left out', () => {
     const required = new Set(stream.required);
     const sample = stream.sample();
     const bare = Object.fromEntries(Object.entries(sample).filter(([name]) => required.has(name)));
@@ -58,7 +58,7 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
     );
   });
 
-  it('fills every column of its tables but the time of loading', () => {
+  it('fills every column of its tables except the time of loading', () => {
     const { accepted } = stream.job.read([stream.sample()]);
     for (const [name, table] of Object.entries(stream.tables)) {
       const filled = Object.keys(accepted[0]!.rows[name]![0]!).sort();
@@ -72,13 +72,13 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
     expect(rowsOf(stream, record)[stream.name]![0]!['extra']).toBe('{"newborn":{"big":[1]}}');
   });
 
-  it('rejects a record that nothing names, with the path', () => {
+  it('rejects a record without an identifier, with the path', () => {
     for (const name of stream.required) {
       expect(stream.job.read([stream.sample({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
     }
   });
 
-  it('rejects an amount that is none, or that no column takes, and takes the largest', () => {
+  it('rejects an amount that is invalid, or that no column can hold, and takes the largest', () => {
     const { amount } = stream;
     for (const refused of ['1e9', '9'.repeat(39), `-1${'0'.repeat(38)}`, '0'.repeat(39)])
       expect(stream.job.read([stream.sample({ [amount]: refused })]).rejected).toMatchObject([
@@ -89,7 +89,7 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
   });
 
   it('reads the position of a record that its schema refuses', () => {
-    const record = { ...stream.sample(stream.place), newborn: 1, [stream.amount]: 'none' };
+    const record = { ...stream.sample(stream.positionMembers), newborn: 1, [stream.amount]: 'none' };
     const reading = stream.job.read([record]);
     expect(reading.rejected).toHaveLength(1);
     expect(reading.positions).toEqual([stream.position]);
@@ -102,7 +102,7 @@ describe('jobs of streams without a checksum', () => {
     expect(maturities.every((seconds) => seconds !== undefined && seconds >= 3600)).toBe(true);
   });
 
-  it('stay away from the head where the source lags', () => {
+  it('stay behind the head if the source lags', () => {
     const delays = [validatorEvents, validatorComplaints, nominatorPoolEvents].map(
       ({ delaySeconds }) => delaySeconds,
     );
@@ -114,19 +114,19 @@ describe('jobs of streams without a checksum', () => {
     ]);
   });
 
-  it('are read for one pool at a time where the endpoint wants it', () => {
+  it('are read for one pool at a time if the endpoint requires it', () => {
     expect(nominatorPoolEvents.scopes).toEqual({
       param: 'pool',
       column: 'pool_address',
       from: 'pools',
-      // The pools themselves stake: `plan` meets them there before any is known.
+      // The pools themselves stake: `plan` finds them there before any is known.
       seenIn: { dataset: 'validator_events', column: 'stake_holder_address' },
     });
   });
 });
 
 describe('jobs/jetton_transfers', () => {
-  it('keeps an unknown owner, which is empty, apart from none', () => {
+  it('keeps an unknown owner, which is empty, apart from no owner', () => {
     const stream = rebuiltStreams.find(({ name }) => name === 'jetton_transfers')!;
     expectUnchanged(stream, sampleJettonTransfer({ source: '', destination: '' }));
   });
@@ -161,7 +161,7 @@ describe('jobs/validator_complaints', () => {
     expectUnchanged(stream, sampleComplaint({ adnl_addr: null, stake_holder_address: null }));
   });
 
-  it('is exchanged by the second', () => {
+  it('is replaced by the second', () => {
     expect(validatorComplaints.replacesRows).toBe(true);
     expect([validatorEvents.replacesRows, nominatorPoolEvents.replacesRows]).toEqual([false, false]);
   });

@@ -19,7 +19,7 @@ function readOne(record: unknown): { rows: Rows; extra: object } {
   return accepted[0]!;
 }
 
-/** The rows of a record as a database would hold them: of rows with one key the first, its sender filled in. */
+/** The rows of a record as a database would hold them: the first row of each key, with its sender filled in. */
 function store(record: unknown): TraceStore {
   const { rows } = readOne(record);
   const held = Object.entries(traceTables).map(([name, table]) => [
@@ -44,8 +44,8 @@ function without(record: Json, ...names: string[]): Json {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !names.includes(key)));
 }
 
-/** A chain of transactions, each set off by the one before, as a tree. */
-/** A hash that a number makes. */
+/** A chain of transactions, each caused by the one before, as a tree. */
+/** A hash that is made from a number. */
 function numbered(number: number): string {
   return Buffer.from(String(number).padStart(32, '0')).toString('base64');
 }
@@ -64,7 +64,7 @@ describe('jobs/traces', () => {
     expectUnchanged(sampleTrace({ is_incomplete: true }));
   });
 
-  it('fills every column of its own tables but the time of loading', () => {
+  it('fills every column of its own tables except the time of loading', () => {
     const { rows } = readOne(sampleTrace());
     for (const name of ['traces', 'trace_nodes'] as const) {
       const filled = Object.keys(rows[name]![0]!).sort();
@@ -94,7 +94,7 @@ describe('jobs/traces', () => {
     expect(store(sampleTrace()).messages).toHaveLength(5);
   });
 
-  it('takes actions along where a server sends them', () => {
+  it('takes the actions that a server sends with it', () => {
     const trace = sampleTrace();
     const action = (start_lt: string): Json =>
       sampleAction({ trace_id: trace['trace_id'], trace_end_utime: trace['end_utime'], start_lt });
@@ -102,7 +102,7 @@ describe('jobs/traces', () => {
     expectUnchanged({ ...trace, actions: [] });
   });
 
-  it('accepts the form of the document, bodies in the tree', () => {
+  it('accepts the form of the document, with bodies in the tree', () => {
     const record = sampleDocumentedTrace();
     const { transactions } = readOne(record).rows;
     expect(transactions).toHaveLength(4);
@@ -153,7 +153,7 @@ describe('jobs/traces', () => {
     ).toHaveLength(1);
   });
 
-  it('takes a hash of no known form for none', () => {
+  it('treats a hash of an unknown form as none', () => {
     const hex = Buffer.alloc(31, 1).toString('hex');
     for (const name of ['tx_hash', 'in_msg_hash']) {
       const odd = { tx_hash: numbered(2), in_msg_hash: numbered(3), [name]: hex };
@@ -172,7 +172,7 @@ describe('jobs/traces', () => {
     expect(readOne(record).rows['trace_nodes']).toHaveLength(50_000);
   });
 
-  it('rejects a chain of which every node is unfit, without the path of each', () => {
+  it('rejects a chain of invalid nodes without the path of each node', () => {
     const unfit = (odd: Json): Json => {
       let tree: Json = odd;
       for (let index = 1; index < 20_000; index += 1) tree = { ...odd, children: [tree] };
@@ -190,7 +190,7 @@ describe('jobs/traces', () => {
     expect(rows['traces']).toMatchObject([{ mc_seqno_end: 70_000_000, utime: '2025-10-09T08:53:23Z' }]);
   });
 
-  it('rejects a trace that nothing names, with the path', () => {
+  it('rejects a trace without an identifier, with the path', () => {
     for (const name of ['trace_id', 'end_utime', 'end_lt', 'start_utime']) {
       expect(job.read([sampleTrace({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
     }
@@ -204,7 +204,7 @@ describe('jobs/traces', () => {
     ]);
   });
 
-  it('tells the position of a trace by its end', () => {
+  it('reads the position of a trace from its end', () => {
     const record = sampleTrace({ end_utime: 1_760_000_009, end_lt: '7', trace_id: 't' });
     expect(job.read([record]).positions).toEqual([{ utime: 1_760_000_009, lt: '7', id: 't' }]);
   });
@@ -225,7 +225,7 @@ describe.skipIf(!hasCorpus)(`jobs/traces on recorded data${hasCorpus ? '' : ` ($
       const rebuilt = comparableTrace(traceRebuilder(store(record))(record['trace_id']));
       const sent = comparableTrace(record);
       if (isDeepStrictEqual(rebuilt, sent)) return false;
-      // Nothing that was sent differs: the other half of a message said what this one left out.
+      // No value that was sent differs: the other half of a message has the members that this one left out.
       expect(rebuilt).toMatchObject(sent as Json);
       return true;
     });

@@ -17,7 +17,7 @@ import { asTextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 
-/** Reads one record that must fit; its rows and what the schema does not name. */
+/** Reads one record that must fit, and returns its rows and the members that the schema does not name. */
 function readOne(record: unknown): { rows: Rows; extra: object; transaction: Json; messages: Json[] } {
   const { accepted, rejected } = job.read([record]);
   expect(rejected).toEqual([]);
@@ -30,7 +30,7 @@ function readOne(record: unknown): { rows: Rows; extra: object; transaction: Jso
   };
 }
 
-/** A record read and built again from its rows alone. */
+/** A record that is read, and rebuilt from its rows alone. */
 function thereAndBack(record: Json): unknown {
   const { transaction, messages: rows } = readOne(record);
   const row = asTextRow(transactions, transaction);
@@ -56,7 +56,7 @@ describe('jobs/transactions', () => {
     expectUnchanged(sampleTransaction({}, false));
   });
 
-  it('fills every column of both tables but the time of loading', () => {
+  it('fills every column of both tables except the time of loading', () => {
     const { rows } = readOne(sampleTransaction());
     for (const [name, table] of Object.entries({ transactions, messages })) {
       const filled = Object.keys(rows[name]![0]!).sort();
@@ -83,7 +83,7 @@ describe('jobs/transactions', () => {
     );
   });
 
-  it('tells phases that were sent empty from phases that were not sent', () => {
+  it('keeps phases that were sent empty apart from phases that were not sent', () => {
     const empty = { storage_ph: {}, credit_ph: {}, compute_ph: {}, action: {}, bounce: {}, split_info: {} };
     expectUnchanged(sampleTransaction({ description: { type: 'ord', ...empty } }));
     expectUnchanged(
@@ -100,7 +100,7 @@ describe('jobs/transactions', () => {
     ).toMatchObject({ 'description.credit_ph': {} });
   });
 
-  it('tells no extra currencies from unknown ones', () => {
+  it('keeps no extra currencies apart from unknown ones', () => {
     const { transaction } = readOne(sampleTransaction({ total_fees_extra_currencies: {} }));
     expect(transaction['total_fees_extra_currencies']).toEqual({});
     expectUnchanged(
@@ -129,7 +129,7 @@ describe('jobs/transactions', () => {
     expectUnchanged(record);
   });
 
-  it('keeps the word of a message whose time and logical time disagree', () => {
+  it('keeps the time that a message states if it disagrees with its logical time', () => {
     expectUnchanged(sampleTransaction({ in_msg: sampleMessage({ created_at: null }) }));
     expectUnchanged(sampleTransaction({ in_msg: sampleMessage({ created_lt: null }) }));
   });
@@ -147,7 +147,7 @@ describe('jobs/transactions', () => {
     ]);
   });
 
-  it('accepts the forms of the document beside those of the servers', () => {
+  it('accepts the forms of the document next to those of the servers', () => {
     const { transaction, messages: rows } = readOne(
       sampleTransaction({
         finality: 2,
@@ -187,7 +187,7 @@ describe('jobs/transactions', () => {
     expectUnchanged(record);
   });
 
-  it('accepts what older servers leave out, and nothing that identifies a row', () => {
+  it('accepts records without what older servers leave out, but not without an identifier', () => {
     for (const name of [
       'finality',
       'emulated',
@@ -227,7 +227,7 @@ describe('jobs/transactions', () => {
     const refused: [Json, string][] = [
       [{ lt: '9223372036854775808' }, 'lt'],
       [{ lt: '12a' }, 'lt'],
-      // Postgres prints it in another form: keys are hashed as they are printed.
+      // Postgres prints it in another form: keys are hashed in their printed form.
       [{ prev_trans_lt: '-0' }, 'prev_trans_lt'],
       [{ mc_block_seqno: 2 ** 31 }, 'mc_block_seqno'],
       [{ total_fees: '1e9' }, 'total_fees'],

@@ -33,8 +33,8 @@ import {
 import { runs, some } from '../support/thorough.ts';
 
 /*
- * A record that its schema takes as it is goes to Postgres past it, as bytes that were never a row object. Whatever is
- * sent, what comes out must be what the schema, row objects and text would have made of it.
+ * A record that its schema would not change goes to Postgres as bytes, and never becomes a row object.
+ * Whatever is sent, the result must equal that of the schema, row objects and text.
  */
 
 type Json = Record<string, unknown>;
@@ -79,19 +79,19 @@ const VALUES: readonly unknown[] = [
 ];
 
 interface Change {
-  /** Which of the places of the record; its remainder counts. */
-  readonly place: number;
+  /** The index of the changed position; it is taken modulo the number of positions. */
+  readonly index: number;
   readonly kind: 'set' | 'delete' | 'add';
   readonly value: unknown;
 }
 
 const change: fc.Arbitrary<Change> = fc.record({
-  place: fc.nat(10_000),
+  index: fc.nat(10_000),
   kind: fc.constantFrom('set' as const, 'set' as const, 'delete' as const, 'add' as const),
   value: fc.constantFrom(...VALUES),
 });
 
-/** Forms of one record that mean the same, or, where a member comes twice, what the last one says. */
+/** Forms of one record that mean the same; if a member is repeated, the last one counts. */
 const FORMS = {
   plain: (record: Json) => JSON.stringify(record),
   spaced: (record: Json) => JSON.stringify(record, undefined, 1),
@@ -99,7 +99,7 @@ const FORMS = {
   doubled: (record: Json) => JSON.stringify(record).replace(/^\{("[^"]*"):/, '{$1:[],$1:'),
 } as const;
 
-/** Records that mostly have the same key, each with changes and in a form of its own; and whether the server escapes. */
+/** Records that mostly have the same key, each with changes and in its own form, and whether the server escapes. */
 const page = fc.record({
   records: fc.array(
     fc.record({
@@ -111,7 +111,7 @@ const page = fc.record({
   isEscaped: fc.boolean(),
 });
 
-/** The members of all objects, the last one first. */
+/** The members of all objects in reverse order. */
 function turned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(turned);
   if (typeof value !== 'object' || value === null) return value;
@@ -127,31 +127,31 @@ function placesOf(value: unknown): [holder: Json, name: string][] {
 
 function changed(sample: Json, changes: readonly Change[]): Json {
   const record = structuredClone(sample);
-  for (const { place, kind, value } of changes) {
+  for (const { index, kind, value } of changes) {
     const places = placesOf(record);
-    const [holder, name] = places[place % Math.max(1, places.length)] ?? [record, 'now'];
+    const [holder, name] = places[index % Math.max(1, places.length)] ?? [record, 'now'];
     if (kind === 'delete') Reflect.deleteProperty(holder, name);
     else holder[kind === 'add' && !Array.isArray(holder) ? 'newborn' : name] = structuredClone(value);
   }
   return record;
 }
 
-/** Of every kind of place, every change of a record that is tried alone. */
+/** Every change to a record that is tried alone, for one position of each kind. */
 function singleChanges(sample: Json): Change[] {
   const kinds = new Set<string>();
-  return placesOf(sample).flatMap(([holder, name], place) => {
-    // Transactions of a trace are named by their hashes, and are all alike.
+  return placesOf(sample).flatMap(([holder, name], index) => {
+    // The transactions of a trace are keyed by their hashes, and are all alike.
     const kind = `${name.length > 30 ? 'hash' : name} of ${Object.keys(holder).join().slice(0, 100)}`;
     if (kinds.has(kind)) return [];
     kinds.add(kind);
-    const set = SINGLE.map((value): Change => ({ place, kind: 'set', value }));
-    return [...set, { place, kind: 'delete' as const, value: null }];
+    const set = SINGLE.map((value): Change => ({ index, kind: 'set', value }));
+    return [...set, { index, kind: 'delete' as const, value: null }];
   });
 }
 
 const SINGLE: readonly unknown[] = [
   ...[null, {}, [], '', 0, -1, true, '1', [{}], { a: null }],
-  // What COPY escapes, and what is no ASCII.
+  // Text that COPY escapes, and text that is not ASCII.
   ...['é', 'a\tb', 'a\\b', 'a\nb', '\\N'],
 ];
 
@@ -196,7 +196,7 @@ function parsed(job: Job, body: Buffer) {
   return { positions, joins, echo: echoOf(json), ...shown(content) };
 }
 
-/** The same, as pages are read. */
+/** The same, in the way that pages are read. */
 async function byBytes(job: Job, body: Buffer) {
   const own = Buffer.from(body);
   const turn = () => Promise.resolve();
@@ -213,12 +213,12 @@ async function fast(job: Job, body: Buffer): Promise<ReturnType<typeof carefully
   return { reading, written: bytesOf(linesOfRecords(job.tables, reading.accepted)) };
 }
 
-/** Oddities as they are stored: a number beyond 2^53 may be a number or a bigint before. */
+/** Values as they are stored: before that, a number beyond 2^53 may be a number or a bigint. */
 function shown({ rows, ids, rejected, extras }: Content) {
   return { ids, odd: toJson({ rejected, extras }), written: bytesOf(rows) };
 }
 
-/** What comes of a reading, or what it says is wrong. */
+/** The result of a reading, or its error. */
 async function outcome<T>(read: () => T | Promise<T>): Promise<T | string> {
   try {
     return await read();
@@ -227,7 +227,7 @@ async function outcome<T>(read: () => T | Promise<T>): Promise<T | string> {
   }
 }
 
-/** Pieces of JSON, and of what looks like it. */
+/** Pieces of JSON, and of text that resembles it. */
 const PIECES = [
   ...['"', ',', ':', '{', '}', '[', ']', '\\', ' ', '\n', '\t', '\u0001', '0', '-', '.', 'e'],
   ...[
@@ -265,7 +265,7 @@ interface Damage {
   readonly piece: string | { readonly from: number; readonly length: number };
 }
 
-/** A place in a text, and what stands there instead of so many characters: a piece, or what stands elsewhere. */
+/** A position in a text, and what replaces so many characters there: a piece, or text from another position. */
 const damage: fc.Arbitrary<Damage> = fc.record({
   at: fc.nat(1_000_000),
   removed: fc.nat(3),
@@ -275,10 +275,10 @@ const damage: fc.Arbitrary<Damage> = fc.record({
 function damaged(text: string, damages: readonly Damage[]): string {
   let whole = text;
   for (const { at, removed, piece } of damages) {
-    const place = at % whole.length;
+    const index = at % whole.length;
     const from = typeof piece === 'string' ? 0 : piece.from % whole.length;
     const put = typeof piece === 'string' ? piece : whole.slice(from, from + piece.length);
-    whole = whole.slice(0, place) + put + whole.slice(place + removed);
+    whole = whole.slice(0, index) + put + whole.slice(index + removed);
   }
   return whole;
 }
@@ -307,7 +307,7 @@ const datasets: [name: string, job: Job, sample: () => Json][] = [
 describe.each(datasets)('jobs/%s', (_name, job, make) => {
   const sample = make();
 
-  it('writes the same bytes, quarantine, extra and positions on the fast way as on the careful one', async () => {
+  it('writes the same bytes, quarantine, extra and positions by both readers', async () => {
     let [taken, viewed, refused] = [0, 0, 0];
     await fc.assert(
       fc.asyncProperty(page, async ({ records, isEscaped }) => {
@@ -336,7 +336,7 @@ describe.each(datasets)('jobs/%s', (_name, job, make) => {
     expect(refused).toBeGreaterThan(runs(20));
   });
 
-  it('says the same whatever becomes of one member', async () => {
+  it('gives the same result whatever one member becomes', async () => {
     let [count, viewed] = [0, 0];
     const all = singleChanges(sample);
     for (const one of some(all, Math.ceil(all.length / 5))) {
@@ -349,7 +349,7 @@ describe.each(datasets)('jobs/%s', (_name, job, make) => {
     expect(count - viewed).toBeGreaterThan(count / 20);
   });
 
-  it('says the same of a damaged body by its bytes as of one that is parsed as a whole', async () => {
+  it('gives the same result for a damaged body by its bytes and parsed as a whole', async () => {
     let [read, broken] = [0, 0];
     await fc.assert(
       fc.asyncProperty(fc.array(damage, { maxLength: 3 }), async (damages) => {
@@ -357,7 +357,7 @@ describe.each(datasets)('jobs/%s', (_name, job, make) => {
         const body = Buffer.from(damaged(whole, damages));
         const one = await outcome(() => parsed(job, body));
         const other = await outcome(() => byBytes(job, body));
-        // A record that is broken is reported alone.
+        // A broken record is reported alone.
         if (typeof one === 'string') expect(other).toEqual(expect.any(String));
         else expect(other).toEqual(one);
         if (typeof one === 'string') broken += 1;

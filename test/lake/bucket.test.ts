@@ -8,7 +8,7 @@ import { bucketSql } from '../../src/lake/open-lake-reader.ts';
 import { s3Store } from '../../src/lake/s3-store.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 
-/* What needs no server of buckets; test/long/lake-s3.long.ts has one. */
+/* Tests that need no server of buckets; test/long/lake-s3.long.ts has one. */
 
 const KEYS = {
   AWS_REGION: 'eu-central-1',
@@ -22,7 +22,7 @@ let home: string;
 beforeAll(async () => {
   cli = await openCli();
   home = await mkdtemp(join(tmpdir(), 'toncenter-etl-home-'));
-  // Where DuckDB would keep its extensions stands a file: none can be had.
+  // A file blocks the directory of DuckDB's extensions, so that none can be installed.
   await writeFile(join(home, '.duckdb'), '');
 });
 afterEach(() => vi.unstubAllEnvs());
@@ -42,7 +42,7 @@ test.each([
     more: { AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9000', AWS_SESSION_TOKEN: 'now' },
     words: ["endpoint '127.0.0.1:9000'", 'use_ssl false', "session_token 'now'"],
   },
-])('DuckDB is told what the client of S3 knows: $of', async ({ more, words }) => {
+])('DuckDB gets the settings of the S3 client: $of', async ({ more, words }) => {
   const none = { AWS_SESSION_TOKEN: undefined, AWS_ENDPOINT_URL: undefined, AWS_ENDPOINT_URL_S3: undefined };
   for (const [name, value] of Object.entries({ ...none, ...KEYS, ...more })) vi.stubEnv(name, value);
   const [, secret] =
@@ -67,7 +67,7 @@ const asked = (settings: Readonly<Record<string, string>>) =>
     ...settings,
   });
 
-test('without the extension of DuckDB, sql says what it lacks and what to do', async () => {
+test('without the extension of DuckDB, sql says what is missing and what to do', async () => {
   const { code, stdout, stderr } = await asked(KEYS);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain('its extension `httpfs` is not installed');
@@ -88,15 +88,15 @@ test('an empty variable counts as not set, because compose files pass unset vari
   const empty = Object.fromEntries(
     [...names.map((name) => `AWS_${name}`), ...proxies].map((name) => [name, '']),
   );
-  const place = join(home, '.aws');
-  await mkdir(place);
-  await writeFile(join(place, 'config'), '[default]\nregion = eu-central-1\n');
+  const folder = join(home, '.aws');
+  await mkdir(folder);
+  await writeFile(join(folder, 'config'), '[default]\nregion = eu-central-1\n');
   await writeFile(
-    join(place, 'credentials'),
+    join(folder, 'credentials'),
     '[default]\naws_access_key_id = a\naws_secret_access_key = b\n',
   );
   const { code, stderr } = await asked(empty);
-  await rm(place, { recursive: true });
+  await rm(folder, { recursive: true });
   expect(stderr).toContain('its extension `httpfs` is not installed');
   expect(code).toBe(2);
 });
@@ -114,7 +114,7 @@ test('without a region, a lake in a bucket is a setting to change: exit 2', asyn
   expect(code).toBe(2);
 });
 
-test('a proxy is obeyed by the client of S3 and by DuckDB, and NO_PROXY leaves it out', async () => {
+test('the client of S3 and DuckDB use a proxy, unless NO_PROXY excludes the host', async () => {
   const asked: string[] = [];
   const proxy = createServer().on('connect', (request, socket) => {
     asked.push(`${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);

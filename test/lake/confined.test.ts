@@ -26,7 +26,7 @@ const requests: string[] = [];
 beforeAll(async () => {
   store = await openCrawledStore(twoDays);
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-confined-'));
-  // The lake's own place may be reached by a link.
+  // The path of the lake itself may be a symbolic link.
   await mkdir(join(directory, 'real'));
   await symlink(join(directory, 'real'), join(directory, 'lake'));
   lake = join(directory, 'lake');
@@ -163,7 +163,7 @@ test.each([
 });
 
 thorough(
-  'what does not fit into memory goes to a file of the moment, which goes with the session',
+  'what does not fit into memory goes to a temporary file, which is deleted with the session',
   async () => {
     const small = await openEngine();
     await small.ask(`set memory_limit = '100MB'; set threads = 1`);
@@ -179,7 +179,7 @@ thorough(
   },
 );
 
-test('a log from elsewhere cannot name files outside of its lake', async () => {
+test('a log from elsewhere cannot name files outside its lake', async () => {
   const place = join(directory, 'real-forged');
   await cp(join(directory, 'real'), place, { recursive: true });
   const log = join(place, 'blocks', '_delta_log', `${'0'.repeat(19)}1.json`);

@@ -34,8 +34,8 @@ type Wanted = Partial<Parameters<typeof exported>[1]> & { readonly out: string }
 const run = (wanted: Wanted): Promise<Outcome> =>
   exported(store.url, { ...ALL, format: 'parquet', ...wanted });
 
-describe('what is covered', () => {
-  test('is exported whatever the settings name, and no more: a table is there by its own dataset alone', async () => {
+describe('covered rows', () => {
+  test('are exported whatever datasets the settings name, and no others: a table comes with its own dataset alone', async () => {
     const out = join(directory, 'covered');
     const [coverage, holder] = [`create table held as select * from etl.coverage`, `etl.coverage`];
     await store.ask(coverage);
@@ -81,11 +81,11 @@ describe('what is covered', () => {
   });
 
   test.each(['parquet', 'csv'])(
-    'names what was asked for and is not there, and ends with 3: %s',
+    'that were requested and are missing are named, with exit code 3: %s',
     async (format) => {
       const out = join(directory, `none-${format}`);
-      const { code, said } = await run({ out, format, only: ['blocks', 'vesting_contracts'] });
-      expect([code, said.filter((line) => line.startsWith('not exported'))]).toEqual([
+      const { code, errors } = await run({ out, format, only: ['blocks', 'vesting_contracts'] });
+      expect([code, errors.filter((line) => line.startsWith('not exported'))]).toEqual([
         3,
         [expect.stringMatching(/^not exported: vesting_contracts: nothing of it is covered in /)],
       ]);
@@ -93,21 +93,24 @@ describe('what is covered', () => {
         await run({ out, format, only: ['blocks'], from: '2020-01-01', to: '2020-01-02' }),
       ).toMatchObject({
         code: 3,
-        said: expect.arrayContaining([expect.stringMatching(/^not exported: blocks: nothing/)]) as unknown,
+        errors: expect.arrayContaining([expect.stringMatching(/^not exported: blocks: nothing/)]) as unknown,
       });
     },
   );
 
-  thorough('names what has rows and no covered seconds, whatever was asked for', async () => {
-    const out = join(directory, 'by-block');
-    await store.ask(
-      `insert into etl.cursors (dataset, scope, cursor) values ('shard_states', 'per_block', '{}') on conflict do nothing`,
-    );
-    const { said } = await run({ out });
-    expect(said.join('\n')).toContain('not exported: shard_states: its rows are complete by block');
-  });
+  thorough(
+    'are all that is exported: rows without covered seconds are named, whatever was requested',
+    async () => {
+      const out = join(directory, 'by-block');
+      await store.ask(
+        `insert into etl.cursors (dataset, scope, cursor) values ('shard_states', 'per_block', '{}') on conflict do nothing`,
+      );
+      const { errors } = await run({ out });
+      expect(errors.join('\n')).toContain('not exported: shard_states: its rows are complete by block');
+    },
+  );
 
-  test('of csv says what of the range is lacking', async () => {
+  test('are missing from a csv export: it says what part of the range is lacking', async () => {
     const wanted = {
       only: ['blocks'],
       format: 'csv',
@@ -126,7 +129,7 @@ describe('what is covered', () => {
   test('whatever contracts say of themselves gets into the lake', async () => {
     const out = join(directory, 'told');
     const widest = '9'.repeat(38);
-    // The first rows by key, by which a reader would guess.
+    // The first rows by key, from which a reader would infer types.
     await store.ask(
       `insert into token_metadata (address, is_indexed, name, description) values ('!', true, E'a\\r\\nb', E'\\r')`,
     );

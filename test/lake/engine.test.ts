@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('amounts of up to 38 digits are decimals, to the last digit; what none holds stands beside them as text', async () => {
+test('amounts of up to 38 digits are decimals, to the last digit; larger ones are text next to them', async () => {
   const fitting = [LARGEST, `-${LARGEST}`, '0', '9007199254740993', null];
   const others = [
     `1${'0'.repeat(38)}`,
@@ -60,11 +60,11 @@ test('a failure of DuckDB is one sentence, without the rows that it quotes', asy
   await expect(failed).rejects.toThrow(/^DuckDB failed: [^\n]*$/);
 });
 
-/** The ids of processes end below it. */
+/** Every process id is lower. */
 const NOBODYS_PID = 2 ** 22 + 1;
 const NOBODY = 65_534;
 
-/** Opens an engine as an ordinary user, whose files of the moment lie in a directory. */
+/** Opens an engine as an ordinary user, with its temporary files in a directory. */
 async function openIn(directory: string): Promise<Engine> {
   const isRoot = process.geteuid?.() === 0;
   if (isRoot) process.seteuid?.(NOBODY);
@@ -75,25 +75,25 @@ async function openIn(directory: string): Promise<Engine> {
   }
 }
 
-test.each([0o555, undefined])('a place for its files that is closed (%s) is named', async (mode) => {
-  const place = join(folder, `place-${String(mode)}`);
-  if (mode !== undefined) await mkdir(place, { mode });
-  const failure = await openIn(place).catch((error: unknown) => error);
+test.each([0o555, undefined])('a closed directory for its temporary files (%s) is named', async (mode) => {
+  const directory = join(folder, `place-${String(mode)}`);
+  if (mode !== undefined) await mkdir(directory, { mode });
+  const failure = await openIn(directory).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(NoScratchError);
   expect(failure).toMatchObject({ exitCode: EXIT.usage });
-  expect(String(failure)).toContain(`no directory can be created in ${place}`);
+  expect(String(failure)).toContain(`no directory can be created in ${directory}`);
 });
 
-test('what another user left there, and a place that cannot be listed, are no hindrance', async () => {
+test('files of another user there, and a directory that cannot be listed, are no obstacle', async () => {
   await chmod(folder, 0o755);
-  const place = join(folder, 'shared');
-  const left = join(place, `toncenter-etl-lake-${hostname()}-${NOBODYS_PID}-abcdef`);
+  const directory = join(folder, 'shared');
+  const left = join(directory, `toncenter-etl-lake-${hostname()}-${NOBODYS_PID}-abcdef`);
   await mkdir(left, { recursive: true });
   await writeFile(join(left, 'rows'), '');
   await chmod(left, 0);
   for (const mode of [0o1777, 0o1733]) {
-    await chmod(place, mode);
-    await (await openIn(place)).close();
+    await chmod(directory, mode);
+    await (await openIn(directory)).close();
   }
   await chmod(left, 0o700);
 });

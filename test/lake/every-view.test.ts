@@ -13,9 +13,9 @@ import { roundedValue } from '../support/lake-values.ts';
 import { twoDays } from '../support/two-days.ts';
 import { thorough } from '../support/thorough.ts';
 
-thorough('a lake says the same as the database: every view', async () => {
+thorough('every view of a lake returns the same as in the database', async () => {
   const store = await openCrawledStore(twoDays);
-  // What a person lists.
+  // Accounts and jettons that a person lists.
   await store.ask(
     `insert into etl.stable_jettons select asset, 'USDX', 9 from etl.asset_trades group by asset order by count(*) desc, asset limit 1`,
   );
@@ -28,7 +28,7 @@ thorough('a lake says the same as the database: every view', async () => {
   try {
     const span = { from: '2026-01-31', to: '2026-02-02', only: ['all'] };
     expect((await exported(store.url, { ...span, out: directory, format: 'parquet' })).code).toBe(0);
-    // What a person has listed in the database, as a person lists it for a lake.
+    // The same lists for the lake, in the way that a person makes them there.
     await engine.ask('create schema etl');
     for (const [name, columns] of [
       ['stable_jettons', 'address varchar, symbol varchar, decimals int'],

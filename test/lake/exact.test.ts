@@ -22,7 +22,7 @@ let engine: Engine;
 beforeAll(async () => {
   [store, engine] = [await openTestStore(), await openEngine()];
   const all = tables.map(({ table }) => table);
-  // What Postgres derives is given here, too.
+  // Postgres derives these columns; they are included here.
   for (const table of all)
     for (const { name, generated } of getTableConfig(table).columns)
       if (generated !== undefined)
@@ -36,7 +36,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** What separates, quotes or escapes in some format, and what a text that means null looks like. */
+/** Characters that separate, quote or escape in some format, and texts that look like null. */
 const AWKWARD = [
   '\r',
   '\n',
@@ -133,7 +133,7 @@ const VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   }),
 };
 
-/** Rows whose keys differ by their place alone, of one second, which a partition has. */
+/** Rows of one second, in one partition, whose keys differ only by their index. */
 function rowsOf(
   columns: readonly ColumnDescription[],
   key: readonly string[],
@@ -154,7 +154,7 @@ function rowsOf(
 
 const counted = z.object({ rows: z.coerce.number() });
 
-test.each(tables)('a lake holds and gives back every row of $name exactly', async ({ name, table }) => {
+test.each(tables)('a lake stores and returns every row of $name exactly', async ({ name, table }) => {
   const { columns, key } = describeTable(table);
   const [copied, parquet, back] = ['copied', 'parquet', 'back'].map((file) => engine.scratch(file));
   const names = columns.map((column) => column.name);

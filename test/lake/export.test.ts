@@ -25,7 +25,7 @@ let lake: string;
 let outcome: Outcome;
 
 const ALL = { from: '2026-01-31', to: '2026-02-02' };
-/** Before the network began, and behind its end. */
+/** From before the network began to after its end. */
 const COVERED = /^part-20260131T2325\d\dZ-20260201T000000Z-\w{12}\.parquet$/;
 
 beforeAll(async () => {
@@ -53,15 +53,15 @@ interface Wanted {
 const run = (wanted: Wanted): Promise<Outcome> =>
   exported(store.url, { ...ALL, format: 'parquet', out: lake, ...wanted });
 
-const written = ({ printed }: Omit<Outcome, 'said'>): string[] =>
+const written = ({ printed }: Omit<Outcome, 'errors'>): string[] =>
   printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);
 
-const logOf = (table: string, place = lake): Promise<TableLog> => logIn(place, table);
+const logOf = (table: string, at = lake): Promise<TableLog> => logIn(at, table);
 
-const filesOf = ({ table, parts }: TableLog, place = lake): string =>
-  `read_parquet([${parts.map(({ path }) => `'${join(place, table, path)}'`).join(', ')}])`;
+const filesOf = ({ table, parts }: TableLog, at = lake): string =>
+  `read_parquet([${parts.map(({ path }) => `'${join(at, table, path)}'`).join(', ')}])`;
 
-/** A number for all values of a column, in the words of both databases. */
+/** A checksum over all values of a column, in the SQL of both databases. */
 function sums(column: { name: string; type: string }): { duck: string; postgres: string } {
   const name = `"${column.name}"`;
   const both = (text: string) => ({ duck: text, postgres: text });
@@ -88,7 +88,7 @@ describe('a lake', () => {
     expect(names.filter((name) => /partial/.test(name))).toEqual([]);
   });
 
-  test('has lists and look-ups that were read as they are now, and none that were not', async () => {
+  test('has the current rows of lists and look-ups that were read, and none of the others', async () => {
     const { parts } = await logOf('jetton_masters');
     const rows = await store.ask('select count(*) as rows from jetton_masters');
     expect(rows).toEqual([{ rows: String(parts[0]?.rows) }]);
@@ -146,13 +146,13 @@ describe('a lake', () => {
     expect(facts).toEqual([['ZSTD', true]]);
   });
 
-  test('is recounted by verify from its parts alone', async () => {
+  test('is counted again by verify from its parts alone', async () => {
     expect(await verified(lake)).toMatchObject({ code: 0, printed: [] });
   });
 });
 
-describe('an export into a lake that is there', () => {
-  test('writes nothing twice; a row that changed, vanished or came writes its part alone', async () => {
+describe('an export into an existing lake', () => {
+  test('writes nothing twice; a changed, lost or new row rewrites only its part', async () => {
     const again = () => run({ only: ['all'] });
     const { printed } = await again();
     expect(written({ code: 0, printed })).toEqual([]);
@@ -176,7 +176,7 @@ describe('an export into a lake that is there', () => {
     expect((await verified(lake)).code).toBe(0);
   });
 
-  test('of a narrower range, or of rows that the database has no longer, removes nothing', async () => {
+  test('of a narrower range, or after rows left the database, removes nothing', async () => {
     const before = (await logOf('messages')).parts;
     expect(
       written(await run({ only: ['transactions'], from: '2026-01-31T23:40Z', to: '2026-01-31T23:41Z' })),
@@ -196,7 +196,7 @@ describe('an export into a lake that is there', () => {
     );
   });
 
-  test('adds parts, and makes one of those that follow each other', async () => {
+  test('adds parts, and merges those that follow each other', async () => {
     const out = join(directory, 'growing');
     const only = ['jetton_transfers'];
     for (const [from, to] of [
@@ -221,14 +221,14 @@ describe('an export into a lake that is there', () => {
     const log = await logOf('jetton_transfers', out);
     expect(log.parts.map(({ day }) => day)).toEqual(['2026-01-31', '2026-02-01']);
     expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
-    // Readers that follow no log see the same rows.
+    // Readers that do not read the log see the same rows.
     const [all] = await duck.rows(
       `select count(*)::int from read_parquet('${out}/jetton_transfers/*/*.parquet')`,
     );
     expect(all).toEqual([log.parts.reduce((sum, { rows }) => sum + rows, 0)]);
   });
 
-  test('of another schema has one for readers: what a part lacks is null', async () => {
+  test('of another schema has one schema for readers: a column that a part lacks is null', async () => {
     const out = join(directory, 'changed');
     await run({ only: ['jetton_transfers'], out });
     const [first, second] = (await logOf('jetton_transfers', out)).parts;
@@ -242,7 +242,7 @@ describe('an export into a lake that is there', () => {
     expect(rows).toEqual([[before + after, after, before].map(String)]);
   });
 
-  test('at the same time as another leaves it whole: the slower one says so', async () => {
+  test('at the same time as another one leaves the lake whole: the slower one reports it', async () => {
     const out = join(directory, 'shared');
     const ends = await Promise.allSettled([1, 2, 3].map(() => run({ only: ['jetton_transfers'], out })));
     for (const end of ends)
@@ -250,13 +250,12 @@ describe('an export into a lake that is there', () => {
     expect(ends.map(({ status }) => status)).toContain('fulfilled');
     expect((await run({ only: ['jetton_transfers'], out })).code).toBe(0);
     expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
-    const rows = async (place: string) =>
-      (await logOf('jetton_transfers', place)).parts.map((part) => part.rows);
+    const rows = async (at: string) => (await logOf('jetton_transfers', at)).parts.map((part) => part.rows);
     await run({ only: ['jetton_transfers'] });
     expect(await rows(out)).toEqual(await rows(lake));
   });
 
-  thorough('sums up its commits again and again, and drops those that are not needed', async () => {
+  thorough('writes a checkpoint of its commits regularly, and drops those that are not needed', async () => {
     const out = join(directory, 'summed');
     await run({ only: ['jetton_transfers'], out });
     const folder = join(out, 'jetton_transfers', '_delta_log');
@@ -274,10 +273,10 @@ describe('an export into a lake that is there', () => {
     const before = await count();
     expect(before[0]?.[2]).toBe(first.parts[0]?.grades['jetton_transfers']);
     const commits = (times: number) =>
-      withLake(out, async (place) => {
+      withLake(out, async (at) => {
         let log = await logIn(out, 'jetton_transfers');
         for (let time = 0; time < times; time += 1)
-          log = await commit(place, log, { add: log.parts, remove: [], isNew: false });
+          log = await commit(at, log, { add: log.parts, remove: [], isNew: false });
       });
     await commits(30);
     const names = async () => (await readdir(folder)).filter((name) => !name.startsWith('_')).sort();
@@ -286,7 +285,7 @@ describe('an export into a lake that is there', () => {
     for (const name of await names()) await utimes(join(folder, name), old, old);
     await commits(30);
     const left = await names();
-    // The two last ones are young.
+    // The last two are recent.
     expect(left.filter((name) => name.endsWith('.parquet'))).toHaveLength(2);
     expect(left.length).toBeLessThan(38);
     const { version, checkpoint, ...facts } = await logIn(out, 'jetton_transfers');
@@ -304,7 +303,7 @@ describe('an export into a lake that is there', () => {
     expect(await verified(out)).toMatchObject({ code: 0, printed: [] });
   });
 
-  thorough('may be killed at any moment: the lake is as it was or as it should be', async () => {
+  thorough('may be killed at any moment: the lake is in its old state or in its new one', async () => {
     const cli = await openCli();
     const out = join(directory, 'killed');
     const range = ['--from', ALL.from, '--to', ALL.to, '--only', 'all', '--out', out];
@@ -369,7 +368,7 @@ describe('verify --lake finds', () => {
   });
 });
 
-test('a statement that fails ends as one of Postgres does, exit 1', async () => {
+test('a statement that fails ends like one of Postgres, exit 1', async () => {
   await withLake(lake, async ({ engine }) => {
     const ask = await openLakeReader(engine, lake);
     const error = await ask('select nothing from blocks').catch((thrown: unknown) => thrown);
@@ -379,7 +378,7 @@ test('a statement that fails ends as one of Postgres does, exit 1', async () => 
   });
 });
 
-test('a file that was written anew is read anew', async () => {
+test('a rewritten file is read again', async () => {
   const engine = await openEngine();
   const file = join(directory, 'rewritten.parquet');
   const read: string[] = [];
@@ -392,7 +391,7 @@ test('a file that was written anew is read anew', async () => {
 });
 
 describe('export to csv', () => {
-  test('holds every digit, and tells null from the empty string', async () => {
+  test('keeps every digit, and tells null from the empty string', async () => {
     const out = join(directory, 'csv');
     const from = '2026-02-01';
     const { code, printed } = await run({

@@ -44,7 +44,7 @@ test('trusts a part no further than covered once a second of it is a hole, and a
   await set(`covered = covered - ${hole}, verified = verified - ${hole}`);
   await run();
   expect(await grades()).toEqual(['covered', 'cross-checked']);
-  // Of what the database has not at all it knows nothing.
+  // It knows nothing about rows that the database does not have.
   await set(`covered = '{}', verified = '{}'`);
   await run();
   expect(await grades()).toEqual(['covered', 'cross-checked']);

@@ -27,7 +27,7 @@ const opened: TestStore[] = [];
 
 beforeAll(async () => {
   source = await openCrawledStore(twoDays);
-  // Times as JSON are in the zone of the session.
+  // Times in JSON are in the zone of the session.
   await source.ask(`set timezone = 'UTC'`);
   simulator = await startSimulator(twoDays.options);
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-import-'));
@@ -42,13 +42,16 @@ afterAll(async () => {
 
 const lake = (name = 'honest'): string => join(directory, name);
 
-/** Gives a lake the tables of the honest one that it does not have. */
+/** Copies the tables that a lake does not have from the honest one. */
 async function addHonest(out: string): Promise<void> {
   for (const table of await readdir(lake()))
     if (!existsSync(join(out, table))) await cp(join(lake(), table), join(out, table), { recursive: true });
 }
 
-/** A new database with what of a lake is imported: by one run, or by several, up to these moments. */
+/**
+ * A new database with the rows that are imported from a lake: by one run, or by several, each up to one of
+ * these times.
+ */
 async function fillFrom(name: string, ...stops: readonly string[]): Promise<TestStore> {
   const store = await openTestStore();
   opened.push(store);
@@ -57,7 +60,7 @@ async function fillFrom(name: string, ...stops: readonly string[]): Promise<Test
   return store;
 }
 
-/** Rows, and a number for all of their values but when they were loaded. */
+/** A row count and a checksum of all columns except the time of loading. */
 const contents = (table: string) =>
   `select count(*)::text as rows, coalesce(sum(hashtextextended((to_jsonb(t) - 'loaded_at')::text, 0)), 0)::text as values from ton.${table} t`;
 
@@ -83,10 +86,10 @@ const provedOf = ({ range, found }: Awaited<ReturnType<typeof verify>>): boolean
   found.map((one) => isProved(one, range));
 
 describe('an empty database that is filled from a lake', () => {
-  test('has the same rows and coverage, none of it verified before verify has proved it', async () => {
-    // The first month's partition is there when the second run comes.
+  test('has the same rows and coverage, and nothing is verified until verify proves it', async () => {
+    // The first month's partition exists when the second run comes.
     const store = await fillFrom('honest', '2026-01-31T23:40Z');
-    // What pages brought along of seconds that are not covered is not in the lake.
+    // Rows of seconds that are not covered, which other pages brought, are not in the lake.
     const within = `utime >= to_timestamp(${source.span.from}) and utime < to_timestamp(${source.span.to})`;
     for (const table of TABLES)
       expect(await ask(store, `${contents(table)} where ${within}`), table).toEqual(
@@ -96,21 +99,21 @@ describe('an empty database that is filled from a lake', () => {
     const covered = `select dataset, covered::text from etl.coverage where pass = 0 and dataset in (${names}) order by 1`;
     expect(await ask(store, covered)).toEqual(await source.ask(covered));
     expect(await ask(store, `select 1 from etl.coverage where not isempty(verified)`)).toEqual([]);
-    // Filled at once, partitions are as those that were there before their rows.
+    // Partitions that are filled at once equal those that existed before their rows.
     expect(await ask(store, partitions)).toEqual(await source.ask(partitions));
-    // When the rows came is when they were read: another reading now is none at another time.
+    // The rows keep the time at which they were read, so another reading now is at another time.
     const stream = { dataset: 'transactions', scope: '', pass: 0 };
     expect(await readDue(store.database, [stream], source.span, 3600)).toEqual([[stream, []]]);
     await ask(store, `update etl.pages set committed_at = committed_at - interval '2 hours'`);
     expect(await readDue(store.database, [stream], source.span, 3600)).toEqual([[stream, [source.span]]]);
 
     expect(provedOf(await verify(store))).toEqual([true, true, true]);
-    // What is there is not brought again.
+    // Rows that are stored are not imported again.
     const again = await imported(store.url, { ...ALL, only: CORE, lake: lake() });
     expect(again.printed.filter((line) => !line.startsWith('not in the lake'))).toEqual([]);
   });
 
-  test('is told what the lake has not', async () => {
+  test('is told what the lake does not have', async () => {
     const store = await openTestStore();
     opened.push(store);
     const { code, printed } = await imported(store.url, { ...ALL, only: ['jetton_burns'], lake: lake() });
@@ -119,7 +122,7 @@ describe('an empty database that is filled from a lake', () => {
   });
 });
 
-describe('a forged lake, whose log agrees with its parts, is found by verify:', () => {
+describe('verify finds the forgery in a lake whose log agrees with its parts:', () => {
   const one = `(select hash from ton.transactions where utime >= '2026-01-31 23:40Z' order by utime, lt, account limit 1)`;
 
   test.each(

@@ -29,10 +29,10 @@ type Wanted = Partial<Parameters<typeof exported>[1]> & { readonly out: string }
 const run = (wanted: Wanted): Promise<Outcome> =>
   exported(store.url, { ...ALL, format: 'parquet', ...wanted });
 
-const written = ({ printed }: Omit<Outcome, 'said'>): string[] =>
+const written = ({ printed }: Omit<Outcome, 'errors'>): string[] =>
   printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);
 
-test('a table that cannot be written is named, and the others are', async () => {
+test('a table that cannot be written is named, and the other tables are written', async () => {
   const out = join(directory, 'faulty');
   const only = ['blocks', 'jetton_transfers', 'nft_transfers'];
   await run({ only, out, to: '2026-02-01' });
@@ -58,7 +58,7 @@ describe('a table of a lake that another program has written to', () => {
     return join(folder(), '_delta_log', `${String(version + 1).padStart(20, '0')}.json`);
   };
 
-  /** As `optimize` of delta-rs does: a file of its own in the place of a part. */
+  /** Like `optimize` of delta-rs: it replaces a part by a file of its own. */
   async function optimize(dataChange = false): Promise<string> {
     await rm(out(), { recursive: true, force: true });
     await run({ only, out: out() });
@@ -75,7 +75,7 @@ describe('a table of a lake that another program has written to', () => {
     return path;
   }
 
-  thorough('is as it was after the next export, where its rows are the same', async () => {
+  thorough('is restored by the next export if its rows are the same', async () => {
     const path = await optimize();
     const counted = async () =>
       withLake(out(), async ({ engine }) =>
@@ -105,7 +105,7 @@ describe('a table of a lake that another program has written to', () => {
         await writeFile(await commitFile(), lines([{ remove }]));
       },
     ],
-  ])('is refused, with what to do, where %s', async (_, spoil) => {
+  ])('is refused, with what to do, if %s', async (_, spoil) => {
     await spoil();
     const errors: string[] = [];
     const error = vi.spyOn(console, 'error').mockImplementation((line: string) => void errors.push(line));

@@ -8,7 +8,7 @@ import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { twoDays } from '../support/two-days.ts';
 
 const DAY = Date.UTC(2026, 0, 31) / 1000;
-/** A first day, and the second, of which only the first is certain. */
+/** The first day, and the second; only the first is final. */
 const [FIRST, SECOND] = [
   `int8range(${DAY}, ${DAY + 86_400})`,
   `int8range(${DAY + 86_400}, ${DAY + 2 * 86_400})`,
@@ -48,7 +48,7 @@ async function certify(...spans: string[]): Promise<void> {
     );
 }
 
-/** Every row of a report, without how it came. */
+/** Every row of a report, from rows or from the stored sum. */
 async function rowsOf(report: string): Promise<string[]> {
   const rows = await store.ask(`select (to_jsonb(r) - 'certified')::text as row from ${report} r`);
   return rows.map(({ row }) => row ?? '').sort();
@@ -61,11 +61,11 @@ const closed = async () =>
     )
   ).map(({ relation }) => relation);
 
-test('a day that is certain is summed up once, and says so', async () => {
+test('a final day is summed up once, and says so', async () => {
   const live = new Map<string, string[]>();
   for (const report of REPORTS) live.set(report, await rowsOf(report));
   await store.ask(`delete from etl.quarantine`);
-  // A daemon wants lists and look-ups, too: they have no seconds that could be certain.
+  // A daemon wants lists and look-ups, too: they have no seconds that could be final.
   for (const { dataset } of await store.ask(`select dataset from etl.datasets where kind = 'list'`))
     await keepWanted(database, dataset ?? '', { since: 0, chosen: '-1d', isDefault: false });
   await store.ask(`update etl.coverage set covered = covered + int8multirange(${FIRST})`);
@@ -82,7 +82,7 @@ test('a day that is certain is summed up once, and says so', async () => {
   expect(await closeDays(database, ALL)).toBe(0);
 });
 
-test('what feeds a report and changes on the day opens the day again, and nothing else does', async () => {
+test('a change on the day to what feeds a report opens the day again, and no other change does', async () => {
   await store.ask(
     `update etl.coverage set covered = covered + int8multirange(${SECOND}) where dataset = 'blocks'`,
   );
@@ -105,7 +105,7 @@ test('what feeds a report and changes on the day opens the day again, and nothin
   expect(await rowsOf('daily_activity')).toEqual(before);
 });
 
-test('a stream that is read for the first time, or forgotten, opens the days that it feeds', async () => {
+test('a stream that is read for the first time, or dropped, opens the days that it feeds', async () => {
   const withoutBurns = REPORTS.filter((report) => !/^jetton_flows$|^daily_changes$/.test(report)).sort();
   await store.ask(`create table taken as select * from etl.coverage where dataset = 'jetton_burns'`);
   for (const statement of [
@@ -121,7 +121,7 @@ test('a stream that is read for the first time, or forgotten, opens the days tha
   await store.ask(`drop table taken`);
 });
 
-test('a jetton that is to count as TON opens the days of reports that tell TON from jettons', async () => {
+test('a jetton that is declared to count as TON opens the days of reports that tell TON from jettons', async () => {
   for (const statement of [
     `insert into etl.ton_proxies (address) values ('0:${'AB'.repeat(32)}')`,
     'delete from etl.ton_proxies',
@@ -138,7 +138,7 @@ test('a jetton that is to count as TON opens the days of reports that tell TON f
   }
 });
 
-test('a day of which a stream is not to be had is not certain, where it was read before and after', async () => {
+test('a day for which a stream is unavailable is not final, even if it was read before and after', async () => {
   await certify(FIRST);
   await store.ask(`create table taken as select * from etl.coverage where dataset = 'jetton_burns'`);
   const around = `'{[${DAY - 10},${DAY}), [${DAY + 86_400},${DAY + 86_410})}'`;
@@ -152,7 +152,7 @@ test('a day of which a stream is not to be had is not certain, where it was read
   await store.ask(`drop table taken`);
 });
 
-test('a day that changes after it was found to be certain stays open', async () => {
+test('a day that changes after it was found to be final stays open', async () => {
   await certify(FIRST);
   await store.ask(`delete from etl.closed_days`);
   let closing: Promise<number> | undefined;
@@ -182,13 +182,13 @@ test('a day that changes while it is summed up stays open', async () => {
   expect(await closed()).toEqual([]);
 });
 
-/** What everyone held at the end of the first day. */
+/** The balances of all owners at the end of the first day. */
 const held = async () =>
   (await store.ask(`select b::text as row from daily_balances b where day = '2026-01-31'`))
     .map(({ row }) => row ?? '')
     .sort();
 
-test('what was minted for an owner who becomes known later counts in a kept day, too', async () => {
+test('what was minted for an owner who becomes known later counts in a closed day, too', async () => {
   await store.ask('delete from etl.closed_days');
   const before = await held();
   await store.ask(`create table taken as select * from jetton_wallets where address in (

@@ -32,7 +32,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** With so many the server has stored rows already. */
+/** After this many bytes the server has stored rows already. */
 const ENOUGH_BYTES = 1_000_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -44,7 +44,7 @@ async function claim(): Promise<Lease> {
 }
 
 thorough(
-  'leaves whoever holds the row of its lease to its commit, however slow it is',
+  'leaves a process that holds the row of its lease to its commit, however slow it is',
   async () => {
     const { database } = store;
     const lease = await claim();
@@ -67,16 +67,16 @@ const page = (lease: Lease, rows: PageCommit['rows']): PageCommit => ({
   ...{ replace: false, overwrite: false, newAfter: SPAN.from, done: { span: SPAN, outcome: 'covered' } },
 });
 
-describe('a process that stands still while it copies', () => {
+describe('a process that freezes while it copies', () => {
   let line: StandingCopy;
-  let standing: Database;
+  let stopped: Database;
   let copy: Promise<unknown>;
   let lease: Lease;
   beforeEach(async () => {
     line = await openStandingCopy(store.url, /^copy "ton"/, ENOUGH_BYTES);
-    standing = await openDatabase({ url: line.url, applicationName: 'standing' });
+    stopped = await openDatabase({ url: line.url, applicationName: 'standing' });
     lease = await claim();
-    copy = commitPage(standing, createPartitions(standing, 'month'), page(lease, samplePage(SPAN, 4000)));
+    copy = commitPage(stopped, createPartitions(stopped, 'month'), page(lease, samplePage(SPAN, 4000)));
     copy = copy.catch(codeOf);
     await line.stopped;
     await untilOneWaits(store.database, store.database, 'copy "ton"%', 'Client');
@@ -84,7 +84,7 @@ describe('a process that stands still while it copies', () => {
   afterEach(async () => {
     line.goOn();
     await copy;
-    await standing.close();
+    await stopped.close();
     await line.close();
   });
 

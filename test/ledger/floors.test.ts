@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('expired seconds are not leased, even by a process that planned before or waits just now', async () => {
+test('expired seconds are not leased, even by a process that planned before or waits now', async () => {
   const stream: Stream = { dataset: 'planned', scope: '', pass: 0 };
   const claim = { stream, wanted: [{ from: 0, to: 200 }], length: () => 200, owner: 'test' };
   let claimed: Promise<Lease | undefined> = Promise.resolve(undefined);
@@ -41,7 +41,7 @@ test('expired seconds are not leased, even by a process that planned before or w
   expect(leases.map(({ span }) => span)).toEqual([{ from: 100, to: 150 }]);
 });
 
-test('a start without ETL_SINCE keeps what an earlier one decided; other words move it', async () => {
+test('a start without ETL_SINCE keeps what an earlier one decided; another setting moves it', async () => {
   const since = async (dataset: string) => (await readWanted(store.database)).get(dataset);
   const start = (at: number, chosen?: string) =>
     keepWanted(store.database, 'kept', {
@@ -55,7 +55,7 @@ test('a start without ETL_SINCE keeps what an earlier one decided; other words m
   expect(await since('kept')).toBe(100);
   await start(50, '-7d');
   expect(await since('kept')).toBe(50);
-  // As a restored database is started: the setting lies elsewhere.
+  // A restored database is started like this, with another setting.
   await start(300);
   expect(await since('kept')).toBe(50);
   await start(60, '-7d');

@@ -60,7 +60,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  'a process frozen past its lease finds that others have its range, and writes nothing',
+  'a process frozen past its lease finds that another process has its range, and writes nothing',
   async () => {
     const stream: Stream = { dataset: 'overtaken', scope: '', pass: 0 };
     const wanted = { from: 0, to: 100 };
@@ -76,7 +76,7 @@ test.concurrent(
   },
 );
 
-test.concurrent('a hole found while a page of it is under way stays a hole', async () => {
+test.concurrent('a hole that is found while a page of it is in flight stays a hole', async () => {
   const stream: Stream = { dataset: 'holed', scope: '', pass: 0 };
   await addCoverage(store.database, stream, { from: 0, to: 100 });
   const process = await start({ stream, wanted: { from: 100, to: 200 }, kind: 'overtaken' });

@@ -58,7 +58,7 @@ async function expire(id: number) {
   );
 }
 
-/** Gives a lease back in another session, before this process does anything else. */
+/** Releases a lease in another session, before this process does anything else. */
 function releaseElsewhere(id: number): void {
   const program = `
     import pg from 'pg';
@@ -73,7 +73,7 @@ function releaseElsewhere(id: number): void {
 }
 
 describe('claiming', () => {
-  test('hands out the newest part of what is neither covered, leased nor refused', async () => {
+  test('leases the newest part of what is neither covered, leased nor refused', async () => {
     const stream = newStream();
     await addCoverage(store.database, stream, { from: 90, to: 100 });
     await refuse(store.database, stream, { from: 50, to: 60 }, { reason: 'saturated', detail: 'test' });
@@ -87,7 +87,7 @@ describe('claiming', () => {
     ]);
   });
 
-  test('never hands out a second twice to claimants that ask at the same time', async () => {
+  test('never leases a second twice to claimants that ask at the same time', async () => {
     const stream = newStream();
     const take = async () => {
       const spans = [];
@@ -101,7 +101,7 @@ describe('claiming', () => {
     expect(taken).toEqual(Array.from({ length: 100 }, (_, second) => second));
   });
 
-  test('hands out several at once, each a share of what those before it left', async () => {
+  test('leases several at once, each a share of what the previous ones left', async () => {
     const stream = newStream();
     const half = claimOf(stream, { length: (free: number) => Math.ceil(free / 2) });
     const spans = (await claimLeases(store.database, half, 3)).map(({ span }) => span);
@@ -127,7 +127,7 @@ describe('claiming', () => {
       const lease = await take(readers);
       lengths.push(lease!.span.to - lease!.span.from);
     }
-    // Of 1000, 952, 905, 860, 816, 812 pages of ten seconds; a fifth of a page is spared.
+    // Of 1000, 952, 905, 860, 816, 812 pages of ten seconds; a fifth of a page is left over.
     expect(lengths).toEqual([478, 468, 448, 428, 38, 398]);
   });
 
@@ -136,7 +136,7 @@ describe('claiming', () => {
     expect((await claim(newStream(), { length }))?.span).toEqual({ from: 0, to: 100 });
   });
 
-  test('takes nothing where a lease ends after it was found that nothing is free', async () => {
+  test('takes nothing if a lease ends after nothing was found free', async () => {
     const stream = newStream();
     const { id } = (await claim(stream, { length: () => 100 }))!;
     const length = (free: number) => {
@@ -146,7 +146,7 @@ describe('claiming', () => {
     expect(await claim(stream, { length, owner: 'other' })).toBeUndefined();
   });
 
-  test('counts who else reads: leases of others of this priority, as long as they are held', async () => {
+  test('counts other readers: their leases of this priority, as long as they are held', async () => {
     const priority = 'refresh';
     const read = (owner: string, changes: object = {}) => claim(newStream(), { owner, priority, ...changes });
     for (const owner of ['me', 'me', 'busy', 'busy', 'other']) await read(owner);
@@ -187,7 +187,7 @@ test('what was held before the clock of the server was set back by an hour is fr
   expect(await taken('first')).toEqual({ lease: undefined, cursor: false, duty: false });
 });
 
-test('what is free is found at once for many streams: neither covered, leased nor refused', async () => {
+test('free ranges of many streams are found at once: neither covered, leased nor refused', async () => {
   const streams = Array.from({ length: 6 }, newStream);
   const [, covered, leased, refused, expired, partly] = streams;
   await addCoverage(store.database, covered!, { from: 0, to: 100 });
@@ -201,7 +201,7 @@ test('what is free is found at once for many streams: neither covered, leased no
 });
 
 describe('holding', () => {
-  test('a lease that expired, was taken away or does not hold the part is lost', async () => {
+  test('a lease that expired, was taken away or does not contain the part is lost', async () => {
     const stream = newStream();
     const lease = (await claim(stream, { length: () => 100 }))!;
     const hold = (from: number, to: number) =>
@@ -212,7 +212,7 @@ describe('holding', () => {
     await expect(hold(0, 10)).rejects.toThrow(LeaseLostError);
   });
 
-  test('shortening gives back what is done, cutting gives back the end, releasing all of it', async () => {
+  test('shortening releases what is done, cutting releases the end, releasing frees all of it', async () => {
     const stream = newStream();
     const lease = (await claim(stream, { length: () => 100 }))!;
     await store.database.transaction((session) => shortenLease(session, lease, 10));
@@ -226,7 +226,7 @@ describe('holding', () => {
 });
 
 describe('coverage', () => {
-  test('grows by union and says what is missing', async () => {
+  test('grows by union and reports what is missing', async () => {
     const stream = newStream();
     await addCoverage(store.database, stream, { from: 10, to: 20 });
     await addCoverage(store.database, stream, { from: 20, to: 30 });
@@ -251,7 +251,7 @@ describe('coverage', () => {
     expect(await readCoverage(store.database, stream)).toHaveLength(100);
   });
 
-  test('is subtracted together with the leases that overlap, so that no page asked for before covers the hole', async () => {
+  test('is subtracted together with the leases that overlap, so that no page requested before covers the hole', async () => {
     const stream = newStream();
     await addCoverage(store.database, stream, { from: 0, to: 50 });
     const lease = (await claim(stream, { length: () => 50 }))!;
@@ -276,7 +276,7 @@ describe('coverage', () => {
   });
 });
 
-test('leases of processes of this host that have ended are freed at once, those of others are kept', async () => {
+test('leases of ended processes of this host are freed at once, those of other hosts are kept', async () => {
   const stream = newStream();
   const ended = spawnSync(process.execPath, ['-e', '']).pid;
   const owners = [`${hostname()}/${ended}/abc`, `${hostname()}/${process.pid}/abc`, `elsewhere/${ended}/abc`];

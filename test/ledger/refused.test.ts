@@ -35,7 +35,7 @@ const Kept = z.object({
   pause: z.number().nullable(),
 });
 
-/** What the table holds; `pause` in minutes from now on. */
+/** The rows of the table; `pause` in minutes from now. */
 const kept = () =>
   store.database.rows(
     sql`select lower(span)::int as from, upper(span)::int as to, attempts,
@@ -44,7 +44,7 @@ const kept = () =>
     Kept,
   );
 
-/** What a reader may take of the seconds from 0 to 100. */
+/** What a reader may lease of the seconds from 0 to 100. */
 async function free() {
   const claim = { stream, wanted: [ALL], length: () => 100, owner: 'a', priority: 'backfill' };
   const lease = await claimLease(store.database, claim);
@@ -53,7 +53,7 @@ async function free() {
 }
 
 test.each(['failing', 'source_gap', 'disputed', 'changed'] as const)(
-  'a range that is %s again is one, though its borders have moved, and waits twice as long',
+  'a range that is %s again is one entry, although its borders have moved, and waits twice as long',
   async (reason) => {
     await refuseFor(reason, 10, 20);
     await refuseFor(reason, 15, 25);
@@ -79,7 +79,7 @@ test('a gap that was read again is no longer refused, and its attempts count unt
   expect([await kept(), await countUnrepaired(store.database)]).toEqual([[], 0]);
 });
 
-test('a range whose rows do not agree waits for a repair, not for a reader', async () => {
+test('a range with rows that disagree waits for a repair, not for a reader', async () => {
   await refuseFor('disputed', 0, 60);
   await endPauses(store.database, [stream.dataset], ALL);
   await forgetRefusals(store.database, stream, ALL);
@@ -90,7 +90,7 @@ test('a range whose rows do not agree waits for a repair, not for a reader', asy
   expect(await kept()).toEqual([{ from: 5, to: 6, attempts: 2, pause: 2 }]);
 });
 
-test('what fails is read as soon as a part of it is; what else is refused, when all of it is', async () => {
+test('a failed range is read when a part of it is read; other refused ranges when all of it is', async () => {
   await refuseFor('failing', 0, 10);
   await refuseFor('saturated', 20, 30);
   await forgetRefusals(store.database, stream, { from: 5, to: 25 });

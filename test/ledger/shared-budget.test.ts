@@ -40,7 +40,7 @@ function newHost(): string {
   return `host${number}`;
 }
 
-/** A budget of which the first request may go out at once. */
+/** A budget whose first request may go out at once. */
 async function readyHost(): Promise<string> {
   const host = newHost();
   await ask(host, 'backfill', { wanted: 0 });
@@ -80,7 +80,7 @@ async function rowOf(host: string) {
   return row!;
 }
 
-describe('the row', () => {
+describe('the row of a host', () => {
   test('leaves as much time before the first request as a second request would have to wait, no matter which comes first', async () => {
     const host = newHost();
     const answers = await Promise.all(Array.from({ length: 10 }, () => ask(host, 'tail', { rps: 1 })));
@@ -90,7 +90,7 @@ describe('the row', () => {
     }
   });
 
-  test('gives slots that lie a little more than a tenth of a second apart, never more than half a second at once', async () => {
+  test('gives slots a little more than a tenth of a second apart, never more than half a second at once', async () => {
     const host = await readyHost();
     const { granted, first, spacing } = await ask(host, 'backfill', { wanted: 100 });
     expect({ granted, first }).toEqual({ granted: 5, first: 0 });
@@ -101,7 +101,7 @@ describe('the row', () => {
   });
 
   test.each([10, 2.5, 0.5])(
-    'of %d requests a second gives what status tells, and a slot is used as late as it has slack',
+    'of %d requests a second gives the rate that status prints, and a slot may be used late within its slack',
     async (rps) => {
       const host = await readyHost();
       const { spacing } = await ask(host, 'backfill', { rps });
@@ -121,11 +121,11 @@ describe('the row', () => {
     const total = answers.reduce((sum, { granted }) => sum + granted, 0);
     expect(total).toBe(120);
     const next = await ask(host, 'tail', { rps: 1000 });
-    // 120 slots of a millisecond lie between the first answer and the next slot.
+    // 120 slots of a millisecond are between the first answer and the next slot.
     expect(performance.now() - asked + 1000 * next.first).toBeGreaterThan(120);
   });
 
-  test('puts processes of one priority in a line, where each learns when to come', async () => {
+  test('puts processes of one priority in a queue, and each learns when to come', async () => {
     const host = await readyHost();
     await ask(host, 'backfill', { wanted: 5 });
     const second = await ask(host, 'backfill', { wanted: 3 });
@@ -136,13 +136,13 @@ describe('the row', () => {
     expect((await ask(host, 'backfill', { wanted: 3 })).again).toBeGreaterThan(third.again - second.again);
   });
 
-  test('lets the more urgent take slots ahead, and the less urgent only what nears its time', async () => {
+  test('lets more urgent requests take slots ahead, and less urgent ones only slots that are nearly due', async () => {
     const host = await readyHost();
     await ask(host, 'tail');
     await ask(host, 'backfill');
     expect((await ask(host, 'tail', { wanted: 2 })).granted).toBe(2);
     expect((await ask(host, 'backfill')).granted).toBe(0);
-    // A block would keep the tail waiting.
+    // A block of slots would keep the tail waiting.
     await set(host, sql`free_at = 0`);
     expect((await ask(host, 'backfill', { wanted: 100, called: true })).granted).toBe(1);
     expect((await ask(host, 'refresh', { called: true })).granted).toBe(0);
@@ -158,7 +158,7 @@ describe('the row', () => {
     expect((await ask(host, 'tail')).granted).toBe(0);
   });
 
-  test('forgets slots that a server wrote which was restarted, and a clock that was set back', async () => {
+  test('drops slots from a server that was restarted, and from a clock that was set back', async () => {
     const host = await readyHost();
     await set(host, sql`server_started_at = 1`);
     expect((await ask(host, 'tail')).again).toBeGreaterThan(0.3);
@@ -169,7 +169,7 @@ describe('the row', () => {
 });
 
 describe('a refusal', () => {
-  test('pauses everybody, and belongs to one event where the slots were of one generation', async () => {
+  test('pauses all processes, and is one event if the slots were of one generation', async () => {
     const host = await readyHost();
     const { generation } = await ask(host, 'tail');
     const refuse = () => refuseSlots(store.database, { host, generation, retryAfterMs: undefined });
@@ -188,7 +188,7 @@ describe('a refusal', () => {
     expect((await rowOf(host)).generation).toBe(2);
   });
 
-  test('that comes again soon lowers the rate and doubles the pause; success raises it, slowly near where it was refused', async () => {
+  test('that comes again soon lowers the rate and doubles the pause; success raises it, slowly near the refused rate', async () => {
     const host = await readyHost();
     for (let generation = 1; generation <= 4; generation += 1)
       await refuseSlots(store.database, { host, generation, retryAfterMs: undefined });
@@ -213,14 +213,14 @@ describe('a pause of more than a minute', () => {
   };
   const budgetOf = (host: string, onPause: (seconds: number) => void = () => undefined) =>
     createSharedBudget({ database: store.database, host, rps: 10, clock: systemClock, onPause });
-  /** A budget of a process that has been at work since before the pause. */
+  /** A budget of a process that has been running since before the pause. */
   const busyBudget = async (host: string, onPause?: (seconds: number) => void) => {
     const budget = budgetOf(host, onPause);
     await budget.take('tail', forever);
     return budget;
   };
 
-  test('is asked about by one request a minute later, then after growing intervals', async () => {
+  test('is tested by one request a minute later, then after growing intervals', async () => {
     const host = await pausedHost();
     expect(await ask(host, 'tail')).toMatchObject({ granted: 0 });
     const pauses: number[] = [];
@@ -242,7 +242,7 @@ describe('a pause of more than a minute', () => {
   });
 
   thorough(
-    'ends for all with the first request that is let through, as a new process sends one: it may have another key',
+    'ends for all with the first request that succeeds, such as that of a new process: it may have another key',
     async () => {
       const host = await readyHost();
       const [one, told]: [SharedBudget, number[]] = [await busyBudget(host, (s) => told.push(s)), []];
@@ -252,7 +252,7 @@ describe('a pause of more than a minute', () => {
       await expect.poll(() => one.pausedUntil?.()).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
       await expect.poll(() => other.pausedUntil?.()).toBeGreaterThan(Date.now());
       const late = performance.now();
-      // What went out before the refusal says nothing of the pause.
+      // A request that was sent before the refusal does not prove that the pause is over.
       await one.succeeded(late);
       expect((await rowOf(host)).paused).toBeGreaterThan(3500);
       const fresh = budgetOf(host);
@@ -266,21 +266,21 @@ describe('a pause of more than a minute', () => {
     },
   );
 
-  test('goes on where a new process is refused too, which then waits like the others', async () => {
+  test('continues if a new process is refused too, which then waits like the others', async () => {
     const host = await pausedHost();
-    const fresh = budgetOf(host);
-    await fresh.take('tail', forever);
-    await fresh.refused(HOUR_MS);
+    const newcomer = budgetOf(host);
+    await newcomer.take('tail', forever);
+    await newcomer.refused(HOUR_MS);
     const waits = new AbortController();
-    const second = fresh.take('tail', waits.signal);
-    await expect.poll(() => fresh.pausedUntil?.()).toBeGreaterThan(Date.now());
-    expect(fresh.waiting()).toEqual({ tail: 1 });
+    const second = newcomer.take('tail', waits.signal);
+    await expect.poll(() => newcomer.pausedUntil?.()).toBeGreaterThan(Date.now());
+    expect(newcomer.waiting()).toEqual({ tail: 1 });
     expect((await rowOf(host)).paused).toBeGreaterThan(3500);
     waits.abort(new Error('enough'));
     await expect(second).rejects.toThrow('enough');
   });
 
-  test('of a few seconds is waited for by new processes, too', async () => {
+  test('of a few seconds holds new processes, too', async () => {
     const host = await readyHost();
     await refuseSlots(store.database, { host, generation: 1, retryAfterMs: 30_000 });
     expect(await ask(host, 'tail', { isFirst: true })).toMatchObject({ granted: 0, paused: 0 });
@@ -358,7 +358,7 @@ describe('the budget of a process', () => {
     await expect(budget.take('tail', stop.signal)).rejects.toThrow('enough');
   });
 
-  test('goes on after all waiters have left', async () => {
+  test('continues after all waiters have left', async () => {
     const budget = budgetOf(newHost());
     for (let round = 0; round < 3; round += 1) {
       const stop = new AbortController();
@@ -380,7 +380,7 @@ describe('the budget of a process', () => {
   });
 
   test.each(['request', 'client', 'process'] as const)(
-    'keeps none of its waits for a Retry-After when the signal of the %s is aborted',
+    'keeps none of its waits for a Retry-After if the signal of the %s is aborted',
     async (whose) => {
       const api = await startFakeApi();
       const reason = new Error('enough');
@@ -406,7 +406,7 @@ describe('the budget of a process', () => {
     },
   );
 
-  test('fails waiting requests if the database is away, and works when it is back', async () => {
+  test('fails waiting requests if the database is unavailable, and works when it is back', async () => {
     const host = await readyHost();
     let away = true;
     const database = {
@@ -427,7 +427,7 @@ describe('the budget of a process', () => {
 
 /** The long form is test/long/budget.long.ts. */
 thorough(
-  'four processes that start at once spend what 25 requests a second allow, and nothing is refused',
+  'four processes that start at once use what 25 requests a second allow, and none is refused',
   async () => {
     const [rps, seconds] = [25, 5];
     const server = await startCountingServer({ kind: 'sliding-window', rps, graceMs: 100 }, 100);

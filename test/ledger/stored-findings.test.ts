@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 beforeEach(() => store.database.run(sql`delete from etl.findings`));
 
-test('what was found is forgotten only where it was looked at again', async () => {
+test('findings are dropped only for seconds that were checked again', async () => {
   const stream = { dataset: 'validator_events', scope: '' };
   const at = (second: number) => ({ from: second, to: second + 1 });
   const row = { table: 'validator_events', differs: 'differing', datasets: ['validator_events'] };
@@ -42,26 +42,26 @@ test('what was found is forgotten only where it was looked at again', async () =
   await keep([{ from: 0, to: 3000 }], [], earlier);
   await keep([{ from: 1010, to: 1020 }]);
   // A row of the same name in another second is another row.
-  const settle = async (second: number, began?: string) =>
+  const clear = async (second: number, began?: string) =>
     replaceFindings(store.database, {
       stream: { dataset: 'another', scope: '' },
       checks: [],
       right: [{ table: row.table, key: 'a row', second }],
       began: began ?? (await databaseTime(store.database)),
     });
-  await settle(1500);
-  // A process that read it before it was found wrong does not know.
-  await settle(2000, earlier);
+  await clear(1500);
+  // A process that read it before the finding does not know of it.
+  await clear(2000, earlier);
   const left = [
     { from: 1000, to: 1010 },
     { from: 1020, to: 1100 },
   ];
   expect(await spans()).toEqual([at(2000), ...left, at(2500), at(2600)]);
-  // Of a row that was moved, the place that it has left says nothing of the one where it stands.
+  // If a row was moved, a check of its old second proves nothing about the new one.
   await keep([at(2000)]);
   expect(await spans()).toEqual([...left, at(2500), at(2600)]);
   // Two surplus copies of a row are two findings.
-  await settle(2500);
+  await clear(2500);
   expect(await spans()).toEqual([...left, at(2600)]);
   await keep([at(2600)]);
   expect(await spans()).toEqual(left);
@@ -69,7 +69,7 @@ test('what was found is forgotten only where it was looked at again', async () =
   expect(await spans()).toEqual([]);
 });
 
-test('one run replaces what several checks have found, each over its own seconds', async () => {
+test('one run replaces the findings of several checks, each over its own seconds', async () => {
   const stream = { dataset: 'validator_events', scope: '' };
   const rowAt = (second: number, key: string) => ({
     table: 'validator_events',
@@ -98,7 +98,7 @@ test('one run replaces what several checks have found, each over its own seconds
   ]);
 });
 
-describe('what is found', () => {
+describe('findings of a run', () => {
   const stream = { dataset: 'validator_events', scope: '', pass: 0 };
   const all = { from: 0, to: 3000 };
   const span = { from: 100, to: 101 };
@@ -120,7 +120,7 @@ describe('what is found', () => {
   const known = async () =>
     (await readFindings(store.database, stream, [all])).flatMap(({ rows }) => rows.map(({ key }) => key));
 
-  test('takes the place of what was found before as a whole', async () => {
+  test('replace all findings of the run before', async () => {
     await find('earlier');
     await run(`alter table etl.findings add constraint refusing check (row_key <> 'later')`);
     await expect(find('later')).rejects.toThrow(/refusing/);
@@ -130,7 +130,7 @@ describe('what is found', () => {
     expect(await known()).toEqual(['later']);
   });
 
-  test('is not certified by a check that was about to', async () => {
+  test('keep their seconds from being certified by a check that is about to', async () => {
     await run(
       `insert into etl.coverage (dataset, scope, pass, covered) values ('validator_events', '', 0, '{[0,3000)}')`,
     );

@@ -17,13 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** Only complete minutes count: lets all of it have been sent so many minutes ago. */
+/** Only complete minutes count, so this dates everything that was sent some minutes back. */
 async function ago(minutes: number): Promise<void> {
   await store.database.run(sql`
     update etl.spending set minute = date_trunc('minute', clock_timestamp()) - make_interval(mins => ${minutes})`);
 }
 
-test('status tells whose budget it is, who spends it on what, who waits and who is silent', async () => {
+test('status names the host of the budget, what each process spends it on, who waits and who is silent', async () => {
   const { database } = store;
   const budget = createSharedBudget({ database, host: HOST, rps: 100, clock: systemClock });
   const worker = { name: 'one/1/a', host: HOST };
@@ -57,7 +57,7 @@ test('status tells whose budget it is, who spends it on what, who waits and who 
   ]);
 });
 
-test('status leaves out a host that was not asked for an hour', async () => {
+test('status leaves out a host without a request for an hour', async () => {
   const { database } = store;
   const budget = createSharedBudget({ database, host: 'left', rps: 10, clock: systemClock });
   const worker = { name: 'five/5/e', host: 'left' };
@@ -74,7 +74,7 @@ test('status leaves out a host that was not asked for an hour', async () => {
   expect(await linesOfHost()).toEqual([]);
 });
 
-test('status tells of a pause and of refusals', async () => {
+test('status prints a pause and refusals', async () => {
   const { database } = store;
   const budget = createSharedBudget({ database, host: 'refusing', rps: 10, clock: systemClock });
   await budget.take('tail', forever);
@@ -85,7 +85,7 @@ test('status tells of a pause and of refusals', async () => {
   );
 });
 
-test('a process that was killed is no longer named: on this host at once, on another after a few minutes', async () => {
+test('a killed process is no longer named: on this host at once, on another after a few minutes', async () => {
   const { database } = store;
   const gone = `${hostname()}/${2 ** 22 + 1}/dead`;
   const own = `${hostname()}/${process.pid}/here`;

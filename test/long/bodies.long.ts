@@ -20,7 +20,7 @@ afterAll(async () => {
   await cli.close();
 });
 
-/** The most that a process had resident, in MB. */
+/** The peak of a process's resident memory, in MB. */
 const mostOf = (pid: number | undefined) => {
   const [, kb = '0'] = /VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid ?? 0}/status`, 'utf8')) ?? [];
   return Number(kb) / 1024;

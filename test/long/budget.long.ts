@@ -54,7 +54,7 @@ test.each(runs)(
   },
 );
 
-/** Seconds of truth, of the lie, and of truth again. */
+/** Seconds of the true rate, of the lower one, and of the true rate again. */
 const [BEFORE, LIE, AFTER] = [20, 180, 180];
 const PART = 0.6;
 
@@ -87,7 +87,7 @@ test('a server that refuses at 60 % of its plan: settled within a minute, few re
   const settling = between(0, 60, PART);
   const settled = between(60, LIE, PART);
   const recovered = between(LIE + AFTER - 60, LIE + AFTER, 1);
-  console.log('a server that lies', { settling, settled, recovered });
+  console.log('a server that refuses too early', { settling, settled, recovered });
   for (let second = 0; second < LIE + AFTER; second += 20)
     console.log(second, between(second, second + 20, 1));
   expect(settling.refused).toBeLessThanOrEqual(0.05 * settling.requests);
@@ -96,7 +96,7 @@ test('a server that refuses at 60 % of its plan: settled within a minute, few re
   expect(recovered.used).toBeGreaterThanOrEqual(0.85);
 });
 
-/** What passed in the seconds since the first arrival, as part of what the plan allows. */
+/** The requests that passed in the seconds since the first arrival, as a share of what the plan allows. */
 function measure(arrivals: readonly Arrival[], rps: number) {
   const start = arrivals[0]?.at ?? 0;
   const within = arrivals.filter(({ at }) => at < start + SECONDS * 1000);

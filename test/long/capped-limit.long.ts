@@ -25,7 +25,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** Rows of each dataset's table after a backfill, those that there are, and the requests that it took. */
+/** Rows of each dataset's table after a backfill, the rows of the network, and the number of requests. */
 async function crawl(
   faults: Faults,
   contextOf = (context: CrawlContext) => context,
@@ -43,19 +43,19 @@ async function crawl(
   const opened = await openTestCrawl(store, simulator.url);
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...DATASETS);
     expect(
       await backfill({
         ...opened,
         context: contextOf(opened.context),
         datasets,
-        readable: reach,
+        readable,
         stop: never,
       }),
     ).toEqual(new Map());
     const { truth } = simulator;
-    const range = reach.range!;
+    const range = readable.range!;
     const stored: Record<string, number> = {};
     for (const name of DATASETS) {
       const [row] = await store.database.rows(
@@ -78,7 +78,7 @@ async function crawl(
   }
 }
 
-describe('a server that caps the limit without a word', () => {
+describe('a server that caps the limit silently', () => {
   test.each([37, 256])('at %i rows loses none of them', async (capLimit) => {
     const { stored, there } = await crawl({ capLimit });
     expect(there.actions).toBeGreaterThan(50);
@@ -87,13 +87,13 @@ describe('a server that caps the limit without a word', () => {
   });
 });
 
-test('a server that refuses the limit is asked for the number that it names', async () => {
+test('a server that refuses the limit gets requests with the number that it names', async () => {
   const { stored, there } = await crawl({ maxLimit: 60 });
   expect(stored).toEqual(there);
   expect(simulator!.stats.byStatus.get(422)).toBeLessThanOrEqual(5);
 });
 
-test('what comes as 200 MB of JSON is asked for in smaller pages, and none of it is lost', async () => {
+test('200 MB of JSON are requested in smaller pages, and no row is lost', async () => {
   const large = Buffer.alloc(2e8, ' ');
   let given = 0;
   const { stored, there } = await crawl({}, withBelievingLimits, ({ path, search }, response) => {
@@ -105,7 +105,7 @@ test('what comes as 200 MB of JSON is asked for in smaller pages, and none of it
   expect(given).toBeGreaterThan(0);
 });
 
-test('a server that gives what it is asked for is asked a few times more, twice a dataset at most', async () => {
+test('a server that gives what is requested gets a few more requests, twice a dataset at most', async () => {
   const careful = await crawl({});
   expect(careful.stored).toEqual(careful.there);
   await simulator?.close();

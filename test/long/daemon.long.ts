@@ -10,10 +10,10 @@ import { openTestStore } from '../support/database/database.ts';
 
 const DELAY = 30;
 const MINUTES = 4;
-/** The first look at the chain and the first pages are not yet the steady state. */
+/** The first poll of the chain and the first pages are not yet the steady state. */
 const WARM_UP_MS = 60_000;
 
-/** Runs the daemon on the core datasets beside a live network; what it was behind, and what it spent on what. */
+/** Runs the daemon on the core datasets next to a live network, and returns its lag and what it spent on what. */
 async function run(rps: number) {
   const now = Math.floor(Date.now() / 1000);
   const simulator = await startSimulator({
@@ -29,7 +29,7 @@ async function run(rps: number) {
   const stop = { finishing: finishing.signal, leaving: new AbortController().signal };
   const config = { since: '-3h', watermarkDelay: DELAY, freshness: 15, rps };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config });
-  // What the elector did is served from a copy that lags: its delay is another one.
+  // The elector's events are served from a copy that lags: their delay differs.
   const datasets = await datasetsNamed('core');
   const live = datasets.filter(({ job }) => job.delaySeconds === undefined);
   const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop });

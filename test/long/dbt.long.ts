@@ -84,7 +84,7 @@ describe.skipIf(python === undefined)('the project for dbt', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  test('builds tables that say what the views say, and passes its tests', async () => {
+  test('builds tables that agree with the views, and passes its tests', async () => {
     build();
     expect(
       await numbers('select sum(transactions) as transactions, count(*) as days from marts.network_by_day'),
@@ -138,7 +138,7 @@ describe.skipIf(python === undefined)('the project for dbt', () => {
     expect(await builtAt(VERIFIED)).not.toBe(first);
   });
 
-  test('takes the freshness of a source from what is covered', async () => {
+  test('takes the freshness of a source from its coverage', async () => {
     const { stdout } = dbt('source', 'freshness', '--select', 'source:ton.transactions', 'source:ton.swaps');
     const age = Date.now() / 1000 - (midnight + 3600);
     expect(stdout).toMatch(age > DAY ? /ERROR/ : age > 3600 ? /WARN|PASS/ : /PASS/);

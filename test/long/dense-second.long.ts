@@ -31,7 +31,7 @@ test.each([
   ['jetton_transfers', 'amount = amount + 1', 'transaction_hash = (select max(transaction_hash) from %s)'],
   ['actions', 'success = not success', 'action_id = (select max(action_id) from %s)'],
 ] as const)(
-  'a second of more than a page of %s is confirmed by a reading that agrees in every row',
+  'a second with more than a page of %s is confirmed by a reading that agrees in every row',
   async (name, change, last) => {
     const { store, proof, range } = opened;
     const second = { from: DENSE[name], to: DENSE[name] + 1 };

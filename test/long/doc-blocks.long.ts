@@ -13,9 +13,9 @@ import { compile } from '../support/program/compile.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
 /*
- * Every block of commands or SQL of every page, in order, as a reader types them: in one directory, on one database that
- * holds twenty minutes of a simulated network. Times, hosts, passwords and ports are those of the test. What is left out is
- * printed, with the reason.
+ * Every block of commands or SQL of every page, in order, as a reader types them: in one directory, on one
+ * database with twenty minutes of a simulated network. Times, hosts, passwords and ports are those of the
+ * test. Blocks that are left out are printed, with the reason.
  */
 
 const pages = readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -25,16 +25,16 @@ const pages = readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding
 interface Block {
   readonly line: number;
   readonly kind: 'commands' | 'sql' | 'left out';
-  /** Commands or statements; of what is left out the reason. */
+  /** Commands or statements; for a block that is left out, the reason. */
   readonly parts: readonly string[];
 }
 
-/** Programs that docs let a reader run, behind assignments, the moment of cron and what begins with `cd … &&`. */
+/** Programs that the docs let a reader run, after assignments, the time of cron and `cd … &&`. */
 const COMMAND =
   /^(?:[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +)?(?:\w+=(?:'[^']*'|"[^"]*"|\S+) +)*(?:npx|npm|node|psql|duckdb|cd|export|pg_\w+|createdb|flock|curl|docker|cp|python3|superset|dbt|toncenter-etl) /;
 const ASSIGNMENT = /^[A-Z]+=\S*$/;
 const SQL = /^(?:select|with|set) /i;
-/** Languages that are no business of a shell. */
+/** Languages that no shell runs. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   diff: 'a change of the tree',
   mermaid: 'a diagram',
@@ -47,7 +47,7 @@ const OWN_TESTS: Readonly<Record<string, string>> = {
   'analyst/questions.md': 'a question: test/commands/questions.test.ts runs it',
 };
 
-/** Lines, each as long as its quotes and backslashes say. */
+/** Complete lines: quotes and backslashes continue a line. */
 function joined(text: string): string[] {
   const lines: string[] = [];
   let open = '';
@@ -80,7 +80,7 @@ function classify(page: string, language: string, text: string): Pick<Block, 'ki
 
 function blocksOf(page: string): Block[] {
   const text = readFileSync(join(packageRoot, 'docs', page), 'utf8');
-  // Those of a list are indented.
+  // Blocks in a list are indented.
   return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map((match) => {
     const [, indent = '', language = '', body = ''] = match;
     const line = text.slice(0, match.index).split('\n').length;
@@ -89,7 +89,7 @@ function blocksOf(page: string): Block[] {
 }
 
 const SECONDS = 2 * 3600;
-/** What is covered, and what the docs' own times stand for. */
+/** The covered range, and what replaces the times in the docs. */
 const now = Math.floor(Date.now() / 1000);
 const FROM = now - SECONDS + 600;
 const TO = FROM + 1200;
@@ -109,7 +109,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** Runs a line in a shell. What asks for more input gets a question, and the word that ends psql. */
+/** Runs a line in a shell. A program that reads stdin gets a question, and the word that ends psql. */
 function shell(line: string, cwd: string, env: Record<string, string>) {
   const child = spawn('bash', ['-c', line], { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   children.add(child);
@@ -139,7 +139,7 @@ function shell(line: string, cwd: string, env: Record<string, string>) {
   return { ended, until, interrupt };
 }
 
-/** The duckdb that a reader has installed, on the library that the program itself uses. */
+/** The `duckdb` that a reader has installed, on the library that the program itself uses. */
 const DUCKDB = `#!${process.execPath}
 const { DuckDBInstance } = require(${JSON.stringify(createRequire(import.meta.url).resolve('@duckdb/node-api'))});
 const { readFileSync } = require('node:fs');
@@ -194,7 +194,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
-/** What a page expects of its reader's machine before a command, made where it is not there. */
+/** What a page expects on its reader's machine before a command, and the command that makes it if it is missing. */
 const NEEDS: readonly (readonly [RegExp, string, string])[] = [
   [/'proved'/, 'proved', `toncenter-etl verify ${RANGE} --only transactions`],
   [/\bpromote\b/, 'promoted', `env -u DATABASE_URL toncenter-etl backfill ${RANGE} --only blocks`],
@@ -210,7 +210,10 @@ const NEEDS: readonly (readonly [RegExp, string, string])[] = [
   ],
   [/\blake\b/, 'lake', `toncenter-etl export ${RANGE} --out ./lake`],
 ];
-/** Commands that may end with 3: what is judged by an hour that has not come yet, or by a year that was not read. */
+/**
+ * Commands that may end with 3: their result depends on an hour that has not come yet, or on a year that was
+ * not read.
+ */
 const MAY_LACK = /\bverify\b|--check\b/;
 const SERVES = /toncenter-etl (?:sync|simulate)\b/;
 
@@ -218,26 +221,26 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
   const blocks = blocksOf(page);
   const name = `page_${pages.indexOf(page)}`;
   const made = new Set<string>();
-  let place: string;
+  let home: string;
   let env: Record<string, string>;
   let port: number;
   beforeAll(async () => {
-    place = join(root, name);
-    const bin = join(place, 'bin');
+    home = join(root, name);
+    const bin = join(home, 'bin');
     await mkdir(bin, { recursive: true });
     await symlink(program, join(bin, 'toncenter-etl'));
     await writeFile(join(bin, 'duckdb'), DUCKDB, { mode: 0o755 });
-    for (const folder of ['docs', 'deploy']) await symlink(join(packageRoot, folder), join(place, folder));
-    await symlink(join(packageRoot, 'docs', 'analyst', 'lake.sql'), join(place, 'lake.sql'));
-    await writeFile(join(place, 'report.sql'), 'select count(*) from transactions;\n');
+    for (const folder of ['docs', 'deploy']) await symlink(join(packageRoot, folder), join(home, folder));
+    await symlink(join(packageRoot, 'docs', 'analyst', 'lake.sql'), join(home, 'lake.sql'));
+    await writeFile(join(home, 'report.sql'), 'select count(*) from transactions;\n');
     await query(server.url, `create database ${name} template crawled`);
     await query(server.url, `create database ${name}_empty`);
     port = await freePort();
     const path = `${bin}${delimiter}${process.env['PATH'] ?? ''}`;
-    env = { ...settings(), PATH: path, HOME: place, DATABASE_URL: urlOf(name) };
+    env = { ...settings(), PATH: path, HOME: home, DATABASE_URL: urlOf(name) };
   }, 60_000);
 
-  /** The names of the docs, as this machine has them. */
+  /** Replaces the names of the docs by those of this machine. */
   const adapt = (line: string): string =>
     line
       .replace(/^[\d*/,-]+ +[\d*/,-]+ +\S+ +\S+ +\S+ +/, '')
@@ -252,12 +255,12 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       .replaceAll('target_session_attrs=standby', 'target_session_attrs=any')
       .replaceAll(/--from \S+ --to \S+/g, RANGE)
       .replaceAll(/'20\d\d-[^']*', *'20\d\d-[^']*'/g, `'${iso(FROM)}', '${iso(TO)}'`)
-      .replaceAll('/data/lake', join(place, 'lake'))
+      .replaceAll('/data/lake', join(home, 'lake'))
       .replaceAll('8090', String(port))
       .replace(/^(?!export )(.*)\bETL_DATA_DIR=/, 'env -u DATABASE_URL $1ETL_DATA_DIR=');
 
   const run = async (line: string) => {
-    const { code, output } = await shell(line, place, env).ended;
+    const { code, output } = await shell(line, home, env).ended;
     expect(MAY_LACK.test(line) ? [0, 3] : [0], `${line}\n${output}`).toContain(code);
   };
 
@@ -297,7 +300,7 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
       }
       await prepare(line);
       if (SERVES.test(line)) {
-        const running = shell(line, place, env);
+        const running = shell(line, home, env);
         servers.push(running);
         await running.until(/daemon started|address +http/);
       } else await run(line);
@@ -311,14 +314,14 @@ describe.each(pages.filter((page) => blocksOf(page).length > 0))('docs/%s', (pag
   const runSql = async (statements: readonly string[]) => {
     for (const statement of statements.map(adapt)) {
       await prepare(statement);
-      await writeFile(join(place, 'statement.sql'), `${statement};\n`);
+      await writeFile(join(home, 'statement.sql'), `${statement};\n`);
       await run(`toncenter-etl sql < statement.sql # ${statement.replaceAll('\n', ' ')}`);
     }
   };
 
   const runnable = blocks.filter(({ kind }) => kind !== 'left out');
   if (runnable.length < blocks.length)
-    test('says which blocks are left out', () => {
+    test('prints which blocks are left out', () => {
       for (const { line, kind, parts } of blocks)
         if (kind === 'left out') console.log(`docs/${page}:${line} left out: ${parts.join()}`);
     });

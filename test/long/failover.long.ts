@@ -9,7 +9,7 @@ import { keysOf, violations, type Keys } from '../support/kill/invariants.ts';
 import { openCli } from '../support/program/cli.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 
-/** Of each kind of replication; `FAILOVER_MINUTES` shortens it. */
+/** For each kind of replication; `FAILOVER_MINUTES` shortens it. */
 const MINUTES = Number(process.env['FAILOVER_MINUTES'] ?? 30);
 const START = Date.UTC(2026, 0, 1) / 1000;
 /** More than `sync` can read in this time at 50 rows a page. */
@@ -18,9 +18,9 @@ const NETWORK = { start: START, duration: 2400 * MINUTES, load: 1, accounts: 300
 const UNFINISHED_SECONDS = 600;
 const LONGEST_MS = 3 * 3_600_000;
 const DATASETS = ['blocks', 'transactions', 'traces'];
-/** What `sync` covers before its server goes: less than it reads in that time. */
+/** How long `sync` covers before its server fails: less than it needs for the network. */
 const SPELL_MS = [4000, 12_000] as const;
-/** So long after a commit that was to be lost, the standby is still cut off. */
+/** After a commit that is to be lost, the standby is cut off for this long. */
 const CUT_MS = [500, 3000] as const;
 
 const scratches: string[] = [];
@@ -36,10 +36,10 @@ async function newPair(): Promise<Pair> {
   return openPair(scratch);
 }
 
-/** How `sync` fared while its servers took turns. */
+/** The outcome of `sync` while its servers took turns. */
 interface Outcome {
   readonly promotions: number;
-  /** Seconds that a server had covered when it was lost, and its successor did not. */
+  /** Seconds that a server had covered when it was lost, and its successor had not. */
   readonly lost: number;
   readonly violations: readonly string[];
 }
@@ -54,7 +54,7 @@ async function compare(pair: Pair, keys: Keys): Promise<string[]> {
   }
 }
 
-/** Seconds that the primary covers of each dataset. */
+/** The number of seconds that the primary covers, for each dataset. */
 async function coveredBy(pair: Pair): Promise<Map<string, number>> {
   const rows = await pair.primary().query(`
     select dataset, sum(upper(span) - lower(span))::int as seconds from etl.coverage c, unnest(c.covered) span
@@ -69,9 +69,9 @@ async function isCovered(pair: Pair, seconds: number): Promise<boolean> {
 }
 
 /**
- * Lets `sync` follow a network while its primary is killed again and again, and the standby promoted. After each time the
- * tables of the new primary are compared with the network: every covered second has its rows. In the end all of a range
- * must be there.
+ * Runs `sync` on a network while its primary is killed again and again, and the standby promoted. After each
+ * failover it compares the tables of the new primary with the network: every covered second has its rows. In
+ * the end, the whole range must be there.
  */
 async function takeTurns(isSynchronous: boolean): Promise<Outcome> {
   const [pair, cli, simulator] = await Promise.all([
@@ -124,7 +124,7 @@ async function takeTurns(isSynchronous: boolean): Promise<Outcome> {
 }
 
 test(
-  'asynchronous: what was lost is neither covered nor stored, and is read again',
+  'asynchronous: lost rows are neither covered nor stored, and are read again',
   async () => {
     const outcome = await takeTurns(false);
     console.log('asynchronous', outcome);
@@ -135,7 +135,7 @@ test(
 );
 
 test(
-  'remote_apply: nothing that was acknowledged is lost',
+  'remote_apply: no acknowledged row is lost',
   async () => {
     const outcome = await takeTurns(true);
     console.log('remote_apply', outcome);

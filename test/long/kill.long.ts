@@ -3,7 +3,7 @@ import { openProof } from '../support/kill/proof.ts';
 
 const KILLS = Number(process.env['KILLS'] ?? 72);
 
-test(`${KILLS} kills at any moment: the same tables as undisturbed, and never coverage without its rows`, async () => {
+test(`${KILLS} kills at any moment: the same tables as without kills, and never coverage without its rows`, async () => {
   const proof = await openProof({
     network: { start: Date.UTC(2026, 5, 1) / 1000, duration: 2 * 3600, load: 4, accounts: 400 },
     datasets: ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'],

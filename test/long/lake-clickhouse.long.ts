@@ -14,9 +14,9 @@ import { LIVED, livedLake, rowsInDatabase, wholeLake } from '../support/lived-la
 import { questions } from '../support/questions.ts';
 
 /*
- * ClickHouse reads every table of a lake by its log of Delta Lake, and answers the analysts' questions by the views of
- * docs/analyst/lake-clickhouse.sql. `pip install chdb==4.4.0` has a ClickHouse 26.9 that runs within Python; `PYTHON` names
- * the interpreter that has it.
+ * ClickHouse reads every table of a lake through its Delta log, and answers the analysts' questions through
+ * the views of docs/analyst/lake-clickhouse.sql. `pip install chdb==4.4.0` has a ClickHouse 26.9 that runs
+ * within Python; `PYTHON` names the interpreter that has it.
  */
 
 const PYTHON = process.env['PYTHON'] ?? 'python3';
@@ -41,7 +41,7 @@ const Value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const Answer = z.object({ rows: z.array(z.array(Value)).optional(), failure: z.string().optional() });
 type Answer = z.infer<typeof Answer>;
 
-/** What ClickHouse has no words for: one row looked up by another, trees, functions that give tables. */
+/** What ClickHouse does not support: a row that looks up another, trees, functions that return tables. */
 const LACKING =
   /account_ledger|trace_tree|jetton_holders|message_delays|complaints|dex_volume|jetton_(mints|movements|flows)|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
 
@@ -63,7 +63,7 @@ async function answers(directory: string, statements: readonly string[]): Promis
   return z.array(Answer).parse(JSON.parse(await readFile(said ?? '', 'utf8')));
 }
 
-/** Reports by day are asked for one day; this one is asked for all that the network has, which is one. */
+/** Reports by day are asked for one day; this one is asked for the only day of the network. */
 const inClickHouse = (statement: string): string =>
   toClickHouse(statement.replace('from active_wallets\n', `from active_wallets\nwhere day = '2026-01-01'\n`));
 
@@ -85,7 +85,7 @@ test.skipIf(!isThere)(
       const rows = await livedLake(store, join(directory, 'lived'));
 
       const page = await viewsFor(lake, new Set(tables));
-      const count = (place: string) => `select count(*) from deltaLakeLocal('${place}')`;
+      const count = (path: string) => `select count(*) from deltaLakeLocal('${path}')`;
       const said = await answers(directory, [
         ...SETTINGS.map((name) => `set ${name} = 1`),
         ...page,
@@ -96,7 +96,7 @@ test.skipIf(!isThere)(
       ]);
       const made = said.splice(0, SETTINGS.length + page.length);
       const failures = made.flatMap(({ failure }) => failure ?? []);
-      // What a lake of this network lacks: views of a table that was left out.
+      // The lake of this network lacks them: views of a table that was left out.
       expect(failures.filter((failure) => !/UNKNOWN_TABLE|Unknown table/.test(failure))).toEqual([]);
       const counted = said
         .splice(0, tables.length)
@@ -108,7 +108,7 @@ test.skipIf(!isThere)(
           rows: expected[at]?.map((row) => Object.values(row).map(plainValue)),
         });
       }
-      // Parts that the log has retracted lie there, and are not read.
+      // Parts that the log has removed still exist, and are not read.
       expect(said.slice(asked.length)).toEqual([{ rows: [[rows]] }, { rows: [[rows]] }]);
     } finally {
       await store.close();

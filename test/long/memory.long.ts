@@ -9,19 +9,19 @@ import { residentMemory } from '../support/resident-memory.ts';
 import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';
 
 /*
- * What a process of the program keeps resident while it reads dense history: all datasets, pages of 1000 transactions,
+ * The resident memory of the program while it reads dense history: all datasets, pages of 1000 transactions,
  * of 4 MB and more. docs/scaling.md promises the limits.
  */
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const HOURS = Number(process.env['MEMORY_HOURS'] ?? 0.5);
 const RATE = 40;
-/** Of the network's end a range keeps away: what is new is held back for a while. */
+/** The range ends before the network does: new rows are held back for a while. */
 const END = START + HOURS * 3600 - 400;
 const LIMIT_MB = { backfill: 300, sync: 350 };
 const BIG = ['transactions', 'traces', 'actions', 'blocks', 'jetton_transfers'];
 const SAMPLE_MS = 200;
-/** What the image sets, and so do the units of `deploy/systemd`: it matters from Node 24 on. */
+/** The image and the units of `deploy/systemd` set this: it matters from Node 24 on. */
 const AS_DEPLOYED = nodeOptionsOf(await readFile(new URL('../../Dockerfile', import.meta.url), 'utf8'));
 
 let cli: Cli;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   [cli, store] = await Promise.all([openCli(), openTestStore()]);
 }, 120_000);
 beforeEach(serve);
-// Also where a test has failed: the next one would find its history read.
+// It also runs after a failed test: otherwise the next one would find its history stored.
 afterEach(forget);
 afterAll(async () => {
   await cli.close();
@@ -54,7 +54,7 @@ async function serve(): Promise<void> {
   };
 }
 
-/** The most that a process has had resident, and the median of what it had meanwhile, in megabytes. */
+/** The peak of a process's resident memory, and the median until then, in megabytes. */
 async function memoryOf({ child, ended }: RunningCli, isDone: () => Promise<boolean>) {
   const resident: number[] = [];
   let most = 0;
@@ -90,7 +90,7 @@ test(`a backfill of all datasets has at most ${LIMIT_MB.backfill} MB resident`, 
   const memory = await memoryOf(run, () => Promise.resolve(false));
   const { code, stderr } = await run.ended;
   console.log('backfill', memory);
-  // Of the last seconds some datasets are served with a delay.
+  // Some datasets are served with a delay, so their last seconds are missing.
   expect({ code, stderr }).toMatchObject({
     code: expect.toSatisfy((is) => is === 0 || is === 3) as number,
   });

@@ -8,16 +8,16 @@ import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database/database.ts';
 
 /*
- * What a range costs in requests: nearly all pages full where it is dense, hardly any where it is sparse. With small
- * pages, so that a network of some ten thousand rows has hundreds of them.
+ * How many requests a range costs: nearly all pages are full if it is dense, and few are sent if it is
+ * sparse. Pages are small, so that a network of some ten thousand rows has hundreds of them.
  */
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const PAGE = 100;
-/** What is live and what is archived are asked for apart, because no window may cross the border between them. */
+/** Live and archived events need separate requests, because no window may cross the border between them. */
 const WINDOWS = 2;
 
-/** Masterchain blocks come seldom: what they hold shares a second, and a page must be many seconds. */
+/** Masterchain blocks are rare: their rows share a second, and a page must span many seconds. */
 const DENSE: Readonly<Record<string, Partial<SimulatorOptions>>> = {
   blocks: { load: 0.5 },
   transactions: { load: 2 },
@@ -44,7 +44,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
   try {
     const datasets = (await datasetsNamed(name)).map((dataset) => withPages(dataset, page));
     const wanted = { from: 0, to: crawl.chain.last.utime };
-    const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
+    const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
     let rows = 0;
     const context: Crawl['context'] = {
       ...crawl.context,
@@ -53,7 +53,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
       },
     };
     const before = simulator.stats.total;
-    expect(await backfill({ ...crawl, context, datasets, readable: reach, stop: never })).toEqual(new Map());
+    expect(await backfill({ ...crawl, context, datasets, readable, stop: never })).toEqual(new Map());
     return { rows, requests: simulator.stats.total - before };
   } finally {
     await crawl.close();
@@ -89,7 +89,8 @@ test.each(CASES)(
       masterchainInterval: 60,
     });
     console.log(`${one.name}, build ${one.build}`, { rows, requests });
-    // The newest blocks are joined to nothing yet, and a page may be cut short: what follows them is asked for again.
+    // The newest blocks are not linked yet, and a page may be cut short: what follows them is requested
+    // again.
     const more = one.name === 'blocks' ? 1 : 0;
     expect(requests).toBeLessThanOrEqual(Math.ceil(rows / size) + WINDOWS + more);
   },

@@ -18,8 +18,9 @@ import { openTestStore } from '../support/database/database.ts';
 import { openScreen } from '../support/program/screen.ts';
 
 /*
- * Takes the pictures of the README: `npx vitest run --config test/long/vitest.config.ts pictures`. The terminal shows a
- * real run against a simulated network; the status page shows states that were written for the picture.
+ * Takes the pictures of the README: `npx vitest run --config test/long/vitest.config.ts pictures`. The
+ * terminal shows a real run against a simulated network; the status page shows states that were written for
+ * the picture.
  */
 
 const IMAGES = join(import.meta.dirname, '..', '..', 'docs', 'images');
@@ -34,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 test.skipIf(browserPath === undefined)(
-  'the status page, in both colour schemes and on a telephone',
+  'the status page, in both color schemes and on a telephone',
   async () => {
     const store = await openTestStore();
     const { database } = store;

@@ -6,15 +6,15 @@ import { startSimulator } from '../support/simulator/simulator.ts';
 import { openTestStore } from '../support/database/database.ts';
 
 /*
- * Ten networks with bursts, quiet hours, pools and rare records: the ranges that plan foresees for each of them, held
- * against what a backfill then brings and costs.
+ * Compares the ranges of plan with what a backfill then brings and costs, for ten networks with bursts, quiet
+ * hours, pools and rare records.
  */
 
 /** `SEEDS=1,2` chooses some of them. */
 const SEEDS = (process.env['SEEDS'] ?? '1,2,3,4,5,6,7,8,9,10').split(',').map(Number);
 /** The share of ranges that contain the outcome. */
 const LEAST = 0.9;
-/** A wider range is of no use. */
+/** A wider range would be useless. */
 const WIDEST = 8;
 const START = Date.UTC(2026, 0, 1) / 1000;
 const SECONDS = 4500;
@@ -40,9 +40,9 @@ beforeAll(async () => {
 });
 afterAll(() => cli.close());
 
-/** A number from 0 to 1 that depends on the network and the place alone. */
-const chance = (seed: number, place: number) => {
-  const x = Math.sin(seed * 12.9898 + place * 78.233) * 43_758.5453;
+/** A number from 0 to 1 that depends only on the network and the position. */
+const chance = (seed: number, index: number) => {
+  const x = Math.sin(seed * 12.9898 + index * 78.233) * 43_758.5453;
   return x - Math.floor(x);
 };
 

@@ -5,8 +5,8 @@ import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 /*
- * A network of 75 days whose noon is ten times as busy as its midnight, with a month in which nothing happens and a
- * second that holds as much as half an hour: what plan foresees, and how well the time left is estimated on the way.
+ * A network of 75 days whose noon is ten times as busy as its midnight. One month is empty, and one second
+ * holds as much as half an hour. The tests compare plan and the estimated time left with the run.
  */
 
 const DAY = 86_400;
@@ -49,7 +49,7 @@ const Guess = z.object({ low: z.number(), likely: z.number(), high: z.number() }
 const Plan = z.object({ datasets: z.array(z.object({ dataset: z.string(), rows: Guess, requests: Guess })) });
 const Line = z.object({ percent: z.number(), seconds: z.number(), etaSeconds: z.number().nullable() });
 
-test('plan is within a factor 1.3, also of what is rare, and its bounds hold the truth', async () => {
+test('plan is within a factor 1.3, even for rare records, and its bounds hold the truth', async () => {
   const { stdout } = await cli.run(['plan', ...RANGE, '--only', DATASETS.join(), '--json'], {
     ...settings,
     TONCENTER_RPS: '200',

@@ -10,8 +10,9 @@ import { openCli } from '../support/program/cli.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
 
 /*
- * Runs the examples of docs/analyst/python.md as they stand: `PYTHON=/path/of/a/venv/bin/python npm run test:long -- python`.
- * `pip install pandas polars duckdb "psycopg[binary]" sqlalchemy pyarrow connectorx` gives them what they import.
+ * Runs the examples of docs/analyst/python.md unchanged: `PYTHON=/path/of/a/venv/bin/python npm run test:long
+ * -- python`. `pip install pandas polars duckdb "psycopg[binary]" sqlalchemy pyarrow connectorx` installs
+ * what they import.
  */
 
 const PYTHON = process.env['PYTHON'] ?? 'python3';
@@ -36,7 +37,7 @@ assert len(duckdb.sql("select * from 'january/jetton_masters/*/*.parquet' limit 
   '',
 ];
 
-test.skipIf(!isThere)('the examples for Python run as they stand, and lose no nanoton', async () => {
+test.skipIf(!isThere)('the examples for Python run unchanged, and lose no nanoton', async () => {
   const store = await openCrawledStore({ name: 'demo', options: demoNetwork });
   const cli = await openCli();
   const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-python-'));
@@ -54,7 +55,7 @@ test.skipIf(!isThere)('the examples for Python run as they stand, and lose no na
     expect(examples).toHaveLength(CHECKS.length);
     expect(page.split(PLACEHOLDER)).toHaveLength(3);
     const program = examples
-      .map((code, place) => `${code}\n${CHECKS[place] ?? ''}`)
+      .map((code, index) => `${code}\n${CHECKS[index] ?? ''}`)
       .join('\n')
       .replaceAll(PLACEHOLDER, url.trim().replace(/^[a-z]+:\/\//, ''));
     // The day is not read as a whole, and the last example says so.

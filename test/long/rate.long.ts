@@ -20,13 +20,16 @@ afterAll(async () => {
 });
 
 interface Latency {
-  /** Milliseconds, at most, before the server counts a request. */
+  /** The maximum of milliseconds before the server counts a request. */
   readonly there: number;
-  /** And from there to its answer. */
+  /** The maximum of milliseconds from there to its response. */
   readonly back: number;
 }
 
-/** Two minutes of requests from four lanes: the part of the allowed requests that passed, the part refused. */
+/**
+ * Two minutes of requests from four lanes: the share of the allowed requests that passed, and the share that
+ * was refused.
+ */
 async function drive(limit: RateLimit, { there, back }: Latency) {
   const api = await startFakeApi();
   apis.push(api);
@@ -73,7 +76,7 @@ test.concurrent.each(KINDS)('a %s, without latency: 97% used, nothing refused', 
   expect(used).toBeGreaterThanOrEqual(0.97);
 });
 
-test.concurrent.each(KINDS)('a %s, answers after 0 to 100 ms: 95% used, 0.2% refused', async (kind) => {
+test.concurrent.each(KINDS)('a %s, responses after 0 to 100 ms: 95% used, 0.2% refused', async (kind) => {
   const { used, refused } = await drive({ kind, rps: RPS }, { there: 0, back: 100 });
   console.log(kind, 'late answers', { used, refused });
   expect(refused).toBeLessThanOrEqual(0.002);
@@ -81,7 +84,7 @@ test.concurrent.each(KINDS)('a %s, answers after 0 to 100 ms: 95% used, 0.2% ref
 });
 
 test.concurrent.each(KINDS)(
-  'a %s, arrivals 0 to 100 ms late that it bears with: 95% used, 0.2% refused',
+  'a %s, arrivals 0 to 100 ms late that it tolerates: 95% used, 0.2% refused',
   async (kind) => {
     const { used, refused } = await drive({ kind, rps: RPS, graceMs: 100 }, { there: 100, back: 0 });
     console.log(kind, 'late arrivals, grace', { used, refused });

@@ -52,7 +52,7 @@ const settings = (database: Readonly<Record<string, string>>) => ({
 });
 const urlOf = (name: string) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
 
-/** Runs a daemon until it has all that is wanted and `work` is done, and stops it as systemd does. */
+/** Runs a daemon until everything wanted is stored and `work` is done, and stops it as systemd does. */
 async function runDaemon(
   given: Readonly<Record<string, string>>,
   work: () => Promise<unknown> = () => Promise.resolve(),
@@ -64,7 +64,7 @@ async function runDaemon(
   expect(await daemon.ended).toMatchObject({ code: EXIT.done });
 }
 
-/** When what each dataset covers begins and ends; it fails if there is a hole. */
+/** The start and end of each dataset's coverage; it fails if there is a hole. */
 async function coveredOf(url: string): Promise<{ from: number; to: number }> {
   const Covered = z.object({ from: z.number(), to: z.number(), parts: z.literal(1) });
   const rows = await query(
@@ -75,7 +75,7 @@ async function coveredOf(url: string): Promise<{ from: number; to: number }> {
   return Covered.parse(rows[0]);
 }
 
-/** A digest of every row of a range, but for the times at which it was written. */
+/** A digest of every row of a range, without the times at which rows were written. */
 async function digestsOf(url: string, { from, to }: { from: number; to: number }): Promise<unknown[]> {
   const digest = (table: string) =>
     query(
@@ -88,7 +88,7 @@ async function digestsOf(url: string, { from, to }: { from: number; to: number }
   return (await Promise.all(TABLES.map(digest))).flat();
 }
 
-test('a dump that is made beside a daemon is restored, goes on from its coverage, and is proved', async ({
+test("a dump that is made during a daemon's run is restored, continues from its coverage, and is proved", async ({
   skip,
 }) => {
   if (!server.canDump || !installed('pg_restore')) return skip('no pg_dump with its server here');
@@ -116,7 +116,7 @@ test('a dump that is made beside a daemon is restored, goes on from its coverage
   expect(dumped.to).toBeLessThan(reached.to);
   const counted = `select count(*)::int as pages from etl.pages where lower(span) < ${dumped.to - 60}`;
   const pages = await query(restored, counted);
-  // Without ETL_SINCE: what is wanted was dumped, too.
+  // Without ETL_SINCE: the wanted range is in the dump, too.
   await runDaemon({ DATABASE_URL: restored });
 
   const whole = await coveredOf(restored);
@@ -130,7 +130,7 @@ test('a dump that is made beside a daemon is restored, goes on from its coverage
   expect(await digestsOf(restored, both)).toEqual(await digestsOf(original, both));
 }, 300_000);
 
-test('a copy of the embedded database goes on from its coverage, and is proved', async () => {
+test('a copy of the embedded database continues from its coverage, and is proved', async () => {
   const [first, second] = [join(scratch, 'first'), join(scratch, 'second')];
   const range = (to: number) => ['--from', formatTime(now - 4000), '--to', formatTime(to)];
   const ask = (dataDir: string, ...args: string[]) => cli.run(args, settings({ ETL_DATA_DIR: dataDir }));

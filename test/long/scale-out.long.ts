@@ -37,7 +37,7 @@ function serve(rps: number) {
   });
 }
 
-/** Lets so many processes that start at once read the same range; what it took. */
+/** Starts so many processes at once on one range, and returns what they needed. */
 async function crawlTogether(count: number, rps: number) {
   const [simulator, store] = await Promise.all([serve(rps), openTestStore()]);
   const order = orderFor(store, simulator.url, rps);

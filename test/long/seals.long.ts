@@ -35,14 +35,15 @@ beforeAll(async () => {
   const watchPools = async ({ database }: TestStore, { truth }: Simulator) => {
     for (const pool of truth.pools) await addWatch(database, pool, 'a pool');
   };
-  // Long enough for several pages with ties at their borders; actions are classified anew in between.
+  // The network is long enough for several pages with ties at their borders; actions are reclassified in
+  // between.
   const network = { start: START, duration: 720, seed: 26, load: 3, electionSeconds: 120 };
   ({ store, proof, datasets, range, close } = await openNetworkProof({
     network,
     datasets: STREAMS,
     prepare: watchPools,
   }));
-  // Pools are found in what the first round brings, and are read twice themselves.
+  // Pools are found in the rows of the first round, and are read twice themselves.
   for (let round = 0; round < 2; round += 1) await proof.readAgain(datasets, range);
 });
 afterAll(() => close());
@@ -58,7 +59,7 @@ async function count(table: string): Promise<number> {
   return row?.rows ?? 0;
 }
 
-/** Kinds of findings; a row that several datasets hold is found once, and doubtful in each. */
+/** Kinds of findings. A row in several datasets is found once, and is doubtful in each. */
 const brokenIn = (reports: readonly Verified[]) => [
   ...new Set(
     reports.flatMap(({ findings }) =>
@@ -67,7 +68,7 @@ const brokenIn = (reports: readonly Verified[]) => [
   ),
 ];
 
-test('seals agree with the tables, however often rows are read, and by whom', async () => {
+test('seals agree with the tables, however often rows are read, and by which process', async () => {
   const reports = await proof.verify(datasets, range);
   for (const { dataset, verified } of reports)
     expect([dataset.name, verified]).toEqual([dataset.name, [range]]);
@@ -75,7 +76,7 @@ test('seals agree with the tables, however often rows are read, and by whom', as
   expect(brokenIn(await proof.verify(datasets, range))).toEqual([]);
 });
 
-test('rows that were deleted by hand are found in each table, and come back', async () => {
+test('rows that were deleted by hand are found in each table, and are restored', async () => {
   const tables = [
     'blocks',
     'block_parents',
@@ -101,7 +102,7 @@ test('rows that were deleted by hand are found in each table, and come back', as
         where utime >= to_timestamp(${range.from + 300}) and utime < to_timestamp(${range.to - 60}) limit 1)`);
     expect([table, gone]).toEqual([table, 1]);
   }
-  // Every account that staked is a pool to be verified for itself; none has a row of these tables.
+  // Every account that staked is a pool with its own verification; none has a row of these tables.
   const owners = datasets.filter(({ name }) => name !== 'nominator_pool_events');
   const found = await proof.verify(owners, range);
   expect(brokenIn(found).sort()).toEqual(tables.map((table) => `vanished_rows_of_${table}`).sort());
@@ -110,7 +111,7 @@ test('rows that were deleted by hand are found in each table, and come back', as
   expect(brokenIn(await proof.verify(owners, range))).toEqual([]);
 });
 
-test('rows that the source does not have are removed, and the seals are what is stored', async () => {
+test('rows that the source does not have are removed, and the seals are of the stored rows', async () => {
   const invented = [
     ['blocks', 'seqno', 'seqno + 900000'],
     ['action_accounts', 'position', 'position + 900'],
@@ -144,11 +145,11 @@ test.each([
   ['without one', 0],
 ])("a message under another message's hash does not outlive a repair (%s)", async (_, share) => {
   const before = await count('messages');
-  const read = async (place: number) => {
+  const read = async (index: number) => {
     const [row] = await store.database.rows(
       sql`select hash, extract(epoch from utime)::int8 as second from ton.messages
           where out_msg_tx_hash is not null and utime >= to_timestamp(${range.from + 300})
-          order by utime, hash offset ${place} limit 1`,
+          order by utime, hash offset ${index} limit 1`,
       z.object({ hash: z.string(), second: z.coerce.number() }),
     );
     return row!;
@@ -195,7 +196,7 @@ test('a row that another program wrote is found, too', async () => {
   expect(brokenIn(found)).toEqual(['unknown_rows_of_jetton_transfers']);
 });
 
-test('an action that does not fit its trace is found without asking the source, and read again', async () => {
+test('an action that does not fit its trace is found without a request, and read again', async () => {
   const only = datasets.filter(({ name }) => name === 'actions');
   const nth = (n: number) =>
     sql.raw(`(select action_id from ton.actions order by utime, trace_id, action_id offset ${n} limit 1)`);

@@ -17,7 +17,10 @@ async function leasesOf({ database }: TestStore): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Lets so many crawls, each with a budget and readers as of a process, read one range at once; what it took. */
+/**
+ * Runs so many crawls on one range at once, each with the budget and readers of a process, and returns what
+ * they needed.
+ */
 async function readTogether(count: number) {
   const after = { from: START + SECONDS, to: START + SECONDS + 600 };
   const network = { start: START, duration: SECONDS + 600, load: { base: 10, dead: [after] }, seed: 11 };
@@ -41,9 +44,9 @@ async function readTogether(count: number) {
         took.leases = Math.max(took.leases, await leasesOf(store));
       });
     });
-  const reach = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
+  const readable = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
   const missing = await Promise.all(
-    crawls.map((crawl) => backfill({ ...crawl, datasets, readable: reach, stop: never })),
+    crawls.map((crawl) => backfill({ ...crawl, datasets, readable, stop: never })),
   );
   expect(missing).toEqual(crawls.map(() => new Map()));
   await looking;
@@ -55,6 +58,6 @@ async function readTogether(count: number) {
 
 test('eight that read one range have hardly more readers together than one needs, and all of it is read', async () => {
   const took = await readTogether(8);
-  // Each counts the others before it takes a lease; several that do so at once may be too many for a moment.
+  // Each counts the others before it takes a lease; for a moment, several that do so at once may be too many.
   expect(took.leases).toBeLessThanOrEqual(3 * took.target);
 });

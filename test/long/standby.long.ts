@@ -56,7 +56,7 @@ async function catchUp(): Promise<void> {
   await expect.poll(() => pair.standby().query(asked)).toEqual([{ done: true }]);
 }
 
-test('a standby that lacks the schema says where it comes from', async () => {
+test('a standby without the schema says where it comes from', async () => {
   const migrating = await ask(pair.standby().url, 'migrate');
   expect(migrating.code).toBe(EXIT.tryAgain);
   expect(migrating.stderr).toMatch(
@@ -100,7 +100,7 @@ test('a crawl ends when a standby was promoted; the next one reads again what wa
   await client.end();
 });
 
-test('on a standby all that only reads works, and what writes waits', async () => {
+test('on a standby everything that only reads works, and everything that writes waits', async () => {
   await pair.rejoin();
   const [primary, standby] = [pair.primary().url, pair.standby().url];
   // The test's own crawl is another build than the program, with another digest of the schema.
@@ -136,7 +136,7 @@ test('on a standby all that only reads works, and what writes waits', async () =
   for (const { stderr } of written) expect(stderr).toMatch(/read-only/);
 });
 
-test('the questions have the same answers on a standby, and it says what is complete', async () => {
+test('the questions have the same answers on a standby, and it reports what is complete', async () => {
   expect(questions.length).toBeGreaterThan(14);
   const complete = `select etl.assert_complete('transactions', to_timestamp(${RANGE.from}), to_timestamp(${RANGE.to}))`;
   const answers = async (url: string) => {

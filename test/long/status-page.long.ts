@@ -17,7 +17,7 @@ import { slowness } from '../support/slowness.ts';
 
 const DAY = 86_400;
 const now = Math.floor(Date.now() / 1000);
-/** Twelve days ago at midnight. */
+/** Midnight, twelve days ago. */
 const SINCE = now - (now % DAY) - 12 * DAY;
 
 /** A browser's own limit is half a minute. */
@@ -87,7 +87,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
   };
   const stored = /^(covered|verified)$/;
 
-  test('shows a day that is taken out of coverage as a hole within five seconds, without a reload, and sees it heal', async () => {
+  test('shows a day that is taken out of coverage as a hole within five seconds, without a reload, and then as covered again', async () => {
     const page = await browser.newPage();
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(String(error)));
@@ -108,7 +108,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
       from (select int8multirange(int8range(extract(epoch from ${`${day}T02:00Z`}::timestamptz)::int8,
         extract(epoch from ${`${day}T23:00Z`}::timestamptz)::int8)) as gone) n
       where dataset = 'transactions'`);
-    // It is a hole until the daemon has asked for it, and refused from then on.
+    // It is a hole until the daemon has requested it, and refused from then on.
     await expect.poll(() => cell.getAttribute('data-state'), { interval: 100 }).toMatch(/^(hole|refused)$/);
     expect(performance.now() - began).toBeLessThan(5000 * slowness());
     expect(await cell.getAttribute('aria-label')).toMatch(/(hole|refused), \d+[hms]/);
@@ -122,7 +122,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(whole).not.toBe(hole);
     expect(whole).not.toMatch(/rgba\(0, 0, 0, 0\)none/);
     isAway = false;
-    // The longer the source was away, the longer the pause before the range is asked for again.
+    // The longer the source was unavailable, the longer the pause before the range is requested again.
     const endPauses = () => store.database.run(sql`update etl.refused set retry_at = now()`);
     await expect
       .poll(() => endPauses().then(() => cell.getAttribute('data-state')), { interval: 500 })
@@ -133,7 +133,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(errors).toEqual([]);
   });
 
-  test('is walked through with the keyboard, and says what a square means', async () => {
+  test('works with the keyboard, and says what a square means', async () => {
     const page = await browser.newPage();
     await page.goto(url);
     const grid = page.locator('table[aria-labelledby="calendar-transactions"]');
@@ -149,12 +149,12 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     const spoken = grid.locator('xpath=ancestor::div[@class="dataset"]/p[@aria-live]');
     expect(await spoken.textContent()).toBe(after);
     expect(await page.locator('td[tabindex="0"]').count()).toBe(2);
-    // What is an image to the eye is a sentence to the ear.
+    // Each image has a sentence for screen readers.
     for (const picture of await page.locator('svg').all())
       expect(await picture.getAttribute('aria-label')).toMatch(/\w+ .*\d/);
   });
 
-  test('fits a telephone, and follows the colour scheme of the system', async () => {
+  test('fits a telephone, and follows the color scheme of the system', async () => {
     const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
     const papers = [];
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -171,7 +171,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(papers[0]).not.toBe(papers[1]);
   });
 
-  test('asks only the daemon', async () => {
+  test('sends requests only to the daemon', async () => {
     const page = await browser.newPage();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -191,13 +191,13 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
     store = await openTestStore();
     const jobs = await loadJobs();
     for (const { name } of jobs) {
-      // Each night lacks a minute, each other day is verified.
+      // Each night lacks a minute, and every second day is verified.
       await store.database.run(sql`
         insert into etl.coverage (dataset, covered, verified)
         select ${name}::text, range_agg(int8range(day, day + 86340)), range_agg(int8range(day, day + 86340)) filter (where day % 172800 = 0)
         from generate_series(${SINCE - 365 * DAY}::int8, ${SINCE}::int8, 86400) day`);
     }
-    // What the source said and named may be markup.
+    // Texts and names of the source may be markup.
     await store.database.run(sql`
       insert into etl.failures (dataset, code, message, hint) values ('traces', 'api_failed', ${HOSTILE}, ${HOSTILE}),
         ('jetton_masters', 'api_failed', ${HOSTILE}, null)`);
@@ -227,9 +227,9 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
     await store.close();
   });
 
-  test('the page is there in less than a second', async () => {
+  test('the page loads in less than a second', async () => {
     const times: number[] = [];
-    // What else this machine does just now is not the page's doing: the best of a few loads counts.
+    // Other processes of this machine may slow a load down, so the best of a few loads counts.
     while (times.length < 8 && !times.some((ms) => ms < 1000 * slowness())) {
       const page = await browser.newPage();
       await page.goto(server.url);
@@ -243,7 +243,7 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
     console.log(`status page with a year of coverage: ${times.join(', ')} ms`);
   });
 
-  test('shows collections with their age, and words of the source as words', async () => {
+  test('shows collections with their age, and text of the source as text', async () => {
     const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
     await page.goto(server.url);
     const list = page.locator('#collections tr', { hasText: 'jetton_masters' });

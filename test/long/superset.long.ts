@@ -14,8 +14,9 @@ import { openCli } from '../support/program/cli.ts';
 import { pythonWith } from '../support/program/python.ts';
 
 /*
- * Imports deploy/superset into a fresh Superset, opens its dashboards in a real Chromium, and compares what the charts draw
- * with the database. Installing Superset takes minutes: `PYTHON=/path/of/a/venv/bin/python` names one that has it.
+ * Imports deploy/superset into a new Superset, opens its dashboards in a real Chromium, and compares the
+ * charts with the database. Installing Superset takes minutes: `PYTHON=/path/of/a/venv/bin/python` names one
+ * that has it.
  */
 
 const BUNDLE = join(packageRoot, 'deploy', 'superset');
@@ -54,7 +55,7 @@ const Asked = z.object({
 });
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** What a chart must draw: the sum of each column of its rows, or of all numbers where each group has a column. */
+/** What a chart must draw: the sum of each column of its rows, or of all numbers if each group has a column. */
 const SUMS: Readonly<Record<string, string>> = {
   'Transactions by hour':
     'select count(*) as transactions, count(*) filter (where aborted) as failed from transactions',
@@ -186,31 +187,36 @@ describe.skipIf(python === undefined)('the bundle for Superset', () => {
     return new Map(ids);
   };
 
-  test.each(['network', 'dex', 'account'])('draws the dashboard %s as the database has it', async (name) => {
-    const file = await readFile(join(BUNDLE, 'dashboards', `${name}.yaml`), 'utf8');
-    const { slug, position } = z
-      .object({ slug: z.string(), position: z.record(z.string(), z.unknown()) })
-      .parse(parse(file));
-    const chosen = `(NATIVE_FILTER-account:(extraFormData:(filters:!((col:account,op:IN,val:!('${account}')))),filterState:(label:'${account}',value:!('${account}')),id:NATIVE_FILTER-account,ownState:()))`;
-    const charts = await open(slug, name === 'account' ? `?native_filters=${chosen}` : '');
-    expect(charts.size).toBe(Object.keys(position).filter((id) => id.startsWith('CHART-')).length);
-    for (const [title, id] of charts) {
-      const { status, rows, error } = drawn.get(id) ?? { status: 0, rows: [], error: 'not drawn' };
-      expect({ title, status, error }).toEqual({ title, status: 200, error: '' });
-      const chart = page.locator(`[data-test-chart-id="${id}"]`);
-      expect(await chart.locator('[role="alert"], .ant-alert-error').allInnerTexts(), title).toEqual([]);
-      if (!MAY_BE_EMPTY.has(title)) expect(rows.length, title).toBeGreaterThan(0);
-      const shown = NUMBERS[title];
-      if (shown !== undefined)
-        await expect.poll(() => chart.innerText(), { message: title }).toContain((await one(shown))['shown']);
-      const sums = SUMS[title];
-      if (sums !== undefined)
-        for (const [column, sum] of Object.entries(await one(sums)))
-          expect(sumOf(rows, column), `${title}, ${column}`).toBeCloseTo(Number(sum), 3);
-      const colours = await page.evaluate<number | undefined>(coloursOf(id));
-      if (colours !== undefined) expect(colours, title).toBeGreaterThan(2);
-    }
-  });
+  test.each(['network', 'dex', 'account'])(
+    'draws the dashboard %s with the numbers of the database',
+    async (name) => {
+      const file = await readFile(join(BUNDLE, 'dashboards', `${name}.yaml`), 'utf8');
+      const { slug, position } = z
+        .object({ slug: z.string(), position: z.record(z.string(), z.unknown()) })
+        .parse(parse(file));
+      const chosen = `(NATIVE_FILTER-account:(extraFormData:(filters:!((col:account,op:IN,val:!('${account}')))),filterState:(label:'${account}',value:!('${account}')),id:NATIVE_FILTER-account,ownState:()))`;
+      const charts = await open(slug, name === 'account' ? `?native_filters=${chosen}` : '');
+      expect(charts.size).toBe(Object.keys(position).filter((id) => id.startsWith('CHART-')).length);
+      for (const [title, id] of charts) {
+        const { status, rows, error } = drawn.get(id) ?? { status: 0, rows: [], error: 'not drawn' };
+        expect({ title, status, error }).toEqual({ title, status: 200, error: '' });
+        const chart = page.locator(`[data-test-chart-id="${id}"]`);
+        expect(await chart.locator('[role="alert"], .ant-alert-error').allInnerTexts(), title).toEqual([]);
+        if (!MAY_BE_EMPTY.has(title)) expect(rows.length, title).toBeGreaterThan(0);
+        const shown = NUMBERS[title];
+        if (shown !== undefined)
+          await expect
+            .poll(() => chart.innerText(), { message: title })
+            .toContain((await one(shown))['shown']);
+        const sums = SUMS[title];
+        if (sums !== undefined)
+          for (const [column, sum] of Object.entries(await one(sums)))
+            expect(sumOf(rows, column), `${title}, ${column}`).toBeCloseTo(Number(sum), 3);
+        const colours = await page.evaluate<number | undefined>(coloursOf(id));
+        if (colours !== undefined) expect(colours, title).toBeGreaterThan(2);
+      }
+    },
+  );
 
   test('shows each line of a statement with its exact amount', async () => {
     const { amount, balance } =
@@ -221,7 +227,7 @@ describe.skipIf(python === undefined)('the bundle for Superset', () => {
     expect(text).toContain(balance);
   });
 
-  test('a later bundle replaces what an earlier one brought', async () => {
+  test('a later bundle replaces an earlier one', async () => {
     const folder = join(directory, 'unpacked');
     spawnSync(python ?? '', ['-m', 'zipfile', '-e', join(directory, 'ton.zip'), folder]);
     const chart = join(folder, 'superset', 'charts', 'network_transactions.yaml');
@@ -237,7 +243,7 @@ describe.skipIf(python === undefined)('the bundle for Superset', () => {
   });
 });
 
-/** The sum of a column, or of all columns but the time for `*`. */
+/** The sum of a column, or of all columns except the time for `*`. */
 function sumOf(rows: Rows, column: string): number {
   const names =
     column === '*'
@@ -249,11 +255,11 @@ function sumOf(rows: Rows, column: string): number {
   );
 }
 
-/** Code of the browser's: what charts are called, and their numbers. */
+/** Runs in the browser: the names of charts, and their numbers. */
 const NAMES_AND_IDS = `[...document.querySelectorAll('[data-test-chart-id]')].map(
   ({ dataset }) => [dataset.testChartName, Number(dataset.testChartId)])`;
 
-/** Code of the browser's: how many colours the canvas of a chart has; undefined where it has none. */
+/** Runs in the browser: how many colors the canvas of a chart has; undefined if it has none. */
 function coloursOf(id: number): string {
   return `(() => {
     const canvas = document.querySelector('[data-test-chart-id="${id}"] canvas');

@@ -10,13 +10,13 @@ import { openWorkers, type Workers } from '../support/scale/workers.ts';
 
 const SECONDS = Number(process.env['TAIL_SECONDS'] ?? 120);
 const WARM_UP = 20;
-/** A short delay, so that what a backfill adds to the lag is not lost in it. */
+/** The delay is short, so that the lag that a backfill adds is visible. */
 const DELAY = 5;
-/** Rows at rest are stored so many seconds after the delay. */
+/** Without backlog, rows are stored within so many seconds after the delay. */
 const WITHIN = 5;
 const DATASETS = ['blocks', 'transactions'];
 
-/** Where so many of them end, and the most. */
+/** Percentiles and the maximum. */
 function sharesOf(values: readonly number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (part: number) =>
@@ -57,7 +57,7 @@ async function follow(rps: number, options: SimulatorOptions, datasets = DATASET
   return order;
 }
 
-/** Watches for a while how far what is covered is behind the head, and how old rows are when they are stored. */
+/** Measures for a while how far coverage is behind the head, and how old rows are when they are stored. */
 async function watch() {
   const lags: number[] = [];
   const ages: number[] = [];
@@ -82,7 +82,10 @@ async function watch() {
   }
   return {
     lag: sharesOf(lags),
-    /** Of each row, beyond the delay: its age when it is stored, what of that the chain owes, and what is added. */
+    /**
+     * For each row, beyond the delay: its age when it is stored, the part that is due to the chain, and the
+     * part that is added.
+     */
     age: sharesOf(ages),
     named: sharesOf(named),
     added: sharesOf(added),
@@ -96,21 +99,21 @@ test.each([
   [10, 0.5],
   [25, 2],
 ])(
-  'at %i requests/s and a masterchain block each %f s rows are stored as soon as the chain and the delay let them',
+  'at %i requests/s and a masterchain block each %f s, rows are stored as soon as the chain and the delay allow',
   async (rps, masterchainInterval) => {
     await follow(rps, { masterchainInterval });
     const rest = await watch();
     console.log(`at rest: ${rps}/s, a block each ${masterchainInterval} s`, rest);
-    // Blocks that come quicker are gathered for two seconds.
+    // Blocks that come faster are collected for two seconds.
     expect(rest.added.p50).toBeLessThanOrEqual(masterchainInterval < 1.5 ? 2.5 : 1.5);
     expect(rest.added.p95).toBeLessThanOrEqual(3);
-    // Where a block comes each five seconds, most rows are not named sooner.
+    // If a block comes every five seconds, most rows are not registered earlier.
     if (masterchainInterval < 5) expect(rest.age.p50).toBeLessThanOrEqual(WITHIN);
     expect(rest.rate).toBeLessThanOrEqual(3);
   },
 );
 
-test('what replicas show as late as the delay allows, and blocks that come late, are not passed over', async () => {
+test('rows that replicas show as late as the delay allows, and blocks that come late, are not lost', async () => {
   const faults = { stale: 0.5, staleSeconds: DELAY, lateBlocks: { probability: 0.2, seconds: 6 } };
   await follow(25, { faults });
   await delay(SECONDS * 1000);
@@ -127,7 +130,7 @@ test('what replicas show as late as the delay allows, and blocks that come late,
 });
 
 test.each([10, 25])(
-  'at %i requests/s a backfill beside it adds less than a tenth to the lag of the tail',
+  'at %i requests/s a concurrent backfill adds less than a tenth to the lag of the tail',
   async (rps) => {
     const now = Math.floor(Date.now() / 1000);
     const order = await follow(rps, { start: now - 4 * 3600 });
@@ -140,7 +143,7 @@ test.each([10, 25])(
     const used = beside.rate / rps;
     console.log(`tail at ${rps}/s`, { alone, beside, used, refused: simulator.stats.byStatus.get(429) ?? 0 });
     expect(used).toBeGreaterThan(0.85);
-    // What the chain owes differs from minute to minute, and by more than a tenth: it is left out.
+    // The part that is due to the chain varies by more than a tenth from minute to minute, so it is left out.
     expect(beside.added.p95 - alone.added.p95).toBeLessThanOrEqual(alone.lag.p95 / 10);
     expect(beside.added.p50 - alone.added.p50).toBeLessThanOrEqual(alone.lag.p50 / 10);
   },

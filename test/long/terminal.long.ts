@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const Pages = z.object({ pages: z.number() });
 
-/** Slow enough that a run is seen on its way. */
+/** Slow enough that a run can be watched. */
 const settings = (url: string) => ({
   HOME: home,
   DATABASE_URL: url,
@@ -49,7 +49,7 @@ interface ShellResult {
   readonly stderr: string;
 }
 
-/** What a shell makes of a command. */
+/** Runs a command in a shell. */
 async function shell(command: string, env: Record<string, string>): Promise<ShellResult> {
   const child = spawn('bash', ['-c', command], {
     env: { PATH: process.env['PATH'], ...env },
@@ -65,13 +65,13 @@ async function shell(command: string, env: Record<string, string>): Promise<Shel
 const barsIn = (lines: readonly string[]): string[] =>
   lines.flatMap((line) => /^(\w+) +[=-]+ +(?:-|[\d.]+%) .*rows$/.exec(line)?.[1] ?? []);
 
-/** Percentages of the line that tells of all datasets. */
+/** Percentages of the line for all datasets. */
 const percentIn = (lines: readonly string[]): string[] =>
   lines.flatMap((line) => /^in all +[=-]+ +(-|[\d.]+)%? /.exec(line)?.[1] ?? []);
 
-describe.concurrent('how far a backfill is', () => {
+describe.concurrent('progress of a backfill', () => {
   test.concurrent.each([80, 200])(
-    'stands at the foot of a terminal of %i columns, below every line of the log',
+    'is shown at the bottom of a terminal of %i columns, below every line of the log',
     async (columns) => {
       const store = await openTestStore();
       const percents: string[] = [];
@@ -109,13 +109,14 @@ describe.concurrent('how far a backfill is', () => {
       expect(code).toBe(0);
       expect(mostBars).toBe(DATASETS.length);
       expect(lines.filter((line) => line.includes('page committed'))).toHaveLength(pages?.pages ?? 0);
-      // Bars at the foot, once; only the last question for the network and the result come below them.
+      // The bars are at the bottom, once; only the last network check and the result come below them.
       const foot = lines.findIndex((line) => line.startsWith('blocks  ') && line.includes('===='));
       const logged = lines.slice(foot).filter((line) => line.includes('DEBUG'));
       expect(logged.filter((line) => !line.includes('/api/v3/masterchainInfo'))).toEqual([]);
       expect(percents[0]).toBe('0.0');
       expect(percents.at(-1)).toBe('100.0');
-      // A word that is cut reaches the last column, and goes on in the first one of the next line. A record may end there.
+      // A cut word reaches the last column, and continues in the first one of the next line. A record may end
+      // there.
       const cut = lines.filter(
         (line, row) => line.length === columns && !line.endsWith('}') && /^\S/.test(lines[row + 1] ?? ''),
       );
@@ -130,7 +131,7 @@ describe.concurrent('how far a backfill is', () => {
     ],
     ['json', /^\{"event":"progress","percent":[\d.]+,.*"waitsFor":"\w+","datasets":\{"blocks":\{/m],
   ])(
-    'goes to stderr in lines without a terminal, and results alone to stdout (LOG_FORMAT=%s)',
+    'goes to stderr in lines without a terminal, and only results to stdout (LOG_FORMAT=%s)',
     async (format, line) => {
       const store = await openTestStore();
       const more = { ...settings(store.url), LOG_FORMAT: format, LOG_LEVEL: 'warn' };
@@ -145,7 +146,7 @@ describe.concurrent('how far a backfill is', () => {
   );
 });
 
-describe('a stdout that takes no more', () => {
+describe('a closed stdout', () => {
   const dataDir = () => join(home, 'data');
   const hasServer = () => existsSync(join(dataDir(), 'postgres', 'postmaster.pid'));
   beforeAll(async () => {
@@ -154,7 +155,7 @@ describe('a stdout that takes no more', () => {
 
   const many = () => `${program} sql "select generate_series(1, 200000)"`;
 
-  test('because its reader has seen enough is no failure, and the embedded server ends', async () => {
+  test('is no failure if its reader has seen enough, and the embedded server ends', async () => {
     const command = `set -o pipefail; ${many()} | head -1`;
     const { code, stdout, stderr } = await shell(command, { HOME: home, ETL_DATA_DIR: dataDir() });
     expect(stdout).toBe('generate_series\n');
@@ -163,7 +164,7 @@ describe('a stdout that takes no more', () => {
     expect(hasServer()).toBe(false);
   });
 
-  test('because its disk is full is a failure in a sentence, and the embedded server ends', async () => {
+  test('is a failure in a sentence if its disk is full, and the embedded server ends', async () => {
     const command = `${many()} > /dev/full`;
     const { code, stderr } = await shell(command, { HOME: home, ETL_DATA_DIR: dataDir() });
     expect(stderr).toContain('error: the results cannot be written: ENOSPC');
@@ -172,7 +173,7 @@ describe('a stdout that takes no more', () => {
     expect(hasServer()).toBe(false);
   });
 
-  test('and a stderr that is not read end no run', async () => {
+  test('and an unread stderr end no run', async () => {
     const { code } = await shell(`${program} sql --write "select 1" 2> /dev/full > /dev/null`, {
       HOME: home,
       ETL_DATA_DIR: dataDir(),

@@ -10,8 +10,8 @@ import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database/database.ts';
 
 /*
- * Every forward dataset, on either build, with seconds of 2 to 5000 rows and logical times of up to 900: what is stored
- * equals the simulator's truth.
+ * Every forward dataset, on either build, with seconds of 2 to 5000 rows and logical times of up to 900: the
+ * stored rows equal the simulator's truth.
  */
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -82,7 +82,7 @@ test.each(CASES)(
       second: SECOND,
       count,
       ...(sameLt && { sameLt }),
-      // Traces that share a logical time are not to be had: what ends them are transactions of one account.
+      // Traces cannot share a logical time: the transactions that end them belong to one account.
       ...(family.of !== undefined && !(sameLt && family.of === 'traces') && { of: family.of }),
     };
     const simulator = await startSimulator({
@@ -97,20 +97,20 @@ test.each(CASES)(
     const crawl = await openTestCrawl(store, simulator.url);
     try {
       const datasets = await datasetsNamed(family.name);
-      const reach = await findReadablePart({
+      const readable = await findReadablePart({
         ...crawl,
         wanted: { from: 0, to: crawl.chain.last.utime },
         delaySeconds: 0,
         signal: never.leaving,
       });
-      expect(await backfill({ ...crawl, datasets, readable: reach, stop: never })).toEqual(new Map());
-      const { from, to } = reach.range!;
+      expect(await backfill({ ...crawl, datasets, readable, stop: never })).toEqual(new Map());
+      const { from, to } = readable.range!;
       const rows = await store.database.rows(
         sql`select ${sql.raw(family.id)} as id from ${sql.raw(`ton.${family.name}`)}
             where utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
         z.object({ id: z.string() }),
       );
-      const expected = family.truth(simulator, reach.range!).sort();
+      const expected = family.truth(simulator, readable.range!).sort();
       expect(expected.length).toBeGreaterThanOrEqual(count);
       expect(rows.map(({ id }) => id).sort()).toEqual(expected);
     } finally {

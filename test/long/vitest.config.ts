@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/long/**/*.long.ts'],
     testTimeout: 600_000,
     maxConcurrency: 6,
-    // What one proof measures, another would disturb.
+    // Proofs at the same time would disturb each other's measurements.
     fileParallelism: false,
     isolate: true,
   },

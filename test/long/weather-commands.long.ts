@@ -10,20 +10,20 @@ import { EXIT } from '../../src/errors.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
-/** Of which some are a superuser's alone. */
+/** Some of these are reserved for superusers. */
 const CONNECTIONS = 12;
 const START = Date.UTC(2026, 0, 1) / 1000;
 const DURATION = 900;
 
-/** A server of its own: others would not bear what is done to it. */
+/** This server is separate: other tests would not survive what is done to it. */
 let server: EmbeddedServer;
 let directory: string;
-/** Its disk is a small one of its own, where this user may make one. */
+/** The server has a small disk of its own if this user may mount one. */
 let hasOwnDisk: boolean;
 let cli: Cli;
 let simulator: Simulator;
 
-/** Ends what was opened, the last first: also where the next could not be opened, and whatever else does not end. */
+/** Closes what was opened, the last first, even if a later opening or another close fails. */
 const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
@@ -84,7 +84,7 @@ const readOnly = async (value: 'on' | 'off') => {
   await endSessions();
 };
 
-/** Takes every connection that is no superuser's; returns how to give them back. */
+/** Takes every connection that is not a superuser's, and returns a function that releases them. */
 async function takeConnections(): Promise<() => Promise<void>> {
   const url = urlOf(server.url, { database: 'postgres', user: ['crawler', 'secret'] });
   const taken: pg.Client[] = [];
@@ -117,15 +117,15 @@ const SYNC = ['sync', '--only', 'blocks,transactions,traces'];
 const WAITS = /(not available, retrying)/;
 const STARTED = /(daemon started)/;
 
-/** Until a dataset is covered to its end: pauses of the daemon have grown up to a minute by then. */
+/** Waits until a dataset is covered to its end: pauses of the daemon have grown up to a minute by then. */
 async function covered(): Promise<void> {
   const end = Math.floor(START + DURATION * 0.9);
   const query = `select 1 from etl.coverage where dataset = 'traces' and pass = 0 and covered @> ${end}::bigint`;
   await expect.poll(() => asAdmin(query, 'crawled'), { interval: 200 }).toHaveLength(1);
 }
 
-test('a database that only reads, ends sessions, is full of them or restarts is waited for, from the first moment on', async () => {
-  // Empty, and nothing can be migrated.
+test('a database that is read-only, ends sessions, is full of them or restarts is waited for, from the first moment on', async () => {
+  // The database is empty, and nothing can be migrated.
   await readOnly('on');
   const once = ['backfill', '--from', String(START), '--to', String(START + 60), '--only', 'blocks'];
   const given = await cli.run(once, settings({ ETL_ATTEMPTS: '2' }));
@@ -168,7 +168,7 @@ test.each([
   ['import', 'import', ...DAY, '--only', 'blocks', '--lake', 'lake'],
   ['status', 'status'],
   ['plan', 'plan', ...DAY, '--only', 'blocks'],
-])('%s goes on where its sessions are ended in its middle', async (_, ...command) => {
+])('%s continues if its sessions are ended while it runs', async (_, ...command) => {
   const holder = new pg.Client({ connectionString: urlOf(server.url, { database: 'crawled' }) });
   await holder.connect();
   try {
@@ -186,7 +186,7 @@ test.each([
   }
 });
 
-/** Leaves no room on the disk; returns how to make it free again. */
+/** Fills the disk, and returns a function that frees it again. */
 async function fillDisk(): Promise<() => Promise<void>> {
   const path = join(directory, 'full');
   const file = await openFile(path, 'w');
@@ -204,7 +204,7 @@ function noRoom(error: unknown): number {
   return 0;
 }
 
-test('a disk that is full is waited for, and nothing is lost', async ({ skip }) => {
+test('a full disk is waited for, and nothing is lost', async ({ skip }) => {
   skip(!hasOwnDisk, 'this user cannot mount a disk');
   await asAdmin('create database stored owner crawler');
   const url = urlOf(server.url, { database: 'stored', user: ['crawler', 'secret'] });
@@ -234,7 +234,7 @@ test('a disk that is full is waited for, and nothing is lost', async ({ skip }) 
   expect(stored).toEqual(simulator.truth.counts(range));
 });
 
-test('a process that stood still for longer than its leases last loses them: nothing is lost, and nothing is read twice', async () => {
+test('a process that was stopped for longer than its leases loses them: nothing is lost, and nothing is read twice', async () => {
   await asAdmin('create database stopped owner crawler');
   const url = urlOf(server.url, { database: 'stopped', user: ['crawler', 'secret'] });
   const range = { from: START, to: START + 800 };
@@ -263,7 +263,7 @@ test('a process that stood still for longer than its leases last loses them: not
   expect(twice).toEqual([]);
 });
 
-test.each([34, 40, 48])('a process that may open %i files says so, without a stack', async (files) => {
+test.each([34, 40, 48])('a process that may open only %i files says so, without a stack', async (files) => {
   const few = await cli.runWithFewFiles(files, ['backfill', '--from', '2026-01-01', '--to', '2026-01-02']);
   expect(few.code).toBe(EXIT.usage);
   expect(few.stderr).toMatch(/^error: too many open files|insufficient file descriptors/m);

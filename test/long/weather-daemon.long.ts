@@ -31,7 +31,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** Starts a daemon over a network; what it warned of. */
+/** Starts a daemon on a network, and returns its warnings. */
 async function follow(
   options: SimulatorOptions,
   clock: Partial<Clock> = {},
@@ -62,7 +62,7 @@ async function coveredOf(name: string): Promise<Range[]> {
   return readCoverage(store.database, streamOf(dataset!));
 }
 
-/** Until every dataset is covered in one piece from the first second to this one. */
+/** Waits until every dataset is covered in one piece from the first second to this one. */
 async function coversUntil(second: () => number): Promise<void> {
   const covers = async () => {
     const all = await Promise.all(NAMES.map(coveredOf));
@@ -73,7 +73,7 @@ async function coversUntil(second: () => number): Promise<void> {
 
 const counted = z.object({ blocks: z.number(), transactions: z.number(), messages: z.number() });
 
-/** All that is stored before a second is all that there is. */
+/** Expects that every row before a second is stored, and no other. */
 async function expectWhole(from: number, to: number): Promise<void> {
   const of = (table: string) =>
     sql.raw(`(select count(*)::int from ton.${table} where utime < to_timestamp(${to}))`);
@@ -94,7 +94,7 @@ test.each([
   ['ahead of', 5],
   ['behind', -5],
 ])(
-  'a source whose clock is hours %s ours is followed, also while ours steps back and on',
+  'a source whose clock is hours %s ours is followed, even while our clock steps back and forward',
   async (_, hours) => {
     const head = Math.floor(Date.now() / 1000) + hours * 3600;
     const start = head - 300;
@@ -111,7 +111,7 @@ test.each([
   },
 );
 
-test('a network that stands still for ten minutes is waited for, and goes on', async () => {
+test('a network that stops for ten minutes is waited for, and continues', async () => {
   const start = Date.UTC(2026, 2, 1) / 1000;
   const warned = await follow({ start, duration: 900, headTime: start + 300 }, faster(60));
   await coversUntil(() => start + 240);
@@ -123,7 +123,7 @@ test('a network that stands still for ten minutes is waited for, and goes on', a
   await expectWhole(start, start + 540);
 });
 
-/** Whether masterchain blocks of the last minutes are missing where the head has come to a second. */
+/** Whether masterchain blocks of the last minutes are missing when the head reaches a second. */
 async function hasGap(second: number): Promise<boolean> {
   simulator.headTime = second;
   const query = `workchain=-1&start_utime=${second - 100}&limit=100&sort=asc`;
@@ -132,7 +132,7 @@ async function hasGap(second: number): Promise<boolean> {
   return seqnos.at(-1)!.seqno - seqnos[0]!.seqno !== seqnos.length - 1;
 }
 
-/** A second from which on a late block is visible, and that is the last one which was missing. */
+/** The second at which the last late block becomes visible. */
 async function lateArrival(from: number): Promise<number> {
   for (let gaps = 0, second = from; ; second += 1) {
     const isMissing = await hasGap(second);
@@ -141,7 +141,7 @@ async function lateArrival(from: number): Promise<number> {
   }
 }
 
-test('a block that comes late while no process polls is not lost, though most of the servers lack it', async () => {
+test('a block that comes late while no process polls is not lost, although most of the servers lack it', async () => {
   const start = Date.UTC(2026, 2, 1) / 1000;
   const network: SimulatorOptions = {
     start,
@@ -170,7 +170,7 @@ test('a block that comes late while no process polls is not lost, though most of
   await expectWhole(start, second - 50);
 });
 
-test('traces that end an hour after they began are found, and what was covered before they were known is whole', async () => {
+test('traces that end an hour after they began are found, and seconds that were covered before that are complete', async () => {
   // A source from its first block on.
   const start = Date.UTC(2026, 2, 1) / 1000;
   const silence = { from: start + 300, to: start + 300 + 3600 };

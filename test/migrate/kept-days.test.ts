@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('every report keeps what it says: each column of the view, of the same type', async () => {
+test('every report keeps its results: each column of the view, of the same type', async () => {
   const rows = await store.database.rows(
     sql`
     select r.report, o.name, o.type, k.type as kept from etl.reports_by_day() r (report),
@@ -23,7 +23,7 @@ test('every report keeps what it says: each column of the view, of the same type
   expect(rows).toEqual([]);
 });
 
-test('another list of stable jettons opens the days of prices, and no others', async () => {
+test('another list of stable jettons opens the days of prices, and no other days', async () => {
   const closed = () =>
     store.database.rows(
       sql`select relation from etl.closed_days order by 1`,

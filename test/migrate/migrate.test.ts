@@ -41,7 +41,7 @@ test('processes with one connection each migrate a new database once, in the ord
   }
 });
 
-test('of a migration that fails nothing stays', async () => {
+test('a failed migration leaves nothing behind', async () => {
   const [database] = await openEmpty(1);
   if (database === undefined) throw new Error('no database');
   await database.script(`
@@ -54,9 +54,9 @@ test('of a migration that fails nothing stays', async () => {
   await migrate(database);
 });
 
-describe('schemas that are there already', () => {
+describe('schemas that exist already', () => {
   test.each([
-    ['a table that has the name of one of ours', 'create schema etl; create table etl.pages (id int)'],
+    ['a table with the name of one of ours', 'create schema etl; create table etl.pages (id int)'],
     ['a table of any name', 'create schema ton; create table ton.nets (id int)'],
     ['a view', 'create schema etl_partitions; create view etl_partitions.seen as select 1 as id'],
     [
@@ -77,7 +77,7 @@ describe('schemas that are there already', () => {
     }
   });
 
-  test('are used where they are empty, also by a role that may make none and owns none', async () => {
+  test('are used if they are empty, even by a role that may not create any and owns none', async () => {
     const { url, drop } = await createDatabase();
     closing.push(drop);
     const role = `guest_${randomBytes(4).toString('hex')}`;
@@ -96,7 +96,7 @@ describe('schemas that are there already', () => {
   });
 });
 
-describe('whatever a role or a database makes the default', () => {
+describe('whatever default a role or a database sets', () => {
   const DEFAULTS = {
     search_path: 'nowhere',
     default_tablespace: 'pg_default',
@@ -118,7 +118,7 @@ describe('whatever a role or a database makes the default', () => {
     client_min_messages: 'debug1',
   };
 
-  test('the schema becomes the same, and values are read and written the same', async () => {
+  test('the schema becomes the same, and values are read and written the same way', async () => {
     const { url, drop } = await createDatabase();
     closing.push(drop);
     const name = new URL(url).pathname.slice(1);
@@ -168,7 +168,7 @@ describe('whatever a role or a database makes the default', () => {
   };
 });
 
-/** How Postgres prints what was made. */
+/** The definitions as Postgres prints them. */
 function definitions(database: Database): Promise<unknown[]> {
   const made = sql`
     select c.oid::regclass::text as name, coalesce(pg_get_viewdef(c.oid), am.amname) as made from pg_class c
@@ -183,7 +183,7 @@ function definitions(database: Database): Promise<unknown[]> {
 
 describe('a journal that was changed by hand', () => {
   test.each([['delete from etl.migrations'], ['drop table etl.migrations']])(
-    'is not taken for an empty database, and what puts it back is said: %s',
+    'is not mistaken for an empty database, and the remedy is printed: %s',
     async (harm) => {
       const store = await openTestStore();
       closing.push(() => store.close());
@@ -203,15 +203,15 @@ describe('a journal that was changed by hand', () => {
   );
 });
 
-describe('what only reads', () => {
-  test('leaves an empty database as it is, and says that nothing is there', async () => {
+describe('a read-only command', () => {
+  test('leaves an empty database unchanged, and says that nothing is there', async () => {
     const [database] = await openEmpty(1);
     await expect(requireSchema(database!)).rejects.toThrow(/nothing was crawled yet/);
     const there = sql`select 1 from pg_namespace where nspname in ('ton', 'etl', 'etl_partitions')`;
     expect(await database!.run(there)).toBe(0);
   });
 
-  test('leaves the functions of another version as they are, and names both versions', async () => {
+  test('leaves the functions of another version unchanged, and names both versions', async () => {
     const store = await openTestStore();
     closing.push(() => store.close());
     const others = { sha256: '0123456789abcdef' };
@@ -228,7 +228,7 @@ describe('what only reads', () => {
   });
 });
 
-test('each function of ours has a search_path of its own, or bound its names when it was made', async () => {
+test('each of our functions sets its own search_path, or bound its names when it was created', async () => {
   const store = await openTestStore();
   closing.push(() => store.close());
   const bare = sql`
@@ -238,7 +238,7 @@ test('each function of ours has a search_path of its own, or bound its names whe
   expect(await store.database.rows(bare, z.object({ name: z.string() }))).toEqual([]);
 });
 
-test('who has waited for a newer program to migrate changes nothing', async () => {
+test('a program that has waited for a newer one to migrate changes nothing', async () => {
   const store = await openTestStore();
   closing.push(() => store.close());
   const { database } = store;

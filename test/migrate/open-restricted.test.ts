@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openRestricted } from '../../src/migrate/reader.ts';
 import { openTestStore } from '../support/database/database.ts';
 
-test('processes that make the role at the same time, in several databases of a server, all get in', async () => {
+test('processes that create the role at the same time, in several databases of a server, all get in', async () => {
   const stores = await Promise.all([1, 2, 3].map(() => openTestStore()));
   const all = stores.flatMap(({ database, url }) =>
     [1, 2, 3].map(async () => {
@@ -16,7 +16,7 @@ test('processes that make the role at the same time, in several databases of a s
   expect(refused).toEqual([]);
 });
 
-test('a role that writes may change facts about the data, and not what cannot be restored', async () => {
+test('a role that writes may change facts about the data, but not what cannot be restored', async () => {
   const store = await openTestStore();
   const options = { ...store, embedded: {}, applicationName: 'test', right: 'write' } as const;
   const writer = await openRestricted(options);
@@ -47,10 +47,10 @@ test('a role that writes may change facts about the data, and not what cannot be
       'cursors',
     ])
       await write(`delete from etl.${table}`);
-    // A change of coverage opens days again, which is the program's own doing.
+    // Only the program itself may open days again after a change of coverage.
     expect(await store.database.run(sql`select from etl.coverage`)).toBe(0);
     await write('delete from ton.blocks');
-    // The rights of the role are found to be what they should be.
+    // The privileges of the role are still correct.
     await (await openRestricted(options)).close();
   } finally {
     await writer.close();

@@ -23,8 +23,8 @@ beforeAll(async () => {
   simulator = await startSimulator({ start: START, duration: 1500, load: 2 });
   crawl = await openTestCrawl(source, simulator.url);
   const datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'actions');
-  const reach = { range: whole, watermark: whole.to + 90_000 };
-  await backfill({ ...crawl, datasets, readable: reach, stop: never });
+  const readable = { range: whole, watermark: whole.to + 90_000 };
+  await backfill({ ...crawl, datasets, readable, stop: never });
   await source.database.script(`
     delete from etl.stable_jettons;
     insert into etl.stable_jettons values ('0:${'A'.repeat(64)}', 'USDX', 6);
@@ -49,7 +49,7 @@ const copy = (to: TestStore, signal = never.finishing, onRows: () => void = () =
     partition: 'month',
   });
 
-/** Everything of a table as text, in one digest. */
+/** A digest of all values of a table as text. */
 async function digest({ database }: TestStore, table: string): Promise<string> {
   const [row] = await database.rows(
     sql`select md5(coalesce(string_agg(t::text, e'\n' order by t::text), '')) as digest from ${sql.raw(table)} t`,
@@ -66,7 +66,7 @@ const TABLES = [
   'ton.actions',
   'etl.pages',
   'etl.coverage',
-  // What people have added and deleted, and days that are summed up.
+  // Rows that people have added and deleted, and days that are summed up.
   'etl.stable_jettons',
   'etl.ton_proxies',
   'etl.labels',
@@ -75,7 +75,7 @@ const TABLES = [
 ];
 
 describe('promote', () => {
-  test('claims nothing where it was stopped, and goes on from there', async () => {
+  test('claims nothing if it was stopped, and continues from there', async () => {
     const stop = new AbortController();
     let batches = 0;
     const stopped = await copy(target, stop.signal, () => {
@@ -90,12 +90,12 @@ describe('promote', () => {
       expect([table, await digest(target, table)]).toEqual([table, await digest(source, table)]);
   });
 
-  test('lets the crawl go on there without asking for anything again', async () => {
+  test('lets the crawl continue there without another request', async () => {
     const before = simulator.stats.byPath.get('/api/v3/transactions') ?? 0;
     const other = await openTestCrawl(target, simulator.url);
     const datasets = await datasetsNamed('blocks', 'transactions');
-    const reach = { range: { from: whole.from, to: whole.to + 60 }, watermark: whole.to + 90_000 };
-    const missing = await backfill({ ...other, datasets, readable: reach, stop: never });
+    const readable = { range: { from: whole.from, to: whole.to + 60 }, watermark: whole.to + 90_000 };
+    const missing = await backfill({ ...other, datasets, readable, stop: never });
     await other.close();
     expect([...missing]).toEqual([]);
     expect((simulator.stats.byPath.get('/api/v3/transactions') ?? 0) - before).toBeLessThanOrEqual(2);

@@ -28,13 +28,13 @@ describe('the description of every table', () => {
     },
   );
 
-  test('never says the same of two columns', () => {
+  test('never has the same text for two columns', () => {
     const seen = new Map<string, string>();
     for (const table of tables) {
       for (const [column, comment] of Object.entries(factsOf(table).columns)) {
-        const place = `${getTableConfig(table).name}.${column}`;
-        expect(seen.get(comment), `${place} and its twin`).toBeUndefined();
-        seen.set(comment, place);
+        const name = `${getTableConfig(table).name}.${column}`;
+        expect(seen.get(comment), `${name} and another column`).toBeUndefined();
+        seen.set(comment, name);
       }
     }
   });
@@ -68,7 +68,7 @@ describe('the migrations', () => {
     }
   });
 
-  test('lie in the order of their times: Drizzle skips one that was merged late', async () => {
+  test('are in the order of their times: Drizzle skips one that was merged late', async () => {
     const journal = z
       .object({ entries: z.array(z.object({ when: z.number() })) })
       .parse(JSON.parse(await readFile(join(packageRoot, 'migrations/meta/_journal.json'), 'utf8')));
@@ -107,17 +107,17 @@ describe('a migrated database', () => {
     ).toEqual([]);
   });
 
-  test('partitions exactly the tables that say so', async () => {
+  test('partitions exactly the tables that are declared so', async () => {
     const partitioned =
       await texts(sql`select relname as text from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = 'ton' and relkind = 'p'`);
-    const said = tables
+    const declared = tables
       .filter((table) => factsOf(table).partitioned)
       .map((table) => getTableConfig(table).name);
-    expect(partitioned.sort()).toEqual(said.sort());
+    expect(partitioned.sort()).toEqual(declared.sort());
   });
 
-  test('keeps every key that its table names', async () => {
+  test('keeps every key that its table declares', async () => {
     for (const table of tables) {
       const { schema, name } = getTableConfig(table);
       const keys = await texts(sql`

@@ -13,7 +13,7 @@ import { openEmbedded, type EmbeddedServer } from '../../src/embedded/embedded.t
 import { DatabaseAccessError, DatabaseUnavailableError, EXIT, type EtlError } from '../../src/errors.ts';
 import { formatPostgres, parsePostgres, readDatabase } from '../../src/settings/postgres-url.ts';
 
-/** A server of its own, which has TLS once it has a certificate. */
+/** This server is separate, and has TLS once it has a certificate. */
 let server: EmbeddedServer;
 let directory: string;
 /** The embedded server has no socket: this one leads to its port. */
@@ -80,7 +80,7 @@ async function errorAt(url: string, statement = sql`select 1`): Promise<EtlError
     }
   });
   return attempt.then(
-    () => expect.fail('it was let in'),
+    () => expect.fail('the connection was accepted'),
     (error: unknown) => error as EtlError,
   );
 }
@@ -102,7 +102,7 @@ test('a socket, key=value, and a password of all characters lead to the server',
   );
 });
 
-test('of several hosts the first that answers, and is fit, is taken', async () => {
+test('of several hosts the first one that answers and fits is used', async () => {
   const { port } = server;
   const away = `127.0.0.1,127.0.0.1`;
   expect(await sessionAt(urlWith({ host: away, port: `1,${port}` }))).toMatchObject({ role: 'postgres' });
@@ -127,7 +127,7 @@ test.each(['LATIN1', 'SQL_ASCII'])(
   },
 );
 
-test('a database that only reads is worth waiting for, and says how to find the primary', async () => {
+test('a read-only database is worth waiting for, and the error says how to find the primary', async () => {
   const error = await errorAt(urlWith({ dbname: 'standby' }), sql`create schema mine`);
   expect(error).toBeInstanceOf(DatabaseUnavailableError);
   expect(error.message).toContain('the database is read-only: cannot execute CREATE SCHEMA');
@@ -135,7 +135,7 @@ test('a database that only reads is worth waiting for, and says how to find the 
 });
 
 test.each(['statement_timeout', 'transaction_timeout'])(
-  'a %s that is too short may be a moment of load: worth waiting for, and says what to raise',
+  'a timeout (%s) may be a moment of load: it is worth waiting for, and the error says what to raise',
   async (name) => {
     await asAdmin(`alter role guest set ${name} = '50ms'`);
     const error = await errorAt(
@@ -149,7 +149,7 @@ test.each(['statement_timeout', 'transaction_timeout'])(
   },
 );
 
-describe('what a person must change is said with its remedy, exit 2', () => {
+describe('what a person must change is reported with its remedy, exit 2', () => {
   test.each([
     [
       'a wrong password',
@@ -167,7 +167,7 @@ describe('what a person must change is said with its remedy, exit 2', () => {
       /owner of the database/,
     ],
     [
-      'no TLS where it is asked for',
+      'no TLS although it is required',
       { sslmode: 'require' },
       sql`select 1`,
       'does not support SSL',
@@ -182,7 +182,7 @@ describe('what a person must change is said with its remedy, exit 2', () => {
   });
 });
 
-test('sslmode means what it means to libpq', async () => {
+test('sslmode has the meanings of libpq', async () => {
   for (const sslmode of ['disable', 'allow', 'prefer'])
     expect(await sessionAt(urlWith({ sslmode }))).toMatchObject({ tls: false });
   const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];

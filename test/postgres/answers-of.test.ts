@@ -40,7 +40,7 @@ test('statements that are sent together run in the order in which they were sent
   });
 });
 
-test('of statements that are sent together the first error counts, not that of those behind it', async () => {
+test('of statements that are sent together the first error counts, not that of later ones', async () => {
   await withTable(async (database) => {
     const written = database.transaction((session) =>
       answersOf([
@@ -54,8 +54,8 @@ test('of statements that are sent together the first error counts, not that of t
   });
 });
 
-/** A lock that was waited for in vain is tried again; a transaction that is aborted, for whatever reason, is not. */
-test('the error that comes first counts, also where statements of one before it in the order fail later', async () => {
+/** A lock timeout is retried; an aborted transaction is not, whatever the reason. */
+test('the first error counts, even if earlier statements in the order fail later', async () => {
   await withTable(async (database) => {
     const written = database.transaction((session) =>
       answersOf([
@@ -69,8 +69,8 @@ test('the error that comes first counts, also where statements of one before it 
   });
 });
 
-/** What is sent behind the `rollback` of its transaction would be written after all. */
-test('nothing that was sent together goes on behind a transaction that failed meanwhile', async () => {
+/** A statement that is sent behind the `rollback` of its transaction would still be written. */
+test('nothing that was sent together continues behind a transaction that failed meanwhile', async () => {
   await withTable(async (database) => {
     const insert = (id: number) => sql`insert into public.came (id) values (${id})`;
     const written = database.transaction((session) =>

@@ -26,7 +26,7 @@ test('sessions that the server ends are errors of their queries and of nothing e
   }
 });
 
-test('a transaction takes a COPY and what is sent behind it at once, and drops its data where the COPY fails', async () => {
+test('a transaction sends a COPY and the statements behind it at once, and drops its data if the COPY fails', async () => {
   const { url, drop } = await createDatabase();
   const database = await openDatabase({ url, applicationName: 'test', maxConnections: 1 });
   try {
@@ -37,7 +37,7 @@ test('a transaction takes a COPY and what is sent behind it at once, and drops i
   }
 });
 
-/** An export would hold fewer rows than are covered, and say nothing. */
+/** Without the error, an export would silently hold fewer rows than are covered. */
 test('a snapshot in which a policy would hide rows is an error', async () => {
   const { url, drop } = await createDatabase();
   const database = await openDatabase({ url, applicationName: 'test' });

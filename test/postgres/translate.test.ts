@@ -13,7 +13,7 @@ test.each([
   ['ECONNABORTED', 'read ECONNABORTED'],
   ['EADDRNOTAVAIL', 'connect EADDRNOTAVAIL 10.0.0.5:5432'],
   ['EAI_FAIL', 'getaddrinfo EAI_FAIL db'],
-])('a server that no way leads to is away: %s', (code, message) => {
+])('a server without a route is unavailable: %s', (code, message) => {
   expect(translate(failure(code, message))).toMatchObject({
     code: 'database_unavailable',
     retryable: true,
@@ -26,18 +26,21 @@ test.each([
   ['40P01', 'deadlock detected'],
   ['40001', 'could not serialize access due to concurrent update'],
   ['25P03', 'terminating connection due to idle-in-transaction timeout'],
-])('what another transaction or a pause ended may be tried again, also by a person: %s', (code, message) => {
-  expect(translate(failure(code, message))).toMatchObject({ retryable: true, exitCode: EXIT.tryAgain });
-});
+])(
+  'a statement that another transaction or a timeout ended may be retried, even by a person: %s',
+  (code, message) => {
+    expect(translate(failure(code, message))).toMatchObject({ retryable: true, exitCode: EXIT.tryAgain });
+  },
+);
 
-test('a session that the database ended because it was idle names the setting', () => {
+test('a session that the database ended as idle names the setting', () => {
   const idle = translate(failure('57P05', 'terminating connection due to idle-session timeout'));
   expect(idle).toMatchObject({ code: 'database_unavailable', exitCode: EXIT.tryAgain });
   expect(String(idle)).toContain('a timeout of the database ended');
   expect(idle).toHaveProperty('hint', expect.stringContaining('idle_session_timeout = 0'));
 });
 
-test('what this program did not manage is not said to be refused by the database', () => {
+test('an error of this program is not reported as a refusal of the database', () => {
   const made = translate(new RangeError('Invalid string length'));
   expect(String(made)).toContain('cannot run a statement: Invalid string length');
   expect(made).toHaveProperty('hint', expect.stringContaining('report a bug'));
@@ -53,14 +56,14 @@ test.each([
   ['53400', 'temporary file size exceeds "temp_file_limit" (1024kB)', /temp_file_limit = -1/],
   ['XX001', 'invalid page in block 3 of relation base/16384/16385', /damaged/],
   ['XX002', 'index "blocks_pk" contains unexpected zero page at block 7', /reindex/],
-])('what no waiting mends ends a command, with what to do: %s', (code, message, hint) => {
+])('an error that waiting does not fix ends a command, with what to do: %s', (code, message, hint) => {
   const error = translate(failure(code, message));
   expect(error).toMatchObject({ code: 'database', retryable: false, exitCode: EXIT.failed });
   expect(error).toHaveProperty('hint', expect.stringMatching(hint));
 });
 
 test.each(['unsupported startup parameter: options', 'no such database: ton', 'no such user: crawler'])(
-  'what PgBouncer refuses is no lost connection, though it has its code: %s',
+  'a refusal of PgBouncer is not a lost connection, although it has that code: %s',
   (message) => {
     expect(translate(failure('08P01', message))).toMatchObject({
       code: 'database_access',
@@ -71,7 +74,7 @@ test.each(['unsupported startup parameter: options', 'no such database: ton', 'n
   },
 );
 
-test('the hint of the server itself is told', () => {
+test('the hint of the server itself is printed', () => {
   const full = Object.assign(new pg.DatabaseError('out of shared memory', 0, 'error'), {
     code: '53200',
     hint: 'You might need to increase "max_locks_per_transaction".',

@@ -10,7 +10,7 @@ const RAW = `-1:${'0AF'.repeat(21)}0`;
 const HASH = Buffer.alloc(32, 0xfb).toString('base64');
 const HEX = 'fb'.repeat(32);
 
-/** What a schema makes of a value in another form; undefined where it refuses it. */
+/** The value that a schema reads from another form; undefined if it refuses it. */
 function read(schema: z.ZodType, value: unknown): unknown {
   const { success, data } = schema.safeParse(canonicalOf(schema, value));
   return success ? (data ?? null) : undefined;
@@ -73,18 +73,15 @@ const SAME: readonly (readonly [
   ],
   ['nothing', scalar.digits, null, ['', undefined]],
   ['no hash', form.optionalHash, null, ['']],
-  ['no address of v2', form.addressOrNone, null, ['']],
+  ['no v2 address', form.addressOrNone, null, ['']],
 ];
 
-test.each(SAME)(
-  '%s in another form comes out in the one that is stored',
-  (_name, schema, canonical, forms) => {
-    expect(read(schema, canonical)).toEqual(canonical);
-    for (const other of forms) expect([other, read(schema, other)]).toEqual([other, canonical]);
-  },
-);
+test.each(SAME)('%s in another form is stored in the standard form', (_name, schema, canonical, forms) => {
+  expect(read(schema, canonical)).toEqual(canonical);
+  for (const other of forms) expect([other, read(schema, other)]).toEqual([other, canonical]);
+});
 
-describe('what may mean two things is refused:', () => {
+describe('an ambiguous value is refused:', () => {
   test.each([
     ['64 hex digits without a workchain', form.account, HEX],
     [
@@ -99,7 +96,7 @@ describe('what may mean two things is refused:', () => {
     ['an empty flag', scalar.flag, ''],
     ['a number where a flag is expected', scalar.flag, 2],
     [
-      'a currency that comes twice',
+      'a repeated currency',
       scalar.extraCurrencies,
       [
         { id: 1, amount: '1' },
@@ -112,7 +109,7 @@ describe('what may mean two things is refused:', () => {
   });
 });
 
-test('a shard is read from no text that is none', () => {
+test('a shard is never read from an invalid text', () => {
   for (const word of ['', '0', 'G', '-9223372036854775809', '18446744073709551616', '0x', '1.5', ' 8'])
     expect(readShard(word)).toBeUndefined();
   for (const word of ['', `5${HEX}`, `0:${HEX}0`, `0:${HEX.slice(1)}`, ' '])

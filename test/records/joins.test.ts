@@ -32,7 +32,10 @@ function child(prefix: string, parents: readonly Top[], delay: number): Top {
   return { prefix, block: made };
 }
 
-/** A network of shards that split and merge: all its blocks, sorted by time. Each choice makes one step of one shard. */
+/**
+ * A network of shards that split and merge: all its blocks, sorted by time. Each choice makes one step of one
+ * shard.
+ */
 function network(choices: readonly number[]): (typeof template)[] {
   const first: Top = {
     prefix: '',
@@ -71,7 +74,7 @@ function replace(blocks: (typeof template)[], old: typeof template, changed: typ
 }
 
 describe('joinsOf', () => {
-  it('lies before or at the first missing block, whatever is missing of a network that splits and merges', () => {
+  it('is before or at the first missing block, whatever is missing of a network that splits and merges', () => {
     const choices = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 60 });
     const missing = fc.array(fc.nat(60), { maxLength: 5 });
     fc.assert(
@@ -95,10 +98,10 @@ describe('joinsOf', () => {
     );
   });
 
-  it('sees a gap in any page that holds what a chain lost, and what came after', () => {
+  it('sees a gap in any page that has a block before the lost ones, and one after them', () => {
     fc.assert(
       fc.property(fc.nat(20), fc.integer({ min: 1, max: 5 }), (before, lost) => {
-        // Each step lets the one shard go on by a second.
+        // Each step advances one shard by a second.
         const all = network(Array.from({ length: before + lost + 3 }, () => 16));
         const page = [...all.slice(0, before + 1), ...all.slice(before + 1 + lost)];
         expect(joinsOf(page)!.gapAt).toBe(all[before]!.gen_utime);
@@ -106,7 +109,7 @@ describe('joinsOf', () => {
     );
   });
 
-  it('reaches the earliest shard top where nothing is missing', () => {
+  it('reaches the earliest shard top if nothing is missing', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 60 }), (steps) => {
         const all = network(steps);

@@ -12,7 +12,7 @@ const TWO = 'postgres:///db?host=a%2Cb&port=5432%2C5433&target_session_attrs=rea
 /** The same parameters, in whatever order. */
 const same = (url: string | undefined) => Object.fromEntries(parsePostgres(url ?? ''));
 
-describe('a connection is told in any form of libpq', () => {
+describe('a connection is read in any form of libpq', () => {
   test.each([
     ['postgres://u:p@host:5433/db', 'postgres://u:p@host:5433/db'],
     ['postgresql://u:p%40ss@host/db?sslmode=require', 'postgres://u:p%40ss@host/db?sslmode=require'],
@@ -34,7 +34,7 @@ describe('a connection is told in any form of libpq', () => {
     });
   });
 
-  test('variables say what the URL leaves open, and everything where there is none', () => {
+  test('variables supply what the URL leaves out, or everything without a URL', () => {
     const variables = {
       PGHOST: 'h',
       PGPORT: '5433',
@@ -51,7 +51,7 @@ describe('a connection is told in any form of libpq', () => {
   });
 });
 
-describe('what is no connection is said so', () => {
+describe('an invalid connection is reported', () => {
   test.each([
     'postgres://etl:p@ss/w:or#d%1@host:5432/db',
     'postgres://etl:p/w@host/db',
@@ -69,7 +69,7 @@ describe('what is no connection is said so', () => {
   });
 });
 
-describe('each parameter is obeyed, refused or named', () => {
+describe('each parameter is applied, refused or named', () => {
   test.each([
     'ssl_mode=verify-full',
     'sslmod=require',
@@ -103,7 +103,7 @@ describe('each parameter is obeyed, refused or named', () => {
     const [name = ''] = pair.split('=');
     expect(() => readDatabase(`postgres://u:SECRET@h/d?${pair}`, {})).toThrow(new RegExp(`\\b${name}\\b`));
     expect(() => readDatabase(`postgres://u:SECRET@h/d?${pair}`, {})).not.toThrow(/SECRET/);
-    // A caller who gives the URL itself is told the same.
+    // A caller who gives the URL itself gets the same error.
     expect(() => connectionOf(`postgres://u:SECRET@h/d?${pair}`)).toThrow(UsageError);
   });
 
@@ -132,12 +132,12 @@ describe('each parameter is obeyed, refused or named', () => {
     expect(() => readDatabase('postgres://h/d', { [name]: value })).toThrow(UsageError);
   });
 
-  test('certificates of the system are all that counts where they are asked for', () => {
+  test('certificates of the system are the only ones if they are chosen', () => {
     const { servers } = connectionOf('postgres://u@h/d?sslrootcert=system');
     expect(servers.map(({ ssl }) => ssl)).toEqual([{}]);
   });
 
-  test.each(['require', 'verify-ca'])('a certificate at home is what sslmode=%s asks for', async (mode) => {
+  test.each(['require', 'verify-ca'])('sslmode=%s uses a certificate in the home directory', async (mode) => {
     const home = await mkdtemp(join(tmpdir(), 'toncenter-etl-'));
     onTestFinished(() => rm(home, { recursive: true }));
     vi.stubEnv('HOME', home);
@@ -153,7 +153,7 @@ describe('each parameter is obeyed, refused or named', () => {
     ['host=a,b,c port=1,2', '2 ports for 3 hosts'],
     ['host=a,b hostaddr=192.0.2.1', '2 hosts, but hostaddr has 1'],
     ['hostaddr=192.0.2.1 port=1,2,3', '3 ports for 1 hosts'],
-  ])('as many as there are hosts: %s', (text, sentence) => {
+  ])('lists must have as many entries as there are hosts: %s', (text, sentence) => {
     expect(() => readDatabase(text, {})).toThrow(sentence);
   });
 
@@ -161,7 +161,7 @@ describe('each parameter is obeyed, refused or named', () => {
     expect(() => readDatabase('postgres://u:SECRET%00x@h/d', {})).toThrow(/^(?!.*SECRET).*%00/);
   });
 
-  test('an address is connected to, under the name that its certificate must have', () => {
+  test("an address is connected to, and its certificate must have the host's name", () => {
     const [server] = connectionOf('host=db.example hostaddr=192.0.2.1 user=u sslmode=verify-full').servers;
     expect(server).toMatchObject({ host: '192.0.2.1', port: 5432, ssl: { servername: 'db.example' } });
     expect(readDatabase(undefined, { PGHOSTADDR: '192.0.2.1' }).url).toContain('hostaddr=192.0.2.1');
@@ -169,7 +169,7 @@ describe('each parameter is obeyed, refused or named', () => {
     expect(servers.map(({ host, port }) => `${host}:${port}`)).toEqual(['192.0.2.1:1', '192.0.2.2:2']);
   });
 
-  test('a time limit, versions of TLS and forms of other drivers mean what they say', () => {
+  test('a time limit, versions of TLS and forms of other drivers have their usual meaning', () => {
     const tls = 'sslmode=require&ssl_min_protocol_version=TLSv1.3&sslpassword=p&sslnegotiation=direct';
     const connection = connectionOf(`postgres://u@h/d?connect_timeout=7&${tls}`);
     expect(connection.connectTimeoutMs).toBe(7000);
@@ -210,12 +210,12 @@ describe('a service', () => {
     ['[other]\nhost=x\n', /names the service ton, which neither/],
     ['[ton]\nhost\n', /a line that is not parameter=value/],
     ['[ton]\nhost=h\nssl_mode=verify-full\n', /unknown connection parameter ssl_mode/],
-  ])('is an error if it cannot be obeyed: %j', async (text, sentence) => {
+  ])('is an error if it cannot be applied: %j', async (text, sentence) => {
     const PGSERVICEFILE = await serviceFile(text);
     expect(() => readDatabase(undefined, { PGSERVICE: 'ton', PGSERVICEFILE })).toThrow(sentence);
   });
 
-  test('is an error if its file is not there', () => {
+  test('is an error if its file is missing', () => {
     expect(() => readDatabase('service=ton', { PGSERVICEFILE: '/nowhere/services' })).toThrow(
       /cannot be read/,
     );

@@ -10,7 +10,7 @@ test.each([
   ['https_proxy', 'https://api.example:8443/x'],
   ['ALL_PROXY', 'https://api.example'],
   ['all_proxy', 'http://[::1]:8081'],
-])('%s is obeyed for %s', (name, url) => {
+])('%s is used for %s', (name, url) => {
   expect(readProxies({ [name]: PROXY })(url)?.href).toBe(PROXY);
 });
 

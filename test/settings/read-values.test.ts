@@ -19,7 +19,7 @@ it('says in a sentence that .env is a directory', async () => {
   expect(() => readValues({}, directory)).toThrow(UsageError);
 });
 
-it('does not take a link that leads nowhere for no file', async () => {
+it('does not mistake a broken symbolic link for a missing file', async () => {
   const directory = await directoryWith();
   await symlink(join(directory, 'gone'), join(directory, '.env'));
   expect(() => readValues({}, directory)).toThrow(/cannot be read/);
@@ -55,7 +55,7 @@ describe('a file of any editor is read whole', () => {
   });
 });
 
-describe('a value that a person probably meant otherwise is named, and never repeated', () => {
+describe('a value with a probable mistake is named, and never repeated', () => {
   test.each([
     ['PGPASSWORD=p@ss/w:or#SECRET', /line 1: PGPASSWORD has a #/],
     ['TONCENTER_API_KEY=#SECRET', /line 1: TONCENTER_API_KEY has a #/],
@@ -102,7 +102,7 @@ describe('a value that a person probably meant otherwise is named, and never rep
     expect(faults.join()).not.toContain('SECRET');
   });
 
-  test('a $ in single quotes, of the environment, or that stands for nothing is meant as it stands', async () => {
+  test('a $ in single quotes, in the environment, or without a variable is taken literally', async () => {
     const text = "PGPASSWORD='a$b'\nPGUSER=c$\nTONCENTER_API_KEY=5$ \n";
     const { faults, values } = readValues(
       { DATABASE_URL: 'postgres://u:a$b@h/d' },
@@ -112,13 +112,13 @@ describe('a value that a person probably meant otherwise is named, and never rep
     expect(values).toMatchObject({ PGPASSWORD: 'a$b', PGUSER: 'c$', TONCENTER_API_KEY: '5$' });
   });
 
-  test('lines and values of other programs are none of its business', async () => {
+  test('lines and values of other programs are ignored', async () => {
     const text = 'FOO=a#b\nBAR="x\nsome text\nFOO=c\nOTHER: 1\nпривет\n# Имя X=1\n';
     expect(readValues({ BAZ: '"q"' }, await directoryWith(text)).faults).toEqual([]);
   });
 });
 
-test('all of it ends a command before it connects anywhere', async () => {
+test('every such error ends a command before it connects anywhere', async () => {
   const directory = await directoryWith('PGPASSWORD=a#b\nTONCENTER_NETWORK=http://u:SECRET@x y\n');
   const read = () => readConfig({}, directory);
   expect(read).toThrow(/PGPASSWORD has a #/);
@@ -152,12 +152,12 @@ test.each([
   ['ETL_LAKE=s3:bucket', /not a location for a lake/],
   ['ETL_RETENTION=transactions:1d,transactions:90d', /transactions is named twice/],
   ['ETL_RETENTION=transactions:0d', /transactions would be dropped as soon as it is stored/],
-])('what would be kept elsewhere, or not at all, is named: %s', async (line, sentence) => {
+])('data that would be kept elsewhere, or not at all, is named: %s', async (line, sentence) => {
   const directory = await directoryWith(`${line}\n`);
   expect(() => readConfig({}, directory)).toThrow(sentence);
   expect(() => readConfig({}, directory)).not.toThrow(/SECRET/);
 });
 
-test.each(['', ' ', '\t'])('an empty place of a lake is not the working directory: %j', (place) => {
-  expect(() => isBucket(place)).toThrow(UsageError);
+test.each(['', ' ', '\t'])('an empty path of a lake is not the working directory: %j', (location) => {
+  expect(() => isBucket(location)).toThrow(UsageError);
 });

@@ -3,7 +3,7 @@ import { UsageError } from '../../src/errors.ts';
 import { parseSchedules } from '../../src/settings/schedule.ts';
 
 describe('a schedule', () => {
-  test('is datasets, a range, or both, and a moment', () => {
+  test('is datasets, a range, or both, and a time', () => {
     expect(
       parseSchedules(
         'actions,nft_transfers @ 0 * * * *; 2026-01-01 .. -1h @ 0 3 * * *; blocks -7d..now @ */5 * * * *;',
@@ -16,7 +16,7 @@ describe('a schedule', () => {
   });
 
   test.each(['actions', '@ 0 * * * *', 'actions @ every hour', 'actions @ 61 * * * *', 'a @ b @ c'])(
-    'is refused where it is "%s"',
+    'is refused if it is "%s"',
     (text) => {
       expect(() => parseSchedules(text)).toThrow(UsageError);
     },

@@ -13,7 +13,7 @@ const NOTHING_ELSE = 'x_no_address_book=true&x_no_metadata=true';
 
 const actionsOf = (reply: Reply): ActionJson[] => reply.body.actions ?? [];
 const idsOf = (actions: readonly ActionJson[]): string[] => actions.map((action) => action.action_id);
-/** As they come over the wire: numbers beyond 2^53 lose their last digits in a test that parses them so. */
+/** The values as sent: numbers beyond 2^53 lose their last digits in a test that parses them like this. */
 const wire = (action: ActionJson): unknown =>
   JSON.parse(
     JSON.stringify(action, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)),
@@ -57,30 +57,27 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
   });
   afterAll(() => simulator.close());
 
-  test.skipIf(!hasOpenapi)(
-    `are as described, details and all (${NO_OPENAPI} where it is absent)`,
-    async () => {
-      const validate = makeValidator();
-      const validateDetails = makeDetailsValidator();
-      for (const query of [
-        'limit=1000&sort=asc',
-        'limit=200&include_accounts=true&include_transactions=true',
-        'limit=1000&offset=3000&supported_action_types=v1',
-        'limit=1001',
-        'action_type=a-b',
-        'mc_seqno=99999',
-      ]) {
-        const { status, body } = await ask(simulator, `/api/v3/actions?${query}`);
-        expect(validate('/api/v3/actions', status, body), query).toBeUndefined();
-      }
-      const traces = await ask(simulator, '/api/v3/traces?limit=200&include_actions=true');
-      expect(validate('/api/v3/traces', 200, traces.body)).toBeUndefined();
-      for (const action of simulator.truth.actions(undefined, ['v5', 'tgbtc_mint', 'tgbtc_burn']))
-        expect(validateDetails(action.type, wire(action) as ActionJson), action.type).toBeUndefined();
-    },
-  );
+  test.skipIf(!hasOpenapi)(`are as described, details and all (${NO_OPENAPI} if it is absent)`, async () => {
+    const validate = makeValidator();
+    const validateDetails = makeDetailsValidator();
+    for (const query of [
+      'limit=1000&sort=asc',
+      'limit=200&include_accounts=true&include_transactions=true',
+      'limit=1000&offset=3000&supported_action_types=v1',
+      'limit=1001',
+      'action_type=a-b',
+      'mc_seqno=99999',
+    ]) {
+      const { status, body } = await ask(simulator, `/api/v3/actions?${query}`);
+      expect(validate('/api/v3/actions', status, body), query).toBeUndefined();
+    }
+    const traces = await ask(simulator, '/api/v3/traces?limit=200&include_actions=true');
+    expect(validate('/api/v3/traces', 200, traces.body)).toBeUndefined();
+    for (const action of simulator.truth.actions(undefined, ['v5', 'tgbtc_mint', 'tgbtc_burn']))
+      expect(validateDetails(action.type, wire(action) as ActionJson), action.type).toBeUndefined();
+  });
 
-  test('are of many types, those of the description among them', () => {
+  test('are of many types, including those of the description', () => {
     const types = new Set(all.map((action) => action.type));
     expect(types.size).toBeGreaterThan(30);
     for (const type of [
@@ -91,7 +88,7 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
     expect(types.has('extra_currency_transfer')).toBe(true);
   });
 
-  test('name transactions of their trace, and lie within it', () => {
+  test('name transactions of their trace, and are within it', () => {
     for (const action of all) {
       const own = action.transactions.map((hash) => transactions.get(hash)!);
       expect(new Set(own.map((row) => row.trace_id))).toEqual(new Set([action.trace_id]));
@@ -161,14 +158,14 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
     expect((await ask(simulator, '/api/v3/actions?mc_seqno=99999')).status).toBe(404);
   });
 
-  test('let a named trace push the other filters aside on 1.2 only', async () => {
+  test('ignore the other filters for a named trace on 1.2 only', async () => {
     const some = all.find((action) => action.type === 'jetton_transfer')!;
     const query = `trace_id=${encodeURIComponent(some.trace_id)}&end_lt=1`;
     const found = await readAll(simulator, query);
     expect(found.length > 0).toBe(build === '1.2');
   });
 
-  test('show the parts of what is not supported, and hide those of what is', async () => {
+  test('show the parts of unsupported types, and hide those of supported ones', async () => {
     const byType = (actions: readonly ActionJson[], type: string): ActionJson[] =>
       actions.filter((action) => action.type === type);
     const [v1, v5, tgbtc, itself] = [
@@ -182,7 +179,7 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
     expect(byType(v1, 'call_contract').length).toBeGreaterThan(byType(itself, 'call_contract').length);
     expect(byType(tgbtc, 'tgbtc_mint').length > 0 && byType(itself, 'tgbtc_mint').length === 0).toBe(true);
     expect(byType(itself, 'dedust_v2_claim_reward').length > 0).toBe(build === '1.3');
-    // A shortcut that build 1.2 does not know is a type that nothing has: v1 is left.
+    // A shortcut that build 1.2 does not know is a type that no action has, so only v1 is left.
     if (build === '1.2') expect(idsOf(v5)).toEqual(idsOf(v1));
     else expect(idsOf(v5)).toEqual(idsOf(itself));
     const header = await fetch(`${simulator.url}/api/v3/actions?${WINDOW}&limit=1000&${NOTHING_ELSE}`, {
@@ -229,7 +226,7 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
     expect(named).toBeGreaterThan(300);
   });
 
-  test('chain the legs of a swap: what one pool gives the next one takes, and no leg sells an asset for itself', () => {
+  test('chain the legs of a swap: the next pool takes what one pool gives, and no leg sells an asset for itself', () => {
     const swaps = all.filter(({ type }) => type === 'jetton_swap').map(({ details }) => details as Swap);
     const routed = swaps.filter(({ peer_swaps }) => peer_swaps.length > 0);
     expect(new Set(routed.map(({ dex }) => dex))).toEqual(new Set(['dedust', 'stonfi_v2', 'tonco']));
@@ -253,7 +250,7 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
     expect(new Set(places)).toEqual(new Set([0, 1, 2]));
   });
 
-  test('stand in traces in the order in which they began', async () => {
+  test('are in traces in the order in which they began', async () => {
     const traces = (await ask(simulator, `/api/v3/traces?${WINDOW}&include_actions=true&limit=300`)).body
       .traces!;
     const byTrace = new Map<string, ActionJson[]>();
@@ -268,7 +265,7 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
 });
 
 describe('the classifier', () => {
-  test('is late, and changes its mind until the truth is settled', async () => {
+  test('is late, and reclassifies until the truth is final', async () => {
     const simulator = await startSimulator({
       ...SIZE,
       headTime: START + 600,
@@ -294,7 +291,7 @@ describe('the classifier', () => {
     await simulator.close();
   });
 
-  test('prints numbers beyond 2^53 as they are', async () => {
+  test('prints numbers beyond 2^53 digit by digit', async () => {
     const simulator = await startSimulator(SIZE);
     const text = await (await fetch(`${simulator.url}/api/v3/actions?action_type=layerzero_send`)).text();
     const [, digits = '0'] = /"send_request_id":(\d+)/.exec(text) ?? [];

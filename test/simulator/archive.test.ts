@@ -15,7 +15,7 @@ async function newest(build: '1.2' | '1.3', query: string): Promise<number> {
   return Number(body.blocks?.[0]?.gen_utime ?? 0);
 }
 
-test('a window that begins before the split is answered whole by an archive that lags', async () => {
+test('a window that begins before the split is served whole by an archive that lags', async () => {
   const old = await newest('1.3', `start_utime=${HEAD - 301}&sort=desc`);
   expect(old).toBeLessThanOrEqual(HEAD - 120);
   expect(old).toBeGreaterThan(HEAD - 130);
@@ -23,7 +23,7 @@ test('a window that begins before the split is answered whole by an archive that
   expect(await newest('1.3', 'sort=desc')).toBeGreaterThan(HEAD - 10);
 });
 
-test('so is a scan upwards from the beginning, and every list that is windowed', async () => {
+test('so is a scan upwards from the beginning, and every list with windows', async () => {
   const simulator = await startSimulator({ ...SIZE, archive: ARCHIVE });
   const window = `start_utime=${HEAD - 400}&sort=desc&limit=1`;
   const archived = await ask(simulator, `/api/v3/transactions?${window}`);

@@ -10,7 +10,7 @@ import type { TraceJson } from '../../src/simulator/json/trace-json.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 
-/** A response with whichever members it has. */
+/** A response with any members. */
 export interface Reply {
   readonly status: number;
   readonly version: string | null;
@@ -31,7 +31,7 @@ export interface Reply {
   };
 }
 
-/** Asks a simulator and parses what it says. */
+/** Sends a request to a simulator and parses the response. */
 export async function ask(simulator: Simulator, path: string): Promise<Reply> {
   const response = await fetch(simulator.url + path);
   const body = (await response.json()) as Reply['body'];

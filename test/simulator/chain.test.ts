@@ -168,7 +168,7 @@ describe('transactions of a generated network', () => {
     expect(previous.size).toBeGreaterThan(700);
   });
 
-  test('the books balance in every transaction, extra currencies too', () => {
+  test('the balances agree in every transaction, extra currencies too', () => {
     const broken = violations(({ in_msg: message, out_msgs: out, total_fees, ...states }) => {
       const { account_state_before: before, account_state_after: after } = states;
       const spent = out.reduce(
@@ -219,7 +219,7 @@ describe('transactions of a generated network', () => {
     expect(broken).toEqual([]);
   });
 
-  test('everything that the description can say is said somewhere', () => {
+  test('every documented member occurs somewhere', () => {
     const big = generate({ duration: 600, load: 30, seed: 5 });
     const descriptions = big.transactions.map((transaction) => transaction.description);
     const phases = ['storage_ph', 'credit_ph', 'compute_ph', 'action', 'bounce', 'split_info'] as const;
@@ -254,7 +254,7 @@ describe('transactions of a generated network', () => {
     expect(messages.some((message) => message.bounced === true)).toBe(true);
   });
 
-  test('a transaction weighs what real ones do', () => {
+  test('a transaction has the size of real ones', () => {
     const bytes = network.transactions.reduce(
       (sum, transaction) => sum + Buffer.byteLength(JSON.stringify(transaction)),
       0,
@@ -278,7 +278,7 @@ function extra(amounts: Readonly<Record<string, string>> | null | undefined): bi
   return Object.values(amounts ?? {}).reduce((sum, amount) => sum + BigInt(amount), 0n);
 }
 
-test('no balance of a quiet network is more than a number can count', () => {
+test('no balance of a quiet network exceeds what a number can hold', () => {
   const { chain } = generate({ duration: 9 * 86_400, load: 1000 / 86_400, masterchainInterval: 60 });
   const { transactions } = chain.world;
   const balances = Array.from({ length: transactions.count }, (_, row) => transactions.balance.get(row));

@@ -8,7 +8,7 @@ import { ask } from './ask.ts';
 import { makeValidator } from './open-api.ts';
 import { corpusFolder, hasCorpus, hasOpenapi, NO_CORPUS } from '../support/shared-data.ts';
 
-describe.skipIf(!hasCorpus)(`recorded data (${NO_CORPUS} where they are absent)`, () => {
+describe.skipIf(!hasCorpus)(`recorded data (${NO_CORPUS} if they are absent)`, () => {
   const networks = [
     { network: 'mainnet', globalId: -239, transactions: 617, traces: 64 },
     { network: 'testnet', globalId: -3, transactions: 98, traces: 13 },
@@ -71,7 +71,7 @@ describe.skipIf(!hasCorpus)(`recorded data (${NO_CORPUS} where they are absent)`
   });
 });
 
-test('recorded actions are served, within their traces and apart from them', async () => {
+test('recorded actions are served, within their traces and separately', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'recorded-'));
   const hash = (fill: number): string => Buffer.alloc(32, fill).toString('base64');
   const transaction = {

@@ -38,7 +38,7 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
   });
   afterAll(() => simulator.close());
 
-  test.skipIf(!hasOpenapi)(`are answered as described (${NO_OPENAPI} where it is absent)`, async () => {
+  test.skipIf(!hasOpenapi)(`are served as described (${NO_OPENAPI} if it is absent)`, async () => {
     const validate = makeValidator();
     const { account, sale, multisig, vesting, wallet, item, master } = addressesOf(simulator);
     const [auction] = simulator.truth.entities().dnsAuctions();
@@ -69,7 +69,7 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
     }
   });
 
-  test.skipIf(!hasOpenapi)('are answered by v2 as described, over GET and through jsonRPC', async () => {
+  test.skipIf(!hasOpenapi)('are served by v2 as described, over GET and through jsonRPC', async () => {
     const validate = makeValidator('v2');
     const { account, sent } = addressesOf(simulator);
     const [shard] = [...simulator.truth.blocks()].filter(({ workchain }) => workchain === 0).slice(-20);
@@ -91,23 +91,23 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
         method: 'POST',
         body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }),
       });
-      // The inner body as it is: neither jsonrpc nor id.
+      // The inner body alone: neither jsonrpc nor id.
       expect(await response.json()).toEqual(rest.body);
     }
   });
 
-  test('metadata of a jetton say the decimals that its content says, or the file to which that points', async () => {
+  test('metadata of a jetton has the decimals of its content, or of the file to which that points', async () => {
     const { body } = await get(simulator, '/api/v3/jetton/masters?limit=1000');
     const { jetton_masters: masters, metadata } = body as {
       jetton_masters: { address: string; jetton_content: { decimals?: string; uri?: string } | null }[];
       metadata: Record<string, { token_info: { extra?: { decimals?: string } }[] }>;
     };
-    const said = masters.flatMap(({ address, jetton_content: content }) => {
+    const contents = masters.flatMap(({ address, jetton_content: content }) => {
       const { decimals } = metadata[address]!.token_info[0]!.extra ?? {};
       return content?.uri === undefined ? [[content?.decimals, decimals]] : [];
     });
-    for (const [content, found] of said) expect(found).toBe(content);
-    const kinds = new Set(said.map(([content]) => content));
+    for (const [content, found] of contents) expect(found).toBe(content);
+    const kinds = new Set(contents.map(([content]) => content));
     for (const kind of ['18', '9', 'nine', undefined]) expect(kinds.has(kind), kind).toBe(true);
     const files = masters.flatMap(({ address, jetton_content: content }) =>
       content?.uri === undefined ? [] : [metadata[address]!.token_info[0]!.extra?.decimals],
@@ -136,9 +136,9 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
       expect((await get(simulator, question)).status, question).toBe(status);
   });
 
-  test('a page of an account’s transactions begins where it was asked to, and ends before to_lt', async () => {
+  test('a page of an account’s transactions begins at the requested one, and ends before to_lt', async () => {
     const accounts = [...simulator.truth.transactions()].map(({ account: each }) => each);
-    const account = accounts.find((each, place) => accounts.lastIndexOf(each) > place + 10) ?? '';
+    const account = accounts.find((each, index) => accounts.lastIndexOf(each) > index + 10) ?? '';
     const truth = simulator.truth.accountTransactions(account);
     const [, second, third] = truth.map(({ transaction_id }) => transaction_id);
     if (second === undefined || third === undefined) throw new Error('too few transactions');

@@ -28,7 +28,7 @@ describe('faults, switched while the simulator runs', () => {
   });
   afterAll(() => simulator.close());
 
-  test('a limit above what the server bears is a timeout', async () => {
+  test('a limit above what the server supports is a timeout', async () => {
     simulator.faults.timeoutAboveLimit = 250;
     const large = await get('/api/v3/transactions?limit=251');
     expect([large.status, await large.text()]).toEqual([
@@ -41,7 +41,7 @@ describe('faults, switched while the simulator runs', () => {
     expect((await get('/api/v3/masterchainBlockShardState?seqno=5')).status).toBe(200);
   });
 
-  test('timeouts, bad gateways and storms come at the rate asked for', async () => {
+  test('timeouts, bad gateways and storms come at the configured rate', async () => {
     simulator.faults.timeout = 0.5;
     const statuses = await Promise.all(
       Array.from({ length: 60 }, async () => (await get('/api/v3/transactions?limit=1')).status),
@@ -87,7 +87,7 @@ describe('faults, switched while the simulator runs', () => {
   });
 
   test.each(['silentHead', 'silentBody', 'endlessHead', 'endlessBody', 'dribble'] as const)(
-    '%s: nothing comes to its end',
+    '%s: no response comes to its end',
     async (name) => {
       simulator.faults[name] = 1;
       const reply = fetch(`${simulator.url}/api/v3/transactions?limit=5`, {
@@ -99,7 +99,7 @@ describe('faults, switched while the simulator runs', () => {
     },
   );
 
-  test('a reorganised block and its transactions have other hashes until its time has come, wherever these stand', async () => {
+  test('a reorganized block and its transactions have other hashes until its time has come, in every response', async () => {
     const hashes = async () => {
       const reply = await get(`/api/v3/transactions?start_utime=${START}&limit=200&sort=asc`);
       return ((await reply.json()) as { transactions: { hash: string }[] }).transactions.map(
@@ -158,7 +158,7 @@ describe('faults, switched while the simulator runs', () => {
     expect(missing.every((seqno) => later.includes(seqno))).toBe(true);
   });
 
-  test('a hole lasts as long as it is asked for, with everything that it registered', async () => {
+  test('a hole lasts as long as configured, with everything that it registered', async () => {
     simulator.faults.holes = [{ from: 100, to: 102 }];
     const transactions = [...simulator.truth.transactions()].filter((row) => row.mc_block_seqno === 101);
     const page = await (
@@ -191,7 +191,7 @@ describe('faults, switched while the simulator runs', () => {
   });
 });
 
-test('a lagging shard is registered late: its top lies behind while others go on', async () => {
+test('a lagging shard is registered late: its top is behind while other shards advance', async () => {
   const lags = [{ from: START + 300, to: START + 360 }];
   const simulator = await startSimulator({ ...SIZE, lags, headTime: START + 350 });
   const last = (await (await fetch(`${simulator.url}/api/v3/masterchainInfo`)).json()) as { last: BlockJson };
@@ -213,7 +213,7 @@ test('a lagging shard is registered late: its top lies behind while others go on
   await simulator.close();
 });
 
-test('a test can answer in the stead of the server, and change what it answers', async () => {
+test('a test can respond in place of the server, and change its responses', async () => {
   const simulator = await startSimulator({
     ...SIZE,
     before: ({ path }) =>

@@ -40,11 +40,11 @@ describe.each(KINDS)('a rate limit by %s', (kind) => {
     expect(limiter.admit(10_002 + wait)).toBe(0);
   });
 
-  test('refuses earlier where it lies about its limit', () => {
+  test('refuses earlier if its real limit is lower', () => {
     expect(refusals({ kind, rps: 10 }, 100, 0.6)).toBeGreaterThan(150);
   });
 
-  test('answers 429 in both recorded shapes, and says when to come again', async () => {
+  test('responds with 429 in both recorded shapes, and says when to come again', async () => {
     const simulator = await startSimulator({ ...SIZE, rateLimit: { kind, rps: 2, retryAfter: true } });
     const replies = await Promise.all(
       Array.from({ length: 12 }, () => fetch(`${simulator.url}/api/v3/masterchainInfo`)),
@@ -113,7 +113,7 @@ describe('keys', () => {
   });
 });
 
-test('the latency lies behind the limiter: a slow response does not slow the counting', async () => {
+test('the latency comes after the limiter: a slow response does not slow the counting', async () => {
   const simulator = await startSimulator({
     ...SIZE,
     latencyMs: [80, 120],

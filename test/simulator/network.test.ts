@@ -20,7 +20,7 @@ describe('a generated network', () => {
     expect(pages[2]).not.toBe(pages[0]);
   });
 
-  test('shows only what lies below its head, and the head can be moved', async () => {
+  test('shows only what is below its head, and the head can be moved', async () => {
     const simulator = await startSimulator({ ...SIZE, headTime: START + 300 });
     const last = async (): Promise<BlockJson> => (await ask(simulator, '/api/v3/masterchainInfo')).body.last!;
     const before = await last();
@@ -35,7 +35,7 @@ describe('a generated network', () => {
     await simulator.close();
   });
 
-  test('lives: its head moves with the clock, and reading it twice shows more', async () => {
+  test('is live: its head moves with the clock, and a second reading shows more', async () => {
     const simulator = await startSimulator({ load: 10, accounts: 100, live: { speed: 200 } });
     const last = async (): Promise<BlockJson> => (await ask(simulator, '/api/v3/masterchainInfo')).body.last!;
     expect(simulator.headTime).toBeGreaterThan(Date.now() / 1000 - 1);
@@ -149,7 +149,7 @@ describe('seconds full of one family', () => {
   });
 });
 
-test('wallets ask for what they are given to ask for', async () => {
+test('wallets request what they are configured to request', async () => {
   const simulator = await startSimulator({ ...SIZE, load: 60, mix: { burn: 6, nft: 6 } });
   const burns = [...simulator.truth.jettonBurns()].length;
   const items = [...simulator.truth.nftTransfers()].length;

@@ -4,7 +4,7 @@ import { readOpenapi } from '../support/shared-data.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** OpenAPI 3.0's `nullable` in the words of JSON Schema. */
+/** Replaces OpenAPI 3.0's `nullable` by what JSON Schema has for it. */
 function withoutNullable(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withoutNullable);
   if (schema === null || typeof schema !== 'object') return schema;
@@ -30,7 +30,7 @@ function makeAjv(version: 'v2' | 'v3' = 'v3'): Ajv {
   return ajv;
 }
 
-/** Errors of a body against the schema of a path and status, as text; undefined where it is valid. */
+/** Errors of a body against the schema of a path and status, as text; undefined if it is valid. */
 export function makeValidator(
   version: 'v2' | 'v3' = 'v3',
 ): (path: string, status: number, body: unknown) => string | undefined {
@@ -50,7 +50,7 @@ const DESCRIBED_AS: Readonly<Record<string, string>> = {
   layerzero_send: 'LayerZeroSend',
   layerzero_receive: 'LayerZeroReceive',
 };
-/** Types of whose details nothing is said. */
+/** Types whose details are not described. */
 const UNDESCRIBED = ['unknown', 'stake_withdrawal_request'];
 
 function describedName(type: string, details: object, camel: string): string {
@@ -63,7 +63,10 @@ interface Detailed {
   readonly details: object;
 }
 
-/** Errors of an action's details against the schema of its type, members that the schema does not have among them. */
+/**
+ * Errors of an action's details against the schema of its type; members that the schema does not have are
+ * errors, too.
+ */
 export function makeDetailsValidator(): (type: string, action: Detailed) => string | undefined {
   const ajv = makeAjv();
   return (type, { details }) => {

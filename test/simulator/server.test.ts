@@ -25,7 +25,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
   });
 
   test.skipIf(!hasOpenapi)(
-    `answers as the description of the real server says (${NO_OPENAPI} where it is absent)`,
+    `responds as the description of the real server says (${NO_OPENAPI} if it is absent)`,
     async () => {
       const validate = makeValidator();
       const some = all[2000]!;
@@ -56,7 +56,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     },
   );
 
-  test('gives every transaction once, in pages of a closed window, in the order of time', async () => {
+  test('serves every transaction once, in pages of a closed window, in the order of time', async () => {
     const [from, to] = [START + 100, START + 400];
     const read: string[] = [];
     for (let offset = 0; ; offset += 700) {
@@ -150,7 +150,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     ]);
   });
 
-  test('refuses what it cannot convert and ignores what it does not know', async () => {
+  test('refuses what it cannot convert and ignores unknown parameters', async () => {
     for (const query of [
       'limit=abc',
       'limit=99999999999',
@@ -179,7 +179,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     );
   });
 
-  test('knows nothing of masterchain blocks above the head', async () => {
+  test('has no masterchain blocks above the head', async () => {
     const byMc = await ask(simulator, '/api/v3/transactionsByMasterchainBlock?seqno=99999');
     expect([byMc.status, byMc.body.error]).toEqual([404, 'masterchain block 99999 not found']);
     const state = await ask(simulator, '/api/v3/masterchainBlockShardState?seqno=99999');
@@ -202,7 +202,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     expect(ids(unsorted).toSorted()).not.toEqual(ids(first).slice(0, 100));
   });
 
-  test('loses and repeats blocks to a client that pages by offset without a sort', async () => {
+  test('loses and repeats blocks for a client that pages by offset without a sort', async () => {
     const seen = new Set<string>();
     let rows = 0;
     for (let offset = 0; offset < 800; offset += 50) {
@@ -241,7 +241,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     expect(shards.body.blocks?.some((block) => block.workchain === -1)).toBe(true);
   });
 
-  test('gives each message once, with both its transactions, and only one with a direction', async () => {
+  test('serves each message once, with both its transactions, and only one with a direction', async () => {
     const [from, to] = [START + 200, START + 260];
     const window = `start_utime=${from}&end_utime=${to}&limit=1000&sort=asc&x_no_metadata=true`;
     const found = (await ask(simulator, `/api/v3/messages?${window}`)).body.messages ?? [];
@@ -260,7 +260,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     ).toBe(true);
   });
 
-  test('puts externals where its order does', async () => {
+  test('puts externals at their position in its order', async () => {
     const desc = (await ask(simulator, '/api/v3/messages?limit=300&sort=desc')).body.messages ?? [];
     const externals = desc.filter((message) => message.created_lt === null).length;
     if (build === '1.2') expect(externals).toBe(300);
@@ -301,7 +301,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     expect((await ask(simulator, '/api/v3/messages?direction=up')).status).toBe(422);
   });
 
-  test('gives every complete trace once, in the order of its end', async () => {
+  test('serves every complete trace once, in the order of its end', async () => {
     const [from, to] = [START + 200, START + 300];
     const truth = [...simulator.truth.traces({ from, to: to + 1 })];
     const window = `start_utime=${from}&end_utime=${to}&limit=1000&sort=asc&x_no_address_book=true`;
@@ -345,7 +345,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     expect(((await byHeader.json()) as Reply['body']).address_book).toEqual({});
   });
 
-  test('answers other methods with a 500, HEAD as GET, and unknown paths as its build does', async () => {
+  test('responds to other methods with a 500, to HEAD as to GET, and to unknown paths as its build does', async () => {
     const blocks = `${simulator.url}/api/v3/blocks`;
     expect((await fetch(blocks, { method: 'POST' })).status).toBe(500);
     expect((await fetch(blocks, { method: 'HEAD' })).status).toBe(200);
@@ -356,7 +356,7 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     ]);
   });
 
-  test('answers a second before all time with nothing, and a limit above its own with the number', async () => {
+  test('responds to a second before all time with nothing, and to a limit above its own with the number', async () => {
     expect((await ask(simulator, '/api/v3/transactions?start_utime=-1')).body.transactions).toEqual([]);
     simulator.faults.maxLimit = 100;
     const refused = await fetch(`${simulator.url}/api/v3/transactions?limit=1000`);

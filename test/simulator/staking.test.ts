@@ -61,7 +61,7 @@ describe('validators and pools of build 1.3', () => {
   const complaintsOf = async (query: string): Promise<ComplaintJson[]> =>
     (await get(`${COMPLAINTS}?${query}`)).body.complaints ?? [];
 
-  test.skipIf(!hasOpenapi)(`are as described (${NO_OPENAPI} where it is absent)`, async () => {
+  test.skipIf(!hasOpenapi)(`are as described (${NO_OPENAPI} if it is absent)`, async () => {
     const validate = makeValidator();
     const [pool] = simulator.truth.pools;
     for (const path of [
@@ -128,7 +128,7 @@ describe('validators and pools of build 1.3', () => {
     expect(both.status).toBe(422);
   });
 
-  test('a window is echoed only as far as it was asked for', async () => {
+  test('a window is echoed only as far as it was requested', async () => {
     const { body } = await get(`${EVENTS}?end_utime=${START + 900}`);
     expect([body.start_utime, body.end_utime]).toEqual([undefined, START + 900]);
     const wrong = await get(`${EVENTS}?start_utime=9&end_utime=8`);
@@ -166,7 +166,7 @@ describe('validators and pools of build 1.3', () => {
     expect(new Set(ofValidator.map((event) => event.pool_address)).size).toBe(2);
   });
 
-  test('a pool’s books go from one event to the next', () => {
+  test('a pool’s balances continue from one event to the next', () => {
     expect(simulator.truth.pools.length).toBe(3);
     for (const pool of simulator.truth.pools) {
       const events = [...simulator.truth.poolEvents(pool)];
@@ -180,7 +180,7 @@ describe('validators and pools of build 1.3', () => {
     }
   });
 
-  test('nominators’ books go from one event to the next, and end in what the pool says', async () => {
+  test('nominators’ balances continue from one event to the next, and end in those of the pool', async () => {
     const [pool] = simulator.truth.pools;
     const events = [...simulator.truth.nominatorEvents(pool!)];
     const held = new Map<string, readonly [string, string]>();
@@ -205,7 +205,7 @@ describe('validators and pools of build 1.3', () => {
     expect((await get(NOMINATOR_EVENTS)).status).toBe(422);
   });
 
-  test('complaints gather votes until they are passed, and some never are', async () => {
+  test('complaints collect votes until they are passed, and some never are', async () => {
     const about = START + LENGTH;
     const at = async (utime: number): Promise<ComplaintJson[]> => {
       simulator.headTime = utime;
@@ -242,7 +242,7 @@ describe('validators and pools of build 1.3', () => {
     expect(await complaintsOf(`${window}&validator_pubkey=${some.validator_pubkey}`)).toEqual([some]);
   });
 
-  test('cycles name their election late, and both lists can be whole', async () => {
+  test('cycles name their election late, and both lists can be complete', async () => {
     simulator.headTime = START + LENGTH + 10;
     const { body } = await get('/api/v3/validators/cycles?sort=asc');
     simulator.headTime = START + SIZE.duration;
@@ -253,7 +253,7 @@ describe('validators and pools of build 1.3', () => {
     expect(finished.elections?.[0]?.finished).toBe(true);
   });
 
-  test('elections, cycles and events tell the same stakes, while an election is open, too', async () => {
+  test('elections, cycles and events have the same stakes, even while an election is open', async () => {
     const elections = async (at: number) => {
       simulator.headTime = at;
       const query = 'limit=100&sort=asc&return_participants=true&return_validators=true';
@@ -290,7 +290,7 @@ describe('validators and pools of build 1.3', () => {
       expect(staked(validators)).toEqual(accepted(cycle_start));
       expect(total_stake).toBe(total(accepted(cycle_start)));
     }
-    // Halfway through an election: of those who will take part, some have not staked, or not all.
+    // Halfway through an election, some participants have not staked yet, or not everything.
     const next = START + 2 * LENGTH;
     const open = (await elections(START + LENGTH * 1.45)).took.find((one) => one.election_id === next);
     const first = staked(open?.participants);
@@ -301,7 +301,7 @@ describe('validators and pools of build 1.3', () => {
     expect(unopened).toMatchObject({ total_stake: '0', total_participants: 0, participants: [] });
   });
 
-  test('come from a copy that lags where that is asked for', async () => {
+  test('come from a copy that lags if configured', async () => {
     const [newest] = await eventsOf('limit=1');
     simulator.faults.staleEvents = 300;
     const [stale] = await eventsOf('limit=1');

@@ -39,7 +39,7 @@ describe.each(['1.2', '1.3'] as const)('transfers and burns of build %s', (build
   afterAll(() => simulator.close());
 
   test.skipIf(!hasOpenapi).each(FAMILIES)(
-    `$path answers as described (${NO_OPENAPI} where it is absent)`,
+    `$path responds as described (${NO_OPENAPI} if it is absent)`,
     async ({ path }) => {
       const validate = makeValidator();
       for (const query of ['?limit=1000&sort=asc', '', '?limit=5000', '?start_utime=x']) {
@@ -49,7 +49,7 @@ describe.each(['1.2', '1.3'] as const)('transfers and burns of build %s', (build
     },
   );
 
-  test.each(FAMILIES)('$path gives the rows of a window as they are', async (family) => {
+  test.each(FAMILIES)('$path serves the rows of a window unchanged', async (family) => {
     const [from, to] = [START + 300, START + 799];
     const query = `?start_utime=${from}&end_utime=${to}&sort=asc&limit=1000&${NOTHING_ELSE}`;
     const found = rowsOf(await ask(simulator, family.path + query), family);
@@ -96,7 +96,7 @@ describe.each(['1.2', '1.3'] as const)('transfers and burns of build %s', (build
     expect(second.map((row) => Number(row.transaction_lt))).toEqual(lts);
   });
 
-  test('orders a second by nothing where a time is given', async () => {
+  test('does not order a second if a time is given', async () => {
     const family = FAMILIES[0];
     const query = `${family.path}?start_utime=${START}&sort=asc&limit=1000&${NOTHING_ELSE}`;
     const pages = [await ask(simulator, query), await ask(simulator, query)].map((reply) =>
@@ -133,7 +133,7 @@ describe.each(['1.2', '1.3'] as const)('transfers and burns of build %s', (build
     expect(found.every((row) => row.nft_address === item.nft_address)).toBe(true);
   });
 
-  test('says amounts beyond what a number holds, and payloads with and without a meaning', () => {
+  test('prints amounts beyond what a number holds, and payloads with and without a meaning', () => {
     const all = [...simulator.truth.jettonTransfers()];
     expect(all.some((row) => Number(row.amount) > Number.MAX_SAFE_INTEGER)).toBe(true);
     expect(all.some((row) => row.decoded_forward_payload !== null)).toBe(true);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** What is said of the walks of a collection. */
+/** What the status says about the walks of a collection. */
 async function walksOf(name: string) {
   const report = await readReport(store.database, await loadDatasets(), { rows: 'estimated' });
   return report.collections.find(({ dataset }) => dataset === name)?.walks;
@@ -26,19 +26,19 @@ test.each([
   ['masterchain_heads', 'node', 'sample of the node', 'not read yet'],
   ['account_transactions', 'backward', 'history', ''],
 ])(
-  '%s was never read while nobody has committed a page of its %s',
+  '%s was never read while no process has committed a page of its %s',
   async (dataset, scope, title, progress) => {
     const claim = { dataset, scope, owner: 'host/1/a' };
     await claimCursor(store.database, claim);
     const walk = { walk: scope, title, at: null, wholeAt: null, progress };
     expect(await walksOf(dataset)).toEqual([{ ...walk, beingRead: true }]);
-    // The source answered nothing.
+    // The source returned nothing.
     await releaseClaim(store.database, claim);
     expect(await walksOf(dataset)).toEqual([{ ...walk, beingRead: false }]);
   },
 );
 
-test('a list was read when the source last answered, beside when it was last whole; a look-up at its last page', async () => {
+test('a list was read when the source last responded, apart from when it was last complete; a look-up at its last page', async () => {
   const { database } = store;
   const list = { at: 9, end: 9, round: false, ended: 1_700_000_000, beyond: null };
   await moveCursor(database, { dataset: 'jetton_masters', scope: 'list', owner: '' }, list);

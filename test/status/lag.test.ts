@@ -3,7 +3,7 @@ import { namingOf, restingLagsOf } from '../../src/status/lag.ts';
 import { datasetsNamed } from '../support/crawl.ts';
 import { pollLagOf } from '../../src/dataset/tail-pace.ts';
 
-test('how long the chain takes is told by the newest block of the polls that first saw a second named', () => {
+test('the delay of the chain is measured by the newest block of the polls that first saw a second registered', () => {
   expect(namingOf([])).toBe(null);
   expect(namingOf([{ newest: 1000, utime: 998 }])).toBe(null);
   // Seconds 998 to 1000 after 5, 4 and 3 s, second 1001 after 4 s.
@@ -13,11 +13,11 @@ test('how long the chain takes is told by the newest block of the polls that fir
     { newest: 1005, utime: 1002 },
   ];
   expect(namingOf(polls)).toEqual({ usual: 4, most: 5 });
-  // What another process had seen already is not named anew.
+  // Seconds that another process had seen already are not counted again.
   expect(namingOf([...polls, { newest: 1006, utime: 1000 }])).toEqual({ usual: 4, most: 5 });
 });
 
-test('the next poll and the next round are bound by what may be late, and by the rate where it has no room for more', async () => {
+test('the next poll and the next round are bounded by what may be late, and by the rate if it leaves no room for more', async () => {
   const datasets = await datasetsNamed('blocks', 'transactions', 'validator_events');
   const plan = { freshness: 5, watermarkDelay: 30 };
   expect(pollLagOf({ ...plan, rps: 25 })).toEqual({ seconds: 2, isBoundByRate: false });

@@ -3,7 +3,7 @@ import type { Work } from '../../src/crawl/streams/planner.ts';
 import { countProgress, percentOf } from '../../src/status/progress.ts';
 
 const range = { from: 1000, to: 2000 };
-const fresh = (dataset: string, ...scopes: string[]): Work => ({
+const untouched = (dataset: string, ...scopes: string[]): Work => ({
   dataset,
   range,
   missing: new Map(scopes.map((scope) => [scope, [range]])),
@@ -11,7 +11,7 @@ const fresh = (dataset: string, ...scopes: string[]): Work => ({
 
 describe('progress', () => {
   test('begins at 0, counts every scope, and ends at its total', () => {
-    const count = countProgress([fresh('blocks', ''), fresh('pools', 'a', 'b', 'c')]);
+    const count = countProgress([untouched('blocks', ''), untouched('pools', 'a', 'b', 'c')]);
     expect([count.of('pools'), count.all()]).toEqual([
       { done: 0, total: 3000 },
       { done: 0, total: 4000 },
@@ -26,7 +26,7 @@ describe('progress', () => {
   });
 
   test('never passes its total, whatever is read twice or beyond it', () => {
-    const count = countProgress([fresh('pools', 'a', 'b')]);
+    const count = countProgress([untouched('pools', 'a', 'b')]);
     for (let round = 0; round < 5; round += 1) {
       count.complete('pools', 'a', { from: 0, to: 5000 });
       expect(count.of('pools')).toEqual({ done: 1000, total: 2000 });
@@ -34,14 +34,14 @@ describe('progress', () => {
   });
 
   test('counts a scope that is found on the way as more work', () => {
-    const count = countProgress([fresh('pools')]);
+    const count = countProgress([untouched('pools')]);
     expect(count.of('pools')).toEqual({ done: 0, total: 0 });
     count.complete('pools', 'a', { from: 1000, to: 1250 });
     count.complete('pools', 'b', undefined);
     expect(count.of('pools')).toEqual({ done: 250, total: 2000 });
   });
 
-  test('goes on where an earlier run stopped, and counts what more than pages has covered', () => {
+  test('continues from an earlier run, and counts coverage that did not come from its pages', () => {
     const count = countProgress([
       { dataset: 'blocks', range, missing: new Map([['', [{ from: 1900, to: 2000 }]]]) },
     ]);
@@ -50,7 +50,7 @@ describe('progress', () => {
     expect(percentOf(count.all())).toBe(100);
   });
 
-  test('is 100 % only where all is done', () => {
+  test('is 100 % only if all is done', () => {
     expect(percentOf({ done: 999_999, total: 1_000_000 })).toBe(99.9);
     expect(percentOf({ done: 0, total: 1 })).toBe(0);
   });

@@ -23,7 +23,7 @@ let datasets: Dataset[];
 beforeAll(async () => {
   cli = await openCli();
   store = await openTestStore();
-  // By design the second one is a quarter of an hour late.
+  // By design the second dataset is a quarter of an hour late.
   datasets = await datasetsNamed('blocks', 'validator_events');
 });
 afterAll(async () => {
@@ -40,7 +40,7 @@ const forget = () =>
 const nowSeconds = () => Math.floor(systemClock.now() / 1000);
 const FROM = nowSeconds() - 7200;
 
-/** What a daemon leaves that was well until so many seconds ago, and that read a dataset until its delay then. */
+/** The state of a daemon that was healthy until so many seconds ago, and that read a dataset up to its delay then. */
 async function leave({ agoSeconds, lateSeconds = 0 }: { agoSeconds: number; lateSeconds?: number }) {
   const last = nowSeconds() - agoSeconds;
   await saveWatermark(store.database, { utime: last - 5, headSeqno: 9, headUtime: last, waitingFor: null });
@@ -57,7 +57,7 @@ const Lags = z.object({ datasets: z.array(z.object({ dataset: z.string(), lag: z
 const lagsIn = (text: string) =>
   new Map(Lags.parse(JSON.parse(text)).datasets.map(({ dataset, lag }) => [dataset, lag]));
 
-/** What each of those who can be asked says of one state of the database, where the daemon's clock may go wrong. */
+/** What each interface says of one state of the database; the daemon's clock may be wrong. */
 async function askEverybody({ clock = systemClock }: { clock?: Clock } = {}) {
   const settings = { DATABASE_URL: store.url, ETL_DATASETS: 'blocks,validator_events' };
   const server = await startStatusServer({
@@ -104,54 +104,54 @@ async function askEverybody({ clock = systemClock }: { clock?: Clock } = {}) {
 const SLACK = 30;
 
 function expectOneLag({ lags }: Awaited<ReturnType<typeof askEverybody>>, name: string, lag: number): void {
-  for (const said of Object.values(lags)) {
-    expect(said.get(name)).toBeGreaterThanOrEqual(lag);
-    expect(said.get(name)).toBeLessThan(lag + SLACK);
+  for (const answers of Object.values(lags)) {
+    expect(answers.get(name)).toBeGreaterThanOrEqual(lag);
+    expect(answers.get(name)).toBeLessThan(lag + SLACK);
   }
 }
 
 describe('/ready, /metrics, /status, status and status --check', () => {
-  test('say that a healthy daemon is well, also of a dataset that is late by design', async () => {
+  test('report a healthy daemon as healthy, even with a dataset that is late by design', async () => {
     await leave({ agoSeconds: 3 });
-    const said = await askEverybody();
-    expect(said).toMatchObject({ ready: 200, metric: 1, page: true, check: 0, reasons: [], checked: [] });
-    expectOneLag(said, 'blocks', 33);
-    expectOneLag(said, 'validator_events', 903);
+    const answers = await askEverybody();
+    expect(answers).toMatchObject({ ready: 200, metric: 1, page: true, check: 0, reasons: [], checked: [] });
+    expectOneLag(answers, 'blocks', 33);
+    expectOneLag(answers, 'validator_events', 903);
   });
 
-  test('say of one that is behind that it is, while the head moves', async () => {
+  test('report a dataset as behind while the head moves', async () => {
     await leave({ agoSeconds: 3, lateSeconds: 1000 });
-    const said = await askEverybody();
-    expect(said).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
-    for (const reasons of [said.reasons, said.checked]) {
+    const answers = await askEverybody();
+    expect(answers).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
+    for (const reasons of [answers.reasons, answers.checked]) {
       expect(reasons).toHaveLength(2);
       expect(reasons[0]).toMatch(/blocks: 17m( \d+s)? behind the clock/);
     }
-    expectOneLag(said, 'blocks', 1033);
+    expectOneLag(answers, 'blocks', 1033);
   });
 
-  test('say of one that is dead that it is, and how long the head has been old', async () => {
+  test('report a dead daemon, and how long its head has been old', async () => {
     await leave({ agoSeconds: 1800 });
-    const said = await askEverybody();
-    expect(said).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
-    for (const reasons of [said.reasons, said.checked]) {
+    const answers = await askEverybody();
+    expect(answers).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
+    for (const reasons of [answers.reasons, answers.checked]) {
       expect(reasons).toHaveLength(3);
       expect(reasons[0]).toMatch(/the newest masterchain block is 30m( \d+s)? old/);
     }
-    expectOneLag(said, 'blocks', 1830);
+    expectOneLag(answers, 'blocks', 1830);
   });
 });
 
-test('where it cannot be known how far it is safe to read, all of them say so, and what is awaited', async () => {
+test('if the watermark is not known, all of them say so, and name what is awaited', async () => {
   const waitingFor = 'shard state of masterchain block 9';
   await saveWatermark(store.database, { utime: 0, headSeqno: 0, headUtime: 0, waitingFor });
-  const said = await askEverybody();
-  expect(said).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
-  for (const [reason] of [said.reasons, said.checked])
+  const answers = await askEverybody();
+  expect(answers).toMatchObject({ ready: 503, metric: 0, page: false, check: 3 });
+  for (const [reason] of [answers.reasons, answers.checked])
     expect(reason).toContain(`the watermark is not known yet: waiting for ${waitingFor}`);
 });
 
-test.each([-3600, 3600])('a daemon whose clock is wrong by %i s goes by the database’s', async (seconds) => {
+test.each([-3600, 3600])('a daemon whose clock is wrong by %i s uses the database’s', async (seconds) => {
   const clock = { ...systemClock, now: () => systemClock.now() + seconds * 1000 };
   await leave({ agoSeconds: 3 });
   expect(await askEverybody({ clock })).toMatchObject({ ready: 200, metric: 1, page: true });

@@ -13,7 +13,7 @@ import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 let store: TestStore;
-/** What a daemon has, with fewer connections. */
+/** The database of a daemon, with fewer connections. */
 let database: Database;
 let datasets: Dataset[];
 
@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Runs `work` while a table that snapshots read is locked, as `alter table` and a dump of the schema do it. */
 async function whileLocked(work: (untilRead: () => Promise<void>) => Promise<void>): Promise<void> {
   await store.database.transaction(async (session) => {
-    // A busy machine may leave it idle for longer than a crawl's may be.
+    // On a busy machine, it may be idle for longer than a crawl's session may be.
     await session.run(sql`set local idle_in_transaction_session_timeout = 0`);
     await session.run(sql`lock table etl.cursors in access exclusive mode`);
     await work(() => untilOneWaits(store.database, session, '%"etl"."cursors"%'));
@@ -43,7 +43,7 @@ function openSnapshots() {
   return { clock, ask: createSnapshots({ context, datasets, jobs: datasets, config: testConfig() }) };
 }
 
-test('a request that comes while a snapshot is read waits for that one, and the crawl keeps its connections', async () => {
+test('a request during a snapshot waits for that one, and the crawl keeps its connections', async () => {
   const { clock, ask } = openSnapshots();
   const asked: ReturnType<typeof ask>[] = [];
   await whileLocked(async (untilRead) => {
@@ -64,7 +64,7 @@ test('a request that comes while a snapshot is read waits for that one, and the 
   expect(await ask()).not.toBe(first);
 });
 
-test('/ready and /metrics say within seconds that the database is slow, and afterwards that it is not', async () => {
+test('/ready and /metrics report within seconds that the database is slow, and afterwards that it is not', async () => {
   const { clock, ask } = openSnapshots();
   const server = await startStatusServer({
     listen: '127.0.0.1:0',
@@ -73,7 +73,7 @@ test('/ready and /metrics say within seconds that the database is slow, and afte
     metrics: createMetrics(createStats().stats),
     snapshot: ask,
   });
-  /** The answer, for which the clock moves on as long as it takes. */
+  /** The response; the clock advances as long as it takes. */
   const textAt = async (path: string) => {
     const waiting = { isOver: false };
     const answer = fetch(`${server.url}${path}`)

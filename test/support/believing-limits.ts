@@ -9,7 +9,7 @@ const believing: LimitTrust = {
   }),
 };
 
-/** A crawl that believes every short page at once: each page is asked for once. */
+/** A crawl that believes every short page at once, so that each page is requested once. */
 export function withBelievingLimits(context: CrawlContext): CrawlContext {
   return { ...context, tuning: (dataset) => ({ ...context.tuning(dataset), limits: believing }) };
 }

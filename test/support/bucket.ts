@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 import { freePort } from './free-port.ts';
 
-/** Has moto, a server that answers as S3 does: `pip install "moto[server]"`. */
+/** This Python has moto, a server with the API of S3: `pip install "moto[server]"`. */
 const PYTHON = process.env['PYTHON'] ?? 'python3';
 
 export const hasBuckets = spawnSync(PYTHON, ['-c', 'import moto.server']).status === 0;
@@ -15,7 +15,7 @@ if (!hasBuckets) console.warn(`skipped: ${PYTHON} cannot import moto.server`);
 
 export interface Bucket {
   readonly url: string;
-  /** What the vendor's own client takes from the environment. */
+  /** The environment variables of the vendor's own client. */
   readonly settings: Readonly<Record<string, string>>;
   close(): void;
 }
@@ -33,7 +33,7 @@ export async function openBucket(): Promise<Bucket> {
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
-    // About later versions than the one that is used.
+    // The warning is about later versions than the one that is used.
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
   return { url, settings, close: () => void moto.kill() };
@@ -43,8 +43,8 @@ const FILE_OF_EXTENSION = `import glob, os, duckdb_extension_httpfs as e
 print(glob.glob(os.path.dirname(e.__file__) + '/extensions/*/httpfs.duckdb_extension')[0], end='')`;
 
 /**
- * A home directory in which DuckDB finds its extension `httpfs`; undefined where that cannot be had. It is taken from
- * `pip install duckdb-extension-httpfs` of the same version, or DuckDB fetches it.
+ * A home directory in which DuckDB finds its extension `httpfs`; undefined if it is not available. It comes
+ * from `pip install duckdb-extension-httpfs` of the same version, or DuckDB fetches it.
  */
 export async function homeWithHttpfs(): Promise<string | undefined> {
   const home = await mkdtemp(join(tmpdir(), 'toncenter-etl-home-'));

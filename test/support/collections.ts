@@ -19,7 +19,7 @@ interface Reading {
   readonly stop?: Stop;
 }
 
-/** Reads collections once, as a process of its own would; the names of those that were refused. */
+/** Reads collections once, as a separate process would, and returns the names of those that were refused. */
 export async function readOnce(
   store: TestStore,
   url: string,
@@ -28,7 +28,7 @@ export async function readOnce(
 ): Promise<readonly string[]> {
   const all = await loadDatasets();
   const { collections } = splitKinds(chooseDatasets(names, all));
-  // Stopped before it is opened, a crawl would not open at all.
+  // If it were stopped before it is opened, a crawl would not open at all.
   const opening = { ...stop, finishing: never.finishing };
   const crawl = await openTestCrawl(store, url, { stop: opening, maxAttempts: 3, hasty: true });
   try {
@@ -57,12 +57,17 @@ export async function readStreamsOf(
   names: readonly string[],
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
-  const reach = await findReadablePart({ ...crawl, wanted: range, delaySeconds: 0, signal: never.leaving });
-  await backfill({ ...crawl, datasets: await datasetsNamed(...names), readable: reach, stop: never });
+  const readable = await findReadablePart({
+    ...crawl,
+    wanted: range,
+    delaySeconds: 0,
+    signal: never.leaving,
+  });
+  await backfill({ ...crawl, datasets: await datasetsNamed(...names), readable, stop: never });
   await crawl.close();
 }
 
-/** What a statement returns, with the driver's own types: numbers beyond 2^53 as text, JSON parsed. */
+/** The rows of a statement, with the driver's own types: numbers beyond 2^53 as text, JSON parsed. */
 export async function select(store: TestStore, statement: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: store.url, options: '-c timezone=UTC' });
   await client.connect();
@@ -73,7 +78,7 @@ export async function select(store: TestStore, statement: string): Promise<Row[]
   }
 }
 
-/** A value without members that are null: leaving one out means the same. */
+/** A value without members that are null: a missing member means the same. */
 export function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(bare);
   if (typeof value !== 'object' || value === null) return value;
@@ -81,13 +86,13 @@ export function bare(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, bare(member)]));
 }
 
-/** Records in the order of what names them. */
+/** Records in the order of their identifiers. */
 export function sorted(records: readonly unknown[], name = 'address'): unknown[] {
   const key = (record: unknown): string => String((record as Row)[name]);
   return records.map(bare).sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** Columns of a row that are members of a record as they stand. */
+/** Columns of a row that are equal to members of a record. */
 export function without(row: Row, ...names: string[]): Row {
   return Object.fromEntries(
     Object.entries(row).filter(([name]) => !['loaded_at', 'extra', ...names].includes(name)),

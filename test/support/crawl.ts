@@ -23,11 +23,11 @@ interface CrawlChanges {
   readonly config?: Partial<Config>;
   readonly maxAttempts?: number;
   readonly logger?: Logger;
-  /** True: a request is tried again at once, and the clock of the crawl is a hundred times as fast. */
+  /** If true, a request is retried at once, and the clock of the crawl is a hundred times as fast. */
   readonly hasty?: boolean;
 }
 
-/** A crawl of a test's own at a high rate, without the second that a new budget leaves free. */
+/** A crawl for one test, at a high rate, without the second that a new budget leaves free. */
 export async function openTestCrawl(
   store: TestStore,
   baseUrl: string,
@@ -55,7 +55,7 @@ const hastyClock: Clock = {
   sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
 };
 
-/** A budget of which the first request may go out at once. */
+/** A budget whose first request may go out at once. */
 async function makeBudget({ database }: TestStore, host: string, rps: number): Promise<void> {
   await database.run(sql`
     insert into etl.budget (host, rps, free_at, slack, server_started_at)

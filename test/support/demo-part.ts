@@ -1,6 +1,6 @@
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 
-/** So much of the demo network, with shorter elections, that every question has an answer. */
+/** A part of the demo network, with shorter elections, that is large enough for every question to have an answer. */
 export const demoPart = {
   name: 'demo_part',
   options: { ...demoNetwork, duration: 75 * 60, electionSeconds: 600 },

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
 
-/** Another reader of Parquet and CSV than the program's own code. */
+/** A reader of Parquet and CSV other than the program's own code. */
 export interface Duck {
   rows(statement: string): Promise<Json[][]>;
   /** Replaces a Parquet file by the rows of a query, in which it is called `this`. */

@@ -1,8 +1,11 @@
-/** A value as any engine says it, and as Postgres prints it: a number without what its type adds, a time of UTC without its zone. */
-export function plainValue(said: string | number | boolean | null): string | null {
-  if (said === null) return null;
-  if (typeof said === 'boolean') return said ? 't' : 'f';
-  const value = String(said);
+/**
+ * A value as Postgres prints it, from any engine's form: a number without what its type adds, a UTC time
+ * without its zone.
+ */
+export function plainValue(answer: string | number | boolean | null): string | null {
+  if (answer === null) return null;
+  if (typeof answer === 'boolean') return answer ? 't' : 'f';
+  const value = String(answer);
   if (/^-?\d+\.\d+(e-?\d+)?$/i.test(value)) return String(Number(Number(value).toPrecision(12)));
   if (/^-?\d+$/.test(value) && Math.abs(Number(value)) < 2 ** 53) return String(Number(value));
   return /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.0+)?(\+00| UTC)?$/.exec(value)?.[1] ?? value;
@@ -10,7 +13,7 @@ export function plainValue(said: string | number | boolean | null): string | nul
 
 export type Value = string | number | bigint | boolean | null | undefined;
 
-/** A number to some digits, where halves are rounded up, a list in brackets, all else as Postgres prints it. */
+/** A number to some digits, rounded half up; a list in brackets; anything else as Postgres prints it. */
 export function roundedValue(value: Value, digits = 9): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value ? 't' : 'f';

@@ -6,20 +6,20 @@ import { readLog, type TableLog } from '../../src/lake/delta-log.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
 import { silent, testConfig } from './crawl.ts';
 
-/** What a command came to, and what it wrote to stdout and to stderr. */
+/** The exit code of a command, and its stdout and stderr. */
 export interface Outcome {
   readonly code: number;
   readonly printed: readonly string[];
-  readonly said: readonly string[];
+  readonly errors: readonly string[];
 }
 
 async function quietly(work: () => Promise<number>): Promise<Outcome> {
   const printed: string[] = [];
-  const said: string[] = [];
+  const errors: string[] = [];
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-  const error = vi.spyOn(console, 'error').mockImplementation((line: string) => void said.push(line));
+  const error = vi.spyOn(console, 'error').mockImplementation((line: string) => void errors.push(line));
   try {
-    return { code: await work(), printed, said };
+    return { code: await work(), printed, errors };
   } finally {
     log.mockRestore();
     error.mockRestore();
@@ -39,9 +39,9 @@ export const exported = (url: string, flags: Parameters<typeof exportRows>[1]): 
 export const imported = (url: string, flags: Parameters<typeof importRows>[1]): Promise<Outcome> =>
   quietly(() => importRows(invocationOf(url), flags));
 
-export const verified = (place: string): Promise<Outcome> =>
-  quietly(() => verifyOfLake(invocationOf(''), place));
+export const verified = (location: string): Promise<Outcome> =>
+  quietly(() => verifyOfLake(invocationOf(''), location));
 
-/** What the log of a table says. */
-export const logIn = (place: string, table: string): Promise<TableLog> =>
-  withLake(place, (lake) => readLog(lake, table));
+/** The log of a table. */
+export const logIn = (location: string, table: string): Promise<TableLog> =>
+  withLake(location, (lake) => readLog(lake, table));

@@ -62,7 +62,7 @@ export function useLiveDaemon() {
       await crawl.close();
     },
     covered,
-    /** Where a dataset's newest coverage ends; 0 without any. */
+    /** The end of a dataset's newest coverage; 0 without any. */
     endOf: async (name: string): Promise<number> => (await covered(name)).at(-1)?.to ?? 0,
     storedTransactions: async ({ from, to }: Range): Promise<number> => {
       const [row] = await store.database.rows(

@@ -10,12 +10,12 @@ interface Store {
   ask(statement: string): Promise<Readonly<Record<string, string | null>>[]>;
 }
 
-/** A table that is small, and of which the database loses a row. */
+/** A small table; the database loses one of its rows. */
 export const LIVED = 'jetton_transfers';
 
 const range = { format: 'parquet', only: ['all'] };
 
-/** How many rows each table of a lake has in the database. */
+/** The number of rows that the database has, for each table of a lake. */
 export async function rowsInDatabase(store: Store, lake: string): Promise<ReadonlyMap<string, string>> {
   const rows = new Map<string, string>();
   for (const name of await tablesIn(directoryStore(lake))) {
@@ -32,17 +32,18 @@ export async function wholeLake(store: Store, out: string): Promise<void> {
 }
 
 /**
- * A lake of one table that has lived through everything: a second export added parts, a third one made one of them, a
- * checkpoint summed up the log, and a fourth export wrote the part anew, since the database had lost a row. All parts that
- * were retracted lie there still, as they do while readers hold them. Gives what the table has in the database.
+ * A lake of one table after every kind of change: a second export added parts, a third one merged them, and a
+ * checkpoint summed up the log. A fourth export rewrote the part, because the database had lost a row. All
+ * removed parts still exist, as they do while readers hold them. Returns the rows of the table in the
+ * database.
  */
 export async function livedLake(store: Store, out: string): Promise<string> {
-  const place = join(out, LIVED);
+  const directory = join(out, LIVED);
   const old = join(dirname(out), 'old-parts');
   const bring = async (from: string, to: string) => {
     const ended = await exported(store.url, { ...range, only: [LIVED], out, from, to });
     expect(ended.code).toBe(0);
-    await keepParts(place, old);
+    await keepParts(directory, old);
     return (await logIn(out, LIVED)).parts.length;
   };
   expect(await bring('2026-01-01T00:00Z', '2026-01-01T00:40Z')).toBe(1);
@@ -62,8 +63,8 @@ export async function livedLake(store: Store, out: string): Promise<string> {
     `delete from ton.${LIVED} where (utime, transaction_hash) = (select utime, transaction_hash from ton.${LIVED} limit 1)`,
   );
   expect(await bring('2026-01-01', '2026-01-02')).toBe(1);
-  await keepParts(old, place);
-  expect((await partsOf(place)).length).toBeGreaterThan(3);
+  await keepParts(old, directory);
+  expect((await partsOf(directory)).length).toBeGreaterThan(3);
   const [counted] = await store.ask(`select count(*) as rows from ton.${LIVED}`);
   return counted?.['rows'] ?? '';
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/clock.ts';
 
-/** A clock that stands until the test moves it. */
+/** A clock that does not move until the test moves it. */
 export interface ManualClock extends Clock {
-  /** Moves on, ending each sleep at its own time and letting everything that waits for it run. */
+  /** Advances, ends each sleep at its own time, and lets everything run that waits for it. */
   advance(ms: number): Promise<void>;
 }
 

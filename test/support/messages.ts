@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
-/** The next message of a process; rejects where it ends without one. */
+/** The next message of a process; rejects if the process ends without one. */
 export async function nextMessage(process: ChildProcess): Promise<unknown> {
   const waiting = new AbortController();
   const ended = once(process, 'exit', { signal: waiting.signal }).then(([code]) => {

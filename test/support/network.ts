@@ -27,7 +27,7 @@ export function useNetwork(defaults: SimulatorOptions) {
     get simulator() {
       return required();
     },
-    /** Serves another network in place of the one that was served. */
+    /** Serves another network in place of the previous one. */
     serve: async (options: SimulatorOptions = {}): Promise<Simulator> => {
       await simulator?.close();
       simulator = await startSimulator({ ...defaults, ...options });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { readOpenapi } from './shared-data.ts';
 
-/** One schema of the OpenAPI document, as far as tests ask. */
+/** The part of an OpenAPI schema that tests need. */
 export interface Described {
   readonly type?: string;
   readonly properties?: Record<string, Described>;
@@ -36,7 +36,7 @@ export function openapiPaths(version: 'v2' | 'v3'): string[] {
   return Object.keys(document.parse(readOpenapi(version)).paths);
 }
 
-/** What an endpoint answers, by its whole path; undefined where the document does not have it. */
+/** The response schema of an endpoint, by its whole path; undefined if the document does not have it. */
 export function openapiResponse(path: string): Described | undefined {
   const { paths } = document.parse(readOpenapi(path.startsWith('/api/v2') ? 'v2' : 'v3'));
   const operation = response.safeParse(Object.values(paths[path] ?? {})[0]);

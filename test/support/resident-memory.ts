@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** What a process has resident now, and the most that it has had, in megabytes; undefined where it has ended. */
+/** The current resident memory of a process, and its peak, in megabytes; undefined if the process has ended. */
 export function residentMemory(pid: number): { readonly nowMb: number; readonly mostMb: number } | undefined {
   const path = `/proc/${pid}/status`;
   const status = existsSync(path) ? readFileSync(path, 'utf8') : '';

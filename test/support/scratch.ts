@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 const MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 6 * 1024 ** 3;
 
-/** Where tests keep files: in memory where the system has room for it there, since databases are files by the thousand. */
+/**
+ * The directory of the tests' files: in memory if the system has room for it, because databases are files by
+ * the thousand.
+ */
 export function scratchDirectory(): string {
   return freeBytes(MEMORY) >= ENOUGH_BYTES ? MEMORY : tmpdir();
 }

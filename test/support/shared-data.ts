@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Recorded data and descriptions of the API, which lie beside a checkout where they are present at all. */
+/** Recorded data and descriptions of the API, which are next to a checkout if they are present at all. */
 const root = join(import.meta.dirname, '..', '..', '..', 'shared');
 
 export const corpusFolder = join(root, 'corpus');
@@ -40,7 +40,7 @@ export function recordedTransactions(): Json[] {
   return folders.flatMap((folder) => found(readCorpus(folder), 'prev_trans_lt'));
 }
 
-/** Every recorded trace of a folder, all of them where none is named. */
+/** Every recorded trace of a folder, or of all folders if none is named. */
 export function recordedTraces(
   folders: readonly string[] = ['mainnet', 'testnet', 'responses/v3/traces'],
 ): Json[] {

@@ -1,4 +1,4 @@
-/** What each tampering with stored rows must be found as, in which dataset. */
+/** The finding that each tampering with stored rows must give, and its dataset. */
 export const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]])[] = [
   [
     'a transaction is gone',

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { freePort } from './free-port.ts';
 
-/** One server that is all of Trino, for lakes below a folder. docs/lake.md says the same to those who try it. */
+/** One server that is all of Trino, for lakes below a folder. docs/lake.md has the same for its readers. */
 const FILES = (directory: string, port: number): Readonly<Record<string, string>> => ({
   'node.properties': `node.environment=lake
 node.id=one
@@ -41,7 +41,7 @@ export interface TrinoAnswer {
 }
 
 export interface Trino {
-  /** What the catalog calls `local:///`. */
+  /** The directory that the catalog calls `local:///`. */
   readonly root: string;
   ask(statement: string): Promise<TrinoAnswer>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Two days of UTC, two months, two partitions; one day of Tokyo, where the analyst sits. */
+/** Two days of UTC, two months, two partitions; one day of Tokyo, the analyst's time zone. */
 export const twoDays = {
   name: 'two_days',
   options: {

@@ -25,9 +25,9 @@ import { startSimulator, type Simulator, type SimulatorOptions } from './simulat
 export interface Proof {
   readonly context: RepairContext;
   /** How far the network, or a part of it, is safe to read. */
-  reach(wanted?: Range): Promise<ReadablePart>;
-  cover(datasets: readonly Dataset[], reach: ReadablePart): Promise<Range>;
-  /** Reads what takes a second reading again, as if hours had passed. */
+  readable(wanted?: Range): Promise<ReadablePart>;
+  cover(datasets: readonly Dataset[], readable: ReadablePart): Promise<Range>;
+  /** Does the second reading of those that need one, as if hours had passed. */
   readAgain(datasets: readonly Dataset[], range: Range): Promise<void>;
   verify(datasets: readonly Dataset[], range: Range): Promise<Verified[]>;
   repair(datasets: readonly Dataset[], range: Range, found: readonly Verified[]): Promise<Repaired>;
@@ -41,19 +41,19 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   const context: RepairContext = createRepairContext({ ...crawl, owner }, options);
   return {
     context,
-    reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
+    readable: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
       findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving }),
-    async cover(datasets, reach) {
-      await backfill({ ...crawl, datasets, readable: reach, stop: never });
-      return reach.range!;
+    async cover(datasets, readable) {
+      await backfill({ ...crawl, datasets, readable, stop: never });
+      return readable.range!;
     },
     async readAgain(datasets, range) {
       await store.database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
       await store.database.run(
         sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`,
       );
-      const reach = { range, watermark: range.to + 200_000 };
-      await backfill({ ...crawl, datasets, readable: reach, stop: never, again: true });
+      const readable = { range, watermark: range.to + 200_000 };
+      await backfill({ ...crawl, datasets, readable, stop: never, again: true });
     },
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),
@@ -69,7 +69,7 @@ export async function openHoles(
   for (const lease of await reopen(database, opened)) await releaseLease(database, lease);
 }
 
-/** What was found of a dataset, by check and kind. */
+/** The findings of a dataset, by check and kind. */
 export function kindsOf(reports: readonly Verified[], name: string): string[] {
   return reports
     .filter(({ dataset }) => dataset.name === name)
@@ -82,17 +82,17 @@ export async function expectProved(proof: Proof, datasets: readonly Dataset[], r
     expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
 }
 
-/** A simulated network, a database of its own, and the crawl of the one into the other. */
+/** A simulated network, a separate database, and the crawl of the one into the other. */
 export interface NetworkProof {
   readonly store: TestStore;
   readonly simulator: Simulator;
   readonly crawl: Crawl;
   readonly proof: Proof;
-  /** Those that were named, in the order of the jobs. */
+  /** The named datasets, in the order of the jobs. */
   readonly datasets: Dataset[];
-  /** What of the network was read of them. */
+  /** The range that was read. */
   readonly range: Range;
-  /** Requests that it took. */
+  /** The number of requests that it took. */
   readonly requests: number;
   readonly close: () => Promise<void>;
 }
@@ -102,9 +102,9 @@ interface NetworkOptions {
   /** Datasets that are read, as far as the network is safe to read. */
   readonly datasets: readonly string[];
   readonly config?: Partial<Config>;
-  /** True: as a test's own crawl that is hasty. */
+  /** If true, the crawl is hasty. */
   readonly hasty?: boolean;
-  /** What is done before anything is read. */
+  /** Runs before anything is read. */
   readonly prepare?: (store: TestStore, simulator: Simulator) => Promise<void>;
 }
 
@@ -116,9 +116,9 @@ export async function openNetworkProof(options: NetworkOptions): Promise<Network
   const crawl = await openTestCrawl(store, simulator.url, { config, hasty });
   const proof = await openProof(store, crawl);
   const datasets = await datasetsNamed(...options.datasets);
-  const reach = await proof.reach();
+  const readable = await proof.readable();
   const before = simulator.stats.total;
-  const range = datasets.length === 0 ? reach.range! : await proof.cover(datasets, reach);
+  const range = datasets.length === 0 ? readable.range! : await proof.cover(datasets, readable);
   return {
     store,
     simulator,

@@ -13,14 +13,14 @@ const DEEP = String.raw`${MEMBER}\.${PATH}`;
 /** `From blocks[].gen_utime`, `The length of actions[].accounts`, `From in_msg.hash, out_msgs[].hash`. */
 const NAMED = new RegExp(String.raw`\b(?:From|The index in|The length of) (${PATH}(?:, ${DEEP})*)`, 'g');
 
-/** How a column is derived that no member gives, in the words of its comment. */
+/** How a column without a member is derived, in the words of its comment. */
 const DERIVED =
   /Members of .* that this version|written by the program|of the transaction in whose out_msgs it stands|node/;
 
-/** JSON without a fixed shape: what lies within is not described. */
+/** Free-form JSON: its contents are not described. */
 const FREE_FORM = /^(?:details|extra|decoded\w*|\w*currencies)$/;
 
-/** Every path within what an endpoint answers; what lies in a tree once. `{}` stands for each value of a map. */
+/** Every path within a response of an endpoint; paths in a tree come once. `{}` stands for each value of a map. */
 function pathsOf(endpoint: string): string[] {
   const schemas = openapiSchemas(endpoint.startsWith('/api/v2') ? 'v2' : 'v3');
   const walk = (schema: Described | undefined, path: string, within: readonly string[]): string[] => {
@@ -39,7 +39,7 @@ function pathsOf(endpoint: string): string[] {
   return walk(openapiResponse(endpoint), '', []);
 }
 
-/** What is answered where records become rows of a table; of maps that come with other responses too. */
+/** The responses whose records become rows of a table, and maps that come with other responses. */
 function answeredFor(table: string, datasets: readonly Dataset<AnyJob>[]): string[] {
   const own = datasets.filter(({ job }) => Object.hasOwn(job.tables, table));
   const maps = own.flatMap(({ job }) => (job.kind === 'collection' ? (job.piggybackedAs ?? []) : []));
@@ -59,7 +59,7 @@ function namedIn(comment: string): string[] {
   return [...comment.matchAll(NAMED)].flatMap(([, list = '']) => list.replaceAll('[0]', '[]').split(', '));
 }
 
-/** True where a path is one of the response, or the end of one: comments begin at the record, or within it. */
+/** True if a path is one of the response, or the end of one: comments begin at the record, or within it. */
 function isIn(answered: readonly string[], path: string): boolean {
   const ends = (of: string) => answered.some((known) => known === of || known.endsWith(`.${of}`));
   if (ends(path)) return true;

@@ -3,7 +3,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { factsOf } from '../../src/tables/describe.ts';
 import { ownersOf } from '../../src/tables/owners.ts';
 
-test('a table that several datasets fill says for which one it is', async () => {
+test('a table that several datasets fill names its owner', async () => {
   const jobs = await loadJobs();
   const tables = new Map(jobs.flatMap(({ job }) => Object.entries(job.tables)));
   const shared: string[] = [];
@@ -20,7 +20,7 @@ test('a table that several datasets fill says for which one it is', async () => 
   expect(shared).toContain('transactions');
 });
 
-test('every row of a stream is named by more than its block time: seals and parts of a lake sort by the rest', async () => {
+test('every row of a stream is identified by more than its block time: seals and parts of a lake sort by the rest', async () => {
   const jobs = await loadJobs();
   const keys = jobs.flatMap(({ job }) =>
     Object.entries(job.tables).map(([name, table]) => [name, factsOf(table).key] as const),

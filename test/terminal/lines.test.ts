@@ -18,16 +18,16 @@ afterEach(() => {
   children.clear();
 });
 
-/** A process that logs so many lines at once and then ends as told; no process reads its log yet. */
+/** A process that logs so many lines at once and then ends in the given way; no process reads its log yet. */
 function startWriter(format: string, lines: number, how: string) {
   const child = spawn(process.execPath, [writer, format, String(lines), how], { stdio: 'pipe' });
   children.add(child);
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  let said = '';
+  let printed = '';
   const { stdout } = child;
-  stdout.on('data', (part: Buffer) => (said += part.toString()));
+  stdout.on('data', (part: Buffer) => (printed += part.toString()));
   const says = async (word: string) => {
-    while (!said.includes(word)) await new Promise((resolve) => stdout.once('data', resolve));
+    while (!printed.includes(word)) await new Promise((resolve) => stdout.once('data', resolve));
   };
   return { child, code, says };
 }
@@ -40,7 +40,7 @@ const TOO_MANY = 20_000;
 const numbersIn = (log: string) => [...log.matchAll(/"seqno":(\d+)/g)].map(([, number]) => Number(number));
 const upTo = (count: number) => Array.from({ length: count }, (_, number) => number);
 
-/** Until a stream has said something; what it has said by then. */
+/** Reads a stream until it matches, and returns the text so far. */
 async function readUntil(stream: Readable, pattern: RegExp): Promise<string> {
   let seen = '';
   for await (const part of stream.iterator({ destroyOnReturn: false })) {
@@ -51,7 +51,7 @@ async function readUntil(stream: Readable, pattern: RegExp): Promise<string> {
 }
 
 describe.each(some(['json', 'pretty'], 1))('a log as %s', (format) => {
-  test('whose reader stands still blocks no process, and says afterwards how much was dropped', async () => {
+  test('whose reader stops blocks no process, and reports afterwards how much was dropped', async () => {
     const { child, code, says } = startWriter(format, TOO_MANY, 'wait');
     await says('logged');
     const before = await readUntil(child.stderr, /log lines dropped.*\n/);
@@ -80,14 +80,14 @@ describe.each(some(['json', 'pretty'], 1))('a log as %s', (format) => {
     const log = await text(child.stderr);
     expect(await code).toBe(exit);
     expect(numbersIn(log)).toEqual(upTo(SOME));
-    expect(log.includes('nobody foresaw this')).toBe(how === 'throw');
+    expect(log.includes('an unexpected error')).toBe(how === 'throw');
   });
 
-  test.skipIf(process.platform !== 'linux').each(['/dev/full', 'a reader that is gone'])(
-    'that goes to %s ends nobody',
-    async (place) => {
+  test.skipIf(process.platform !== 'linux').each(['/dev/full', 'a reader that has left'])(
+    'that goes to %s ends no process',
+    async (target) => {
       const full = openSync('/dev/full', 'w');
-      const stderr = place === '/dev/full' ? full : 'pipe';
+      const stderr = target === '/dev/full' ? full : 'pipe';
       const child = spawn(process.execPath, [writer, format, String(TOO_MANY), 'exit'], {
         stdio: ['ignore', 'ignore', stderr],
       });

@@ -21,7 +21,7 @@ function reasonFor(text: string, testnet?: boolean): string {
 }
 
 describe('an address', () => {
-  it('is read from every form that people have', () => {
+  it('is read from every form in use', () => {
     expect(parseAddress(ELECTOR_FRIENDLY)).toBe(ELECTOR);
     expect(parseAddress(USDT_FRIENDLY)).toBe(USDT);
     expect(parseAddress(USDT_FRIENDLY.replaceAll('_', '/').replaceAll('-', '+'))).toBe(USDT);
@@ -38,7 +38,7 @@ describe('an address', () => {
     expect(formatAddress(USDT, { bounceable: false, testnet: true })).toMatch(/^0Q/);
   });
 
-  it('survives the way there and back', () => {
+  it('round-trips', () => {
     const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
     const forms = fc.record({ bounceable: fc.boolean(), testnet: fc.boolean() });
     fc.assert(
@@ -57,7 +57,7 @@ describe('an address', () => {
     }
   });
 
-  it('of a test network is refused elsewhere, and only where it is known that this is not one', () => {
+  it('of a test network is refused on other networks, but only if the network is known', () => {
     const testOnly = formatAddress(USDT, { testnet: true });
     expect(reasonFor(testOnly, false)).toMatch(/marked for test networks only/);
     expect(parseAddress(testOnly, { testnet: true })).toBe(USDT);
@@ -65,7 +65,7 @@ describe('an address', () => {
     expect(parseAddress(USDT_FRIENDLY, { testnet: true })).toBe(USDT);
   });
 
-  it('is refused with the reason where it is none', () => {
+  it('is refused with the reason if it is invalid', () => {
     expect(reasonFor('hello')).toMatch(/has 5 characters/);
     expect(reasonFor('')).toMatch(/has 0 characters/);
     expect(reasonFor(USDT.slice(0, -1))).toMatch(/no form of an address/);

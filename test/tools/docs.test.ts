@@ -46,7 +46,7 @@ beforeAll(async () => {
   engine = await openEngine();
   const { address, label, category, organization } = EXCHANGE;
   const labels = [address, coldWalletOf(network)].map(
-    (one, place) => `('${one}', '${label} ${place}', '${category}', '${organization}')`,
+    (one, index) => `('${one}', '${label} ${index}', '${category}', '${organization}')`,
   );
   await store.ask(
     `insert into etl.labels (address, label, category, organization, imported_from)
@@ -67,14 +67,14 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('the generated files are what the database and the declared relations say: npm run docs writes them', async () => {
+test('the generated files agree with the database and the declared relations: npm run docs writes them', async () => {
   const pages = await writeDocs(database);
   for (const [path, text] of Object.entries(pages))
     expect(readFileSync(join(packageRoot, path), 'utf8'), path).toBe(text);
 });
 
-describe('every question has the response of the network itself, from the database and from its lake:', () => {
-  test('each is answered', () => {
+describe('every question gives the same result from the network itself, from the database and from its lake:', () => {
+  test('each has a result', () => {
     expect(questions.map(({ title }) => title).sort()).toEqual(Object.keys(all).sort());
   });
 
@@ -82,14 +82,14 @@ describe('every question has the response of the network itself, from the databa
     const { columns, rows } = await runSql(database, statement, { write: false });
     const ofLake = await askLake(statement);
     expect({ columns: ofLake.columns, rows: ofLake.rows }).toEqual({ columns, rows });
-    const said = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
+    const results = rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
     const expected = all[title]?.(network) ?? [];
     expect(expected.length).toBeGreaterThan(0);
-    expect(sorted(said)).toEqual(sorted(expected));
+    expect(sorted(results)).toEqual(sorted(expected));
   });
 });
 
-test('the bench asks what the page asks, and says what the answer cost', async () => {
+test('the bench asks the questions of the page, and prints the cost of each answer', async () => {
   const client = new pg.Client({ connectionString: store.url, options: '-c search_path=ton,etl,public' });
   await client.connect();
   const [first] = questions;

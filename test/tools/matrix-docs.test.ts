@@ -4,12 +4,12 @@ import { cellsOf, streamTables } from '../../tools/proof/matrix/cells.ts';
 import { readLastRun } from '../../tools/proof/matrix/docs/last-run.ts';
 import { docsOfLastRun } from '../../tools/proof/matrix/docs/save-docs.ts';
 
-test('what verification cannot see is told as the last run of the matrix found it', async () => {
+test('the docs list what verification cannot see as the last run of the matrix found it', async () => {
   for (const [path, text] of Object.entries(await docsOfLastRun()))
     expect(readFileSync(path, 'utf8'), path).toBe(text);
 });
 
-test('the last run of the matrix had every column of every table that streams', async () => {
+test("the last run of the matrix had every column of every stream's table", async () => {
   const run = Object.keys(await readLastRun());
   const cells = (await streamTables()).flatMap(cellsOf);
   const columns = new Set(cells.map(({ id }) => id.replace(/ \w+$/, '')));

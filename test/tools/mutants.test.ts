@@ -20,7 +20,7 @@ test.each([...MUTANTS, ...PROOF_MUTANTS])(
       });
       const mutated = mutate(module, outputText, mutant);
       expect(mutated).not.toBe(outputText);
-      // The program is bundled of it, which asks for more than that it can be parsed.
+      // The mutated program is bundled, which requires more than that it parses.
       await expect(transform(mutated)).resolves.toMatchObject({ warnings: [] });
     }
   },

@@ -18,9 +18,9 @@ test('a fault is found and healed, and nothing wrong is verified', async () => {
   }
 });
 
-// Every run of the matrix in CI says the same of many cells.
+// Every run of the matrix in CI tests the same rule on many cells.
 test.runIf(isThorough)(
-  'a cell of the matrix fails where verify was to see it alone, and only a deep reading does',
+  'a cell of the matrix fails if only verify should see it, but only a deep reading does',
   async () => {
     const databases = {
       template: templateDatabase,
@@ -39,7 +39,7 @@ test.runIf(isThorough)(
   },
 );
 
-test('what runs for a change has every fault once', async () => {
+test('the run for a change has every fault once', async () => {
   const script = await readFile(join(import.meta.dirname, '../../.ci/run'), 'utf8');
   const [, seeds] = /^npm run proof -- --seeds (\d+)$/m.exec(script) ?? [];
   expect(Number(seeds)).toBeGreaterThanOrEqual(Object.keys(KINDS).length);

@@ -14,11 +14,11 @@ const files = {
 const tree = treeOf(Object.entries(files).map(([path, text]) => readSource(path, text)));
 const measures = new Map(measure(tree).map((one) => [one.name, one]));
 
-test('finds a circle that types alone close', () => {
+test('finds a circle that only types close', () => {
   expect(circlesOf(tree)).toEqual([['src/a.ts', 'src/room/b.ts']]);
 });
 
-test('counts exports by who imports them', () => {
+test('counts exports by their importers', () => {
   expect(measures.get('exports imported by tests and tools only')?.names).toEqual([
     'src/a.ts:onlyTested',
     'src/room/c.ts:c',

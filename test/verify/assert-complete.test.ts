@@ -41,7 +41,7 @@ async function assertComplete(dataset: string, from: number, to: number, grade?:
 }
 
 describe('etl.assert_complete', () => {
-  test('is true where all is covered, and where all is verified', async () => {
+  test('is true if all is covered, and if all is verified', async () => {
     expect(await assertComplete('transactions', 1000, 2000)).toBe(true);
     expect(await assertComplete('transactions', 1000, 1500, 'proved')).toBe(true);
     expect(await assertComplete('nft_transfers', 1000, 2000, 'cross-checked')).toBe(true);
@@ -60,7 +60,7 @@ describe('etl.assert_complete', () => {
     ]);
   });
 
-  test('tells what is covered from what is verified', async () => {
+  test('distinguishes covered from verified', async () => {
     expect(await assertComplete('transactions', 1200, 1800, 'proved')).toEqual([
       'transactions is not proved in {["1970-01-01 00:25:00+00","1970-01-01 00:30:00+00")}',
       'It is covered, but not verified yet.',
@@ -68,7 +68,7 @@ describe('etl.assert_complete', () => {
     ]);
   });
 
-  test('says expired below what is wanted', async () => {
+  test('reports seconds below the wanted range as expired', async () => {
     expect(await assertComplete('transactions', 100, 1200)).toEqual([
       expect.stringContaining('not covered'),
       'expired, or never wanted: kept from 1970-01-01T00:08:20Z on',
@@ -76,7 +76,7 @@ describe('etl.assert_complete', () => {
     ]);
   });
 
-  test('raises where records lie in quarantine, whatever the grade', async () => {
+  test('raises if records are in quarantine, whatever the grade', async () => {
     expect(await assertComplete('transactions', 3000, 4000)).toEqual([
       'transactions lacks 1 record from 1970-01-01 00:50:00+00 to 1970-01-01 01:06:40+00: in quarantine',
       undefined,
@@ -92,7 +92,7 @@ describe('etl.assert_complete', () => {
     ]);
   });
 
-  test('raises where one of the accounts for which a dataset is read has not been read yet', async () => {
+  test('raises if an account for which a dataset is read has not been read yet', async () => {
     const [read, unread] = ['A', 'B'].map((digit) => `-1:${digit.repeat(64)}`);
     await store.database.script(`
       insert into etl.coverage (dataset, scope, covered, verified)
@@ -112,7 +112,7 @@ describe('etl.assert_complete', () => {
     );
   });
 
-  test('tells a slip of the pen from a list', async () => {
+  test('distinguishes a typo from a list', async () => {
     expect(await assertComplete('transaction', 1000, 2000)).toEqual([
       'there is no dataset "transaction"',
       undefined,
@@ -135,7 +135,7 @@ describe('etl.assert_complete', () => {
     ]);
   });
 
-  test('refuses a grade that the dataset cannot have, and words that are no grade', async () => {
+  test('refuses a grade that the dataset cannot have, and unknown grades', async () => {
     expect(await assertComplete('nft_transfers', 1000, 2000, 'proved')).toEqual([
       'nft_transfers cannot be proved, only cross-checked',
       undefined,
@@ -162,7 +162,7 @@ describe('etl.fed', () => {
       }),
     );
 
-  test('tells what of a view is covered, what is missing, and the command that reads it', async () => {
+  test('reports for a view what is covered, what is missing, and the command that reads it', async () => {
     expect(await fed("'message_delays', to_timestamp(1500), to_timestamp(2100)")).toEqual([
       {
         dataset: 'transactions',
@@ -183,7 +183,7 @@ describe('etl.fed', () => {
     ]);
   });
 
-  test('without a range tells what has been read at all', async () => {
+  test('without a range reports everything that has been read', async () => {
     const all = async (relation: string) =>
       (await fed(`'${relation}'`)).map(({ dataset, fed: isFed }) => [dataset, isFed]);
     expect(await all('nft_ownership')).toEqual([
@@ -197,7 +197,7 @@ describe('etl.fed', () => {
     expect(await all('jetton_masters')).toEqual([['jetton_masters', true]]);
   });
 
-  test('tells how many of the subjects that rows name a look-up knows', async () => {
+  test('reports how many of the subjects in rows a look-up knows', async () => {
     const [A, B, C] = ['A', 'B', 'C'].map((digit) => `0:${digit.repeat(64)}`);
     await createPartitions(store.database, 'month').ensure(
       [transactions, jetton_transfers, actions],
@@ -235,7 +235,7 @@ describe('etl.fed', () => {
       hint: '1 of 3 seen accounts are known. Run: ETL_ACCOUNTS=seen npx toncenter-etl backfill --only account_states, or name it in ETL_DATASETS of sync, with ETL_ACCOUNTS=seen',
     });
     expect(accounts['address_book']).toMatchObject({ fed: true, known: 3, seen: 3, hint: null });
-    // Of a time in which no other account moved.
+    // No other account moved at this time.
     const quiet = await known("'account_states', '2026-01-06Z', '2026-01-07Z'");
     expect(quiet['account_states']).toMatchObject({ fed: true, known: 1, seen: 1 });
     const busy = await known("'account_states', '2026-01-05Z', '2026-01-06Z'");
@@ -248,7 +248,7 @@ describe('etl.fed', () => {
       known: 1,
       seen: 1,
     });
-    // What was never looked up says so of each dataset that looks something up, and no query of theirs fails.
+    // It reports each dataset whose look-ups never ran, and none of their queries fails.
     const lists = await store.database.rows(
       sql`select d.dataset, d.subjects is null as plain, l.seen::int as seen from etl.datasets d left join lateral etl.looked_up(d.dataset) l on true
           where d.kind = 'list'`,
@@ -258,7 +258,7 @@ describe('etl.fed', () => {
     expect(lists.filter(({ plain }) => !plain).length).toBeGreaterThan(8);
   });
 
-  test('refuses what nothing feeds, and half a range', async () => {
+  test('refuses a relation that nothing feeds, and half a range', async () => {
     const refused = (call: string) =>
       fed(call).catch((error: unknown) => {
         const { message, hint } = (error as { cause: { message: string; hint?: string } }).cause;
@@ -271,7 +271,7 @@ describe('etl.fed', () => {
     expect(await refused("'swaps', now(), now()")).toMatch(/must lie before/);
   });
 
-  test('every table, view and function of schema ton is fed, but for what people write', async () => {
+  test('every table, view and function of schema ton is fed, except those that people write', async () => {
     const rows = await store.database.rows(
       sql`select relname::text as name from pg_class where relnamespace = 'ton'::regnamespace and relkind in ('r', 'p', 'v')
             and relname not in ('days', 'labels', 'ton_proxies')

@@ -29,9 +29,9 @@ let proof: Proof;
 let close: () => Promise<void>;
 /** Hashes that no window of time ever shows. */
 const hidden = new Set<string>();
-/** Masterchain blocks that transactions were asked for by. */
+/** The masterchain blocks of requests for transactions. */
 const asked: string[] = [];
-/** Hashes that nothing shows. */
+/** Hashes that no response shows. */
 const gone = new Set<string>();
 
 beforeAll(async () => {
@@ -56,15 +56,15 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-test('what no window of time shows is read by masterchain block, and proved', async () => {
+test('transactions that no window of time shows are read by masterchain block, and proved', async () => {
   const datasets = await datasetsNamed(...NAMES);
   const transactions = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
   for (const { hash, trace_id } of [transactions[0]!, transactions.at(-1)!]) {
     hidden.add(hash);
     hidden.add(trace_id);
   }
-  const range = await proof.cover(datasets, await proof.reach());
-  // The crawl itself would wait for a block that others name: the source loses it afterwards.
+  const range = await proof.cover(datasets, await proof.readable());
+  // The crawl itself would wait for a block that other blocks name, so the source loses it afterwards.
   const lost = [...simulator.truth.blocks({ from: START + 300, to: START + 310 })].find(
     ({ workchain }) => workchain === 0,
   )!;
@@ -82,10 +82,10 @@ test('what no window of time shows is read by masterchain block, and proved', as
     expect(simulator.stats.byPath.get(`/api/v3/${path}`)).toBeGreaterThan(0);
 });
 
-test('where transactions are not to be had nothing that rests on them is proved any longer, whatever was proved before', async () => {
+test('if transactions are unavailable, nothing that depends on them is proved any longer, whatever was proved before', async () => {
   const datasets = await datasetsNamed(...NAMES);
   hidden.clear();
-  const { range } = await proof.reach();
+  const { range } = await proof.readable();
   const [lost] = [...simulator.truth.transactions({ from: START + 250, to: START + 300 })];
   const { hash, trace_id, now } = lost!;
   gone.add(hash).add(trace_id);
@@ -101,17 +101,17 @@ test('where transactions are not to be had nothing that rests on them is proved 
   expect([await certified('transactions'), await certified('traces')]).toEqual([[], []]);
   gone.clear();
   await store.database.script(`update etl.refused set retry_at = now()`);
-  await proof.cover(datasets, await proof.reach());
+  await proof.cover(datasets, await proof.readable());
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified }) => verified)).toEqual(NAMES.map(() => [range]));
 });
 
 thorough(
-  'of many small holes each masterchain block is asked for once, and no lease is lost meanwhile',
+  'for many small holes each masterchain block is requested once, and no lease is lost meanwhile',
   async () => {
     const datasets = await datasetsNamed('blocks', 'transactions');
     hidden.clear();
-    const { range } = await proof.reach();
+    const { range } = await proof.readable();
     const bySecond = new Map<number, string>();
     for (const { hash, now } of simulator.truth.transactions({ from: START + 20, to: START + 380 }))
       if (now % 2 === 0) bySecond.set(now, hash);
@@ -127,15 +127,15 @@ thorough(
       datasets.map(() => [[range], []]),
     );
     expect(asked.length).toBeGreaterThan(50);
-    // Two neighbors may share the block at their border where they would be too many together.
+    // Two neighbors may share the block at their border if they would be too many together.
     expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(5);
     hidden.clear();
   },
 );
 
-test('a block that is not served costs its own hole: the others are read, and it is not asked for without end', async () => {
+test('a block that is not served costs its own hole: the others are read, and it is not requested without end', async () => {
   const datasets = await datasetsNamed('blocks', 'transactions');
-  const { range } = await proof.reach();
+  const { range } = await proof.readable();
   const path = '/api/v3/transactionsByMasterchainBlock';
   const [bad, good] = [100, 300].map(
     (at) => [...simulator.truth.transactions({ from: START + at, to: START + at + 20 })][0]!,
@@ -158,18 +158,18 @@ test('a block that is not served costs its own hole: the others are read, and it
   expect(asked.length).toBeLessThan(60);
   expect(await certifiedOf(good!)).toHaveLength(1);
   expect(await certifiedOf(bad!)).toEqual([]);
-  // When it is served the next repair reads it.
+  // When it is served, the next repair reads it.
   simulator.faults.unservable = [];
   hidden.clear();
   await store.database.script(`update etl.refused set retry_at = now()`);
-  await proof.cover(datasets, await proof.reach());
+  await proof.cover(datasets, await proof.readable());
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified }) => verified)).toEqual(datasets.map(() => [range]));
 });
 
 test('leases that wait for a reader are kept until one is free', async () => {
   const [transactions] = await datasetsNamed('transactions');
-  const { range } = await proof.reach();
+  const { range } = await proof.readable();
   const stream = { dataset: 'transactions', scope: '', pass: 0 };
   const holes = [range!.from + 50, range!.from + 100, range!.from + 150].map((from) => ({
     from,
@@ -184,5 +184,5 @@ test('leases that wait for a reader are kept until one is free', async () => {
   );
   expect(await renewLeases(store.database, leases)).toEqual(leases.slice(1));
   for (const lease of leases) await releaseLease(store.database, lease);
-  await proof.cover([transactions!], await proof.reach());
+  await proof.cover([transactions!], await proof.readable());
 });

@@ -37,7 +37,7 @@ let transfers: Dataset[];
 let range: Range;
 let close: () => Promise<void>;
 
-// One network for all: each test leaves it as it was, because what it breaks is repaired.
+// One network for all: each test leaves it unchanged, because what it breaks is repaired.
 beforeAll(async () => {
   const opened = await openNetworkProof({
     network: { start: START, duration: 400, seed: 8, load: 2, reshardEvery: 15 },
@@ -54,7 +54,7 @@ const run = (text: string) => store.database.run(sql.raw(text));
 
 const certified = (dataset: string) => readVerified(store.database, { dataset, scope: '', pass: 0 });
 
-describe('what stands in two ranges that touch, and are verified one by one', () => {
+describe('rows in two adjacent ranges that are verified one by one', () => {
   const Copied = z.object({ name: z.string(), own: z.coerce.number(), copied: z.coerce.number() });
 
   /** Verifies both ranges, and repairs the second: neither second of the copies is certified in between. */
@@ -74,7 +74,7 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
     await expectProved(proof, chain, range);
   }
 
-  test('a block is found that is stored twice, once in each', async () => {
+  test('a block that is stored twice, once in each, is found', async () => {
     const [block] = await store.database.rows(
       sql`select x.workchain || ' ' || x.shard || ' ' || x.seqno as name,
             extract(epoch from x.utime)::int8 as own, extract(epoch from p.utime)::int8 as copied
@@ -98,7 +98,7 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
     );
   });
 
-  test('a transaction is found that is a part of two traces', async () => {
+  test('a transaction that is a part of two traces is found', async () => {
     const [edge] = await store.database.rows(
       sql`select o.tx_hash as name, extract(epoch from o.utime)::int8 as own, extract(epoch from e.utime)::int8 as copied
           from ton.trace_nodes o, ton.trace_nodes e
@@ -116,7 +116,7 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
   });
 });
 
-test('an out message that is gone is missed also where retention has dropped the message received', async () => {
+test('a missing out message is reported even if retention has dropped the message received', async () => {
   const [sender] = await store.database.rows(
     sql`select t.hash, extract(epoch from t.utime)::int8 as second from ton.transactions t
         where t.in_msg_utime < t.utime and t.utime > to_timestamp(${range.from + 200})
@@ -138,7 +138,7 @@ test('an out message that is gone is missed also where retention has dropped the
   await expectProved(proof, chain, range);
 });
 
-test('two surplus copies of a row are two findings: each is remembered until its own second was looked at', async () => {
+test('two surplus copies of a row are two findings: each is remembered until its own second was checked', async () => {
   const seconds = [range.from + 200, range.from + 330];
   const [copied] = await store.database.rows(
     sql`select transaction_hash as hash from ton.jetton_transfers order by utime, transaction_hash limit 1`,
@@ -174,7 +174,7 @@ test('two surplus copies of a row are two findings: each is remembered until its
   await expectProved(proof, transfers, range);
 });
 
-test('what was taken out and read anew since the checks began is not verified by them', async () => {
+test('seconds that were uncovered and read again since the checks began are not verified by them', async () => {
   const only = chain.filter(({ name }) => name === 'blocks');
   const stream = streamOf(only[0]!);
   const tables = [blocks];
@@ -183,7 +183,7 @@ test('what was taken out and read anew since the checks began is not verified by
   const lastWrite = await readLastWrite(store.database, tables);
   const surplus = [{ table: blocks, span: anew }];
   await openHoles(store, { stream, holes: [anew], surplus });
-  await proof.cover(only, await proof.reach());
+  await proof.cover(only, await proof.readable());
   const verdict = { good: [range], bad: [], lastWrite, readRows: [] };
   await setVerified(store.database, { stream, tables }, verdict);
   const verified = () => readVerified(store.database, stream);
@@ -193,7 +193,7 @@ test('what was taken out and read anew since the checks began is not verified by
   expect(await verified()).toEqual([range]);
 });
 
-test('what was emptied and read anew since the checks began is not verified by them either', async () => {
+test('seconds that were emptied and read again since the checks began are not verified by them either', async () => {
   const stream = streamOf(transfers[0]!);
   const tables = [jetton_transfers];
   const minute = { from: START + 120, to: START + 180 };
@@ -202,32 +202,32 @@ test('what was emptied and read anew since the checks began is not verified by t
   const lastWrite = await readLastWrite(store.database, tables);
   const surplus = [{ table: jetton_transfers, span: minute }];
   await openHoles(store, { stream, holes: [minute], surplus });
-  // The source says that nothing was there.
+  // The source returned no rows for it.
   await run(
     `update etl.coverage set covered = covered + '{[${minute.from},${minute.to})}' where dataset = 'jetton_transfers'`,
   );
   await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastWrite, readRows: [] });
   expect(common(await readVerified(store.database, stream), [minute])).toEqual([]);
   await openHoles(store, { stream, holes: [minute], surplus });
-  await proof.cover(transfers, await proof.reach());
+  await proof.cover(transfers, await proof.readable());
   await proof.readAgain(transfers, range);
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
 });
 
-test('what was taken out since the checks began and read once since is not cross-checked, though it is what it was', async () => {
+test('seconds that were uncovered since the checks began and read once since are not cross-checked, even if nothing changed', async () => {
   const stream = streamOf(transfers[0]!);
   const anew = { from: range.from + 100, to: range.from + 110 };
   await proof.readAgain(transfers, range);
   await expectProved(proof, transfers, range);
   await store.database.run(sql`update etl.coverage set verified = '{}' where dataset = ${stream.dataset}`);
-  // Another one reads these seconds again when the checks have run, and before anything is certified.
+  // Another process reads these seconds again after the checks, and before anything is certified.
   let isChecked = false;
   const transaction: TestStore['database']['transaction'] = async (work, how) => {
     const isCheck = how?.isSnapshot === true;
     if (isChecked && !isCheck) {
       isChecked = false;
       await openHoles(store, { stream, holes: [anew] });
-      await proof.cover(transfers, await proof.reach());
+      await proof.cover(transfers, await proof.readable());
     }
     isChecked = isCheck;
     return store.database.transaction(work, how);
@@ -240,7 +240,7 @@ test('what was taken out since the checks began and read once since is not cross
   await expectProved(proof, transfers, range);
 });
 
-test('a trace is not proved whose transactions were taken out since the checks began, though it ends elsewhere', async () => {
+test('a trace whose transactions were uncovered since the checks began is not proved, even if it ends elsewhere', async () => {
   const [trace] = await store.database.rows(
     sql`select extract(epoch from e.utime)::int8 as own, extract(epoch from t.utime)::int8 as began
         from ton.trace_nodes e join ton.transactions t on t.hash = e.tx_hash
@@ -262,11 +262,11 @@ test('a trace is not proved whose transactions were taken out since the checks b
     { good: [range], bad: [], lastWrite, readRows: [] },
   );
   expect(common(await certified('traces'), [own])).toEqual([]);
-  await proof.cover(chain, await proof.reach());
+  await proof.cover(chain, await proof.readable());
   await expectProved(proof, chain, range);
 });
 
-test('an older program certifies nothing where a newer one has migrated the database', async () => {
+test('an older program certifies nothing if a newer one has migrated the database', async () => {
   const stream = streamOf(transfers[0]!);
   const tables = [jetton_transfers];
   await run(`update etl.coverage set verified = '{}' where dataset = 'jetton_transfers'`);
@@ -296,7 +296,7 @@ async function storedRow(table: string, condition: string) {
   return stored!;
 }
 
-/** Writes a row as a lake brings it. */
+/** Writes a row as an import from a lake does. */
 async function bring(table: object, row: Readonly<Record<string, string | null>>): Promise<void> {
   const escaped = (text: string) =>
     text.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
@@ -310,8 +310,8 @@ async function bring(table: object, row: Readonly<Record<string, string | null>>
 
 const at = (second: number): Range => ({ from: second, to: second + 1 });
 
-describe('what comes into a verified second later', () => {
-  test('takes its certificate, as another version of a stored row', async () => {
+describe('a row that comes into a verified second later', () => {
+  test('removes its certificate if it is another version of a stored row', async () => {
     await proof.repair(chain, range, await proof.verify(chain, range));
     const { second, row } = await storedRow('traces', 'true');
     expect(common(await certified('traces'), [at(second)])).toHaveLength(1);
@@ -322,7 +322,7 @@ describe('what comes into a verified second later', () => {
     await expectProved(proof, chain, range);
   });
 
-  test('takes its certificate, as a value of a stored row that had none', async () => {
+  test('removes its certificate if it has a value that the stored row lacked', async () => {
     const balance = 'before_balance = null, after_balance = null, before_hash = null, after_hash = null';
     const { second, row } = await storedRow('transactions', `description_type = 'ord'`);
     await run(`update ton.transactions set ${balance} where hash = '${row['hash']}'`);
@@ -356,7 +356,7 @@ describe('what comes into a verified second later', () => {
   });
 });
 
-test('a row that may be wrong only because another is missing is not proved meanwhile', async () => {
+test('a row that may be wrong only because another one is missing is not proved meanwhile', async () => {
   const [linked] = await store.database.rows(
     sql`select t.hash, extract(epoch from t.utime)::int8 as second, (
           select n.hash from ton.transactions n where n.utime > p.utime and n.utime < t.utime
@@ -419,7 +419,7 @@ test('a reading confirms no second in which a record left quarantine meanwhile',
 });
 
 thorough(
-  'a comparison that confirms rows and takes the certificate of what they rest on certifies none',
+  'a comparison that confirms rows and removes the certificate of their sources certifies none',
   async () => {
     const compare = (repair: boolean) =>
       proveRange(proof.context, {

@@ -22,7 +22,7 @@ afterAll(() => opened.close());
 
 const run = (text: string) => opened.store.database.run(sql.raw(text));
 
-/** Names of the transactions that should have made a row, where all transactions of the range are proved. */
+/** Transactions that should have made a row, if all transactions of the range are proved. */
 async function lacking(): Promise<string[]> {
   const { proof, datasets, range } = opened;
   const dataset = datasets.find(({ name }) => name === 'jetton_transfers')!;
@@ -39,7 +39,7 @@ async function lacking(): Promise<string[]> {
     .flatMap(({ rows }) => rows.map(({ key }) => key));
 }
 
-test('a row that is gone is missed also where the message that made it was sent hours before', async () => {
+test('a missing row is reported even if the message that made it was sent hours before', async () => {
   const { store, range } = opened;
   const [received] = await store.database.rows(
     sql`select t.hash, t.in_msg_hash as message from ton.transactions t join ton.jetton_transfers j

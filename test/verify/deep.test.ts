@@ -46,9 +46,9 @@ let simulator: Simulator;
 let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
-/** Hash of a transfer that the source gives in a way that does not fit. */
+/** Hash of a transfer that the source serves in a form that does not fit. */
 let misfit = '';
-/** Hash of a transaction of whose code pages of traces say nothing. */
+/** Hash of a transaction without its code in pages of traces. */
 let silent = '';
 /** Requests that it took to read the range. */
 let toRead: number;
@@ -87,8 +87,8 @@ const assertComplete = (dataset: string) =>
     sql`select etl.assert_complete(${dataset}, to_timestamp(${range.from}), to_timestamp(${range.to}))`,
   );
 
-describe('what no checksum speaks of', () => {
-  test('is not there in what was crawled, and every row is compared, for at most 1.1 times the requests of reading', async () => {
+describe('values without a checksum', () => {
+  test('have no findings after a crawl, and every row is compared, for at most 1.1 times the requests of reading', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
     const { reports: compared, tables } = await checkDeep(proof.context, reports, {
@@ -101,7 +101,7 @@ describe('what no checksum speaks of', () => {
     expect(simulator.stats.total - before).toBeLessThanOrEqual(1.1 * toRead);
   });
 
-  test('every transaction is compared also where only they are chosen, though pages of traces brought them', async () => {
+  test('are compared for every transaction even if only transactions are chosen, although pages of traces brought them', async () => {
     const only = datasets.filter(({ name }) => name === 'transactions');
     const options = { datasets: only, range, share: 1, repair: false, random: Math.random };
     const { compared, isShort, reports } = await proveRange(proof.context, options);
@@ -128,7 +128,7 @@ describe('what no checksum speaks of', () => {
     Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
   const OpenRow = z.object({ table: z.string(), rows: z.coerce.number() });
 
-  test(`is seen by --deep, remembered, refused, and repaired: ${Object.keys(ALTERATIONS).join(', ')}`, async () => {
+  test(`are checked by --deep: changes are found, remembered, refused, and repaired: ${Object.keys(ALTERATIONS).join(', ')}`, async () => {
     await proof.readAgain(datasets, range);
     await proof.verify(datasets, range);
     for (const statement of Object.values(ALTERATIONS)) expect(await run(statement)).toBe(1);
@@ -140,7 +140,7 @@ describe('what no checksum speaks of', () => {
       OpenRow,
     );
     expect(altered(seen)).toMatchObject({ messages: 2, transactions: 2, traces: 1, jetton_transfers: 1 });
-    // Verifying again does not forget it.
+    // Another verification does not drop the finding.
     const again = await proof.verify(datasets, range);
     for (const { dataset, verified } of again.filter(({ dataset: { name } }) => name !== 'blocks'))
       expect([dataset.name, verified]).not.toEqual([dataset.name, [range]]);
@@ -162,7 +162,7 @@ describe('what no checksum speaks of', () => {
     expect(kinds(last.reports).filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
   });
 
-  thorough('is remembered, counted and repaired however many rows of one kind there are', async () => {
+  thorough('are remembered, counted and repaired however many rows of one kind there are', async () => {
     const only = datasets.filter(({ name }) => name === 'transactions');
     await proof.verify(datasets, range);
     const count = await run(`update ton.transactions set compute_vm_steps = -1 where hash in (
@@ -182,14 +182,14 @@ describe('what no checksum speaks of', () => {
     expect(common(await readVerified(store.database, ofTransactions.stream), wrong)).toEqual([]);
     const log = vi.spyOn(console, 'log').mockReturnValue();
     printReports({ range, reports: found, causes: new Map(), compared: [], isShort: false }, 0);
-    const said = String(log.mock.calls.at(-1)?.[0]);
+    const printed = String(log.mock.calls.at(-1)?.[0]);
     log.mockRestore();
-    expect(said).toContain(`one of ${count} in transactions, see: `);
+    expect(printed).toContain(`one of ${count} in transactions, see: `);
     await proof.repair(only, range, found);
     expect(await openFindings()).toEqual([]);
   });
 
-  thorough('costs the share of the pages that was asked for', async () => {
+  thorough('cost the share of the pages that was requested', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
     const draw = { datasets, share: 0.01, random: () => 0.5 };
@@ -203,7 +203,7 @@ describe('what no checksum speaks of', () => {
 });
 
 describe('a dataset without a checksum', () => {
-  test('is held against the messages that make its rows', async () => {
+  test('is compared with the messages that make its rows', async () => {
     await proof.readAgain(datasets, range);
     await run(`delete from ton.jetton_transfers where transaction_hash =
       (select transaction_hash from ton.jetton_transfers t where exists (select 1 from ton.jetton_transfers o
@@ -212,7 +212,7 @@ describe('a dataset without a checksum', () => {
     const found = await proof.verify(datasets, range);
     expect(kinds(found)).toEqual(['cross-checks: 1 missing_row']);
     const { reports } = await proof.repair(datasets, range, found);
-    // Both readings of the second begin anew.
+    // Both readings of the second begin again.
     expect(kinds(reports)).toEqual(['second-reading: 1 read_once']);
     await proof.readAgain(datasets, range);
     const last = await proof.verify(datasets, range);
@@ -241,7 +241,7 @@ describe('a dataset without a checksum', () => {
     expect(own(await proveRange(proof.context, options))).toMatchObject({ verified: [range], findings: [] });
   });
 
-  test('is confirmed by no reading that brought something else', async () => {
+  test('is not confirmed by a reading with other rows', async () => {
     const again = datasets.filter(({ name }) => name === 'jetton_transfers');
     await run(`update etl.coverage set covered = '{}' where pass = 1`);
     await run(`update ton.jetton_transfers set amount = amount + 1 where transaction_hash =
@@ -257,7 +257,7 @@ describe('a dataset without a checksum', () => {
     expect(last.map(({ verified }) => verified)).toEqual(last.map(() => [range]));
   });
 
-  test('has nothing for a value that the source has not: the next reading agrees with the second one', async () => {
+  test('keeps no value that the source does not have: the next reading agrees with the second one', async () => {
     const again = datasets.filter(({ name }) => name === 'jetton_transfers');
     await run(`update etl.coverage set covered = '{}' where pass = 1`);
     const chosen = `(select transaction_hash from ton.jetton_transfers where custom_payload is null
@@ -272,7 +272,7 @@ describe('a dataset without a checksum', () => {
     expect(await run(`select 1 from ton.jetton_transfers where custom_payload = 'x'`)).toBe(0);
   });
 
-  test('is not confirmed where a record could not be compared, because it does not fit', async () => {
+  test('is not confirmed if a record could not be compared, because it does not fit', async () => {
     const again = datasets.filter(({ name }) => name === 'jetton_transfers');
     const Transfer = z.object({ hash: z.string(), second: z.coerce.number() });
     const [transfer] = await store.database.rows(
@@ -302,7 +302,7 @@ describe('a dataset without a checksum', () => {
   });
 });
 
-test('a row that two records carry does not stand for another of its second', async () => {
+test('a row in two records does not stand for another one of its second', async () => {
   const [found] = await store.database.rows(
     sql`select extract(epoch from utime)::int8 as second, (jsonb_agg(to_jsonb(t)) -> 0) as one from ton.transactions t
         group by 1 having count(*) = 2 order by 1 limit 1`,
@@ -319,7 +319,7 @@ test('a row that two records carry does not stand for another of its second', as
   expect([isSameSum(twice, stored), isSameSum(stored, stored)]).toEqual([false, true]);
 });
 
-test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {
+test('a quarantined record is known to be missing: no certificate, and no second request', async () => {
   const [gone] = [...simulator.truth.transactions({ from: START + 215, to: START + 400 })];
   await run(`delete from ton.transactions where hash = '${gone!.hash}'`);
   await run(`insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
@@ -337,7 +337,7 @@ test('a quarantined record is known to be missing: no certificate, and no readin
   expect(simulator.stats.byPath.get('/api/v3/transactions')).toBe(before);
 });
 
-test('a response for another window than the one asked for is refused, also an empty one', async () => {
+test('a response for another window than the requested one is refused, even an empty one', async () => {
   let isOther = false;
   const after: SimulatorOptions['after'] = ({ path }, response) => {
     if (!isOther || !path.startsWith('/api/v3/validators/events')) return response;
@@ -366,42 +366,39 @@ test('a response for another window than the one asked for is refused, also an e
   }
 });
 
-thorough(
-  'what a trace has shown to be wrong is known until that trace has been looked at again',
-  async () => {
-    const at = (second: number): Range => ({ from: second, to: second + 1 });
-    const Held = z.object({ hash: z.string(), own: z.coerce.number(), end: z.coerce.number() });
-    const [held] = await store.database.rows(
-      sql`select t.hash, extract(epoch from t.utime)::int8 as own, extract(epoch from e.utime)::int8 as end
+thorough('a finding from a trace is remembered until that trace has been checked again', async () => {
+  const at = (second: number): Range => ({ from: second, to: second + 1 });
+  const Held = z.object({ hash: z.string(), own: z.coerce.number(), end: z.coerce.number() });
+  const [held] = await store.database.rows(
+    sql`select t.hash, extract(epoch from t.utime)::int8 as own, extract(epoch from e.utime)::int8 as end
         from ton.trace_nodes e join ton.transactions t on t.hash = e.tx_hash
         where t.utime < e.utime - interval '2 seconds' and t.utime > to_timestamp(${range.from + 100})
         order by e.utime, t.hash limit 1`,
-      Held,
-    );
-    const { hash, own, end } = held!;
-    const compare = (names: readonly string[], span: Range, repair: boolean) => {
-      const chosen = datasets.filter(({ name }) => names.includes(name));
-      const options = { datasets: chosen, range: span, share: 1, repair, random: Math.random };
-      return proveRange(proof.context, options);
-    };
-    await run(`update ton.transactions set compute_gas_used = 5 where hash = '${hash}'`);
-    await compare(['traces'], range, false);
-    await openHoles(store, {
-      stream: { dataset: 'traces', scope: '', pass: 0 },
-      holes: [at(end)],
-    });
-    // Other traces end in the transaction's own second.
-    await compare(['traces'], at(own), false);
-    await proof.verify(datasets, range);
-    const transactionsRead = { dataset: 'transactions', scope: '', pass: 0 };
-    expect(common(await readVerified(store.database, transactionsRead), [at(own)])).toEqual([]);
-    await proof.cover(datasets, await proof.reach());
-    const { reports } = await compare(['transactions', 'traces'], range, true);
-    expect(kinds(reports)).toEqual([]);
-  },
-);
+    Held,
+  );
+  const { hash, own, end } = held!;
+  const compare = (names: readonly string[], span: Range, repair: boolean) => {
+    const chosen = datasets.filter(({ name }) => names.includes(name));
+    const options = { datasets: chosen, range: span, share: 1, repair, random: Math.random };
+    return proveRange(proof.context, options);
+  };
+  await run(`update ton.transactions set compute_gas_used = 5 where hash = '${hash}'`);
+  await compare(['traces'], range, false);
+  await openHoles(store, {
+    stream: { dataset: 'traces', scope: '', pass: 0 },
+    holes: [at(end)],
+  });
+  // Other traces end in the transaction's own second.
+  await compare(['traces'], at(own), false);
+  await proof.verify(datasets, range);
+  const transactionsRead = { dataset: 'transactions', scope: '', pass: 0 };
+  expect(common(await readVerified(store.database, transactionsRead), [at(own)])).toEqual([]);
+  await proof.cover(datasets, await proof.readable());
+  const { reports } = await compare(['transactions', 'traces'], range, true);
+  expect(kinds(reports)).toEqual([]);
+});
 
-thorough('a copy of a row that is silent about a value does not settle what was found of it', async () => {
+thorough('a copy of a row without a value does not settle a finding about that value', async () => {
   const [row] = await store.database.rows(
     sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions
         where after_code_hash is not null and utime > to_timestamp(${range.from + 100}) order by utime, hash limit 1`,

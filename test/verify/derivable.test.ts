@@ -3,11 +3,11 @@ import { worthKeeping } from '../../src/verify/derive.ts';
 
 const span = { from: 0, to: 1000 };
 
-test('a span without holes is kept whole, however few rows it has', () => {
+test('a range without holes is kept whole, however few rows it has', () => {
   expect(worthKeeping(span, [{ span, rows: 3 }], 1000)).toEqual([span]);
 });
 
-test('less than a page between two holes is read along', () => {
+test('less than a page between two holes is read with them', () => {
   const stretches = [
     { span: { from: 0, to: 400 }, rows: 5000 },
     { span: { from: 401, to: 450 }, rows: 999 },
@@ -19,7 +19,7 @@ test('less than a page between two holes is read along', () => {
   ]);
 });
 
-test('a page between two holes is kept, and so is what reaches the end of the span', () => {
+test('a page between two holes is kept, and so is the part up to the end of the range', () => {
   const stretches = [
     { span: { from: 0, to: 10 }, rows: 5 },
     { span: { from: 11, to: 998 }, rows: 1000 },
@@ -28,12 +28,12 @@ test('a page between two holes is kept, and so is what reaches the end of the sp
   expect(worthKeeping(span, stretches, 1000)).toEqual(stretches.map((stretch) => stretch.span));
 });
 
-test('a span of which more than a fifth are holes is read whole', () => {
+test('a range with more than a fifth of holes is read whole', () => {
   const half = { from: 0, to: 800 };
   expect(worthKeeping(span, [{ span: half, rows: 9000 }], 1000)).toEqual([half]);
   expect(worthKeeping(span, [{ span: { from: 0, to: 799 }, rows: 9000 }], 1000)).toEqual([]);
 });
 
-test('nothing is kept where nothing is there', () => {
+test('nothing is kept if nothing is there', () => {
   expect(worthKeeping(span, [], 1000)).toEqual([]);
 });

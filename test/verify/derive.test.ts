@@ -35,17 +35,17 @@ const derive = (wanted: Range) => deriveTransactions({ ...proof.context, stop: n
 const asked = () => simulator.stats.requests.filter(({ path }) => path === '/api/v3/transactions').length;
 
 async function cover(datasets: readonly Dataset[]): Promise<void> {
-  const reach = { range, watermark: range.to };
+  const readable = { range, watermark: range.to };
   const derived = { dataset: 'transactions', derive };
-  const missing = await backfill({ ...crawl, datasets, readable: reach, derived, stop: never });
+  const missing = await backfill({ ...crawl, datasets, readable, derived, stop: never });
   expect(missing).toEqual(new Map());
 }
 
-thorough('what traces have brought is not asked for again, and all of it is there', async () => {
+thorough('rows that traces have brought are not requested again, and all of them are stored', async () => {
   const rows = [...simulator.truth.transactions(range)].length;
   await cover(await datasetsNamed(...NAMES));
   expect(rows).toBeGreaterThan(2000);
-  // The last traces of the range have not ended in it: their transactions are asked for.
+  // The last traces of the range have not ended in it, so their transactions are requested.
   expect(asked()).toBeLessThanOrEqual(2);
   const found = await differences(store.url, simulator, range, NAMES);
   expect([...found].map(([name, seconds]) => [name, [...seconds]])).toEqual([
@@ -76,7 +76,7 @@ test('a second that lacks a block is left to be read, whatever traces brought', 
   expect(covered.some(({ from, to }) => from <= lacking && lacking < to)).toBe(false);
 });
 
-test('nothing is derived where blocks are not covered, and nothing is asked', async () => {
+test('nothing is derived if blocks are not covered, and nothing is requested', async () => {
   await store.database.run(sql`update etl.coverage set covered = '{}' where dataset = 'blocks'`);
   const before = simulator.stats.total;
   expect(await derive(range)).toBe(0);

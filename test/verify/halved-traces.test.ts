@@ -7,7 +7,7 @@ import { unseal } from '../../src/write/seals.ts';
 import { common } from '../../src/range.ts';
 import { expectProved, openNetworkProof } from '../support/verify.ts';
 
-test('a trace that began before what is kept of transactions keeps its certificate, and is not read again', async () => {
+test('a trace that began before the retention of transactions keeps its certificate, and is not read again', async () => {
   const start = Date.UTC(2026, 4, 1) / 1000;
   const {
     store,
@@ -42,6 +42,6 @@ test('a trace that began before what is kept of transactions keeps its certifica
   expect(outcomes).toEqual(['missing_transaction: expired']);
   expect(common(await readVerified(store.database, traces), [{ from: own, to: own + 1 }])).toHaveLength(1);
   await run(`delete from etl.settings where name = 'floors'`);
-  await proof.cover(chain, await proof.reach());
+  await proof.cover(chain, await proof.readable());
   await expectProved(proof, chain, range);
 });

@@ -27,7 +27,7 @@ let all: Dataset[];
 let range: Range;
 let close: () => Promise<void>;
 
-// One network for all: each test leaves it as it was.
+// One network for all: each test leaves it unchanged.
 beforeAll(async () => {
   ({
     store,
@@ -61,7 +61,7 @@ async function isAsserted(dataset: string, second: number): Promise<boolean> {
   );
 }
 
-/** The columns that a statement may write: others are derived from them. */
+/** The columns that a statement may write; other columns are derived from them. */
 async function columnsOf(table: string): Promise<string> {
   const columns = await store.database.rows(
     sql`select column_name as name from information_schema.columns
@@ -81,7 +81,7 @@ async function secondIn(table: string): Promise<number> {
   return found!.second;
 }
 
-/** What is wrong with a row that only a check sees which rests on another dataset. */
+/** Faults of a row that only a check sees which depends on another dataset. */
 const WRONG: readonly (readonly [string, Dataset['name'], string, (second: number) => string])[] = [
   [
     'an invented action',
@@ -99,7 +99,7 @@ const WRONG: readonly (readonly [string, Dataset['name'], string, (second: numbe
       select ctid from ton.action_transactions where utime = to_timestamp(${second}) limit 1)`,
   ],
   [
-    'a transfer in a transaction that nobody has',
+    'a transfer in an unknown transaction',
     'jetton_transfers',
     'jetton_transfers',
     (second) => `update ton.jetton_transfers set transaction_hash = 'made up' where ctid = (
@@ -107,10 +107,10 @@ const WRONG: readonly (readonly [string, Dataset['name'], string, (second: numbe
   ],
 ];
 
-/** Where a link between blocks is gone: everything below it rests on nothing. */
+/** The position of the missing link between blocks: everything below it depends on nothing. */
 const HOLES = { above: 60, beside: 4, below: -60 } as const;
 
-// Of the nine, four have each hole and each wrong row.
+// Four of the nine have each hole and each wrong row.
 const WRONG_BY_HOLE = some(
   Object.keys(HOLES).flatMap((hole) => WRONG.map((wrong) => ({ hole, wrong }))),
   4,
@@ -134,7 +134,7 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([place, by]) => {
     );
     expect(common(await certified(dataset), [at(second)])).toEqual([]);
     expect(await isAsserted(dataset, second)).toBe(false);
-    // What lost its ground has lost its certificate, whichever dataset was asked for.
+    // Rows whose basis is missing have lost their certificate, whichever dataset was verified.
     const proved = await certified('blocks');
     for (const resting of ['transactions', 'traces', 'actions', 'jetton_transfers'])
       expect(without(await certified(resting), proved)).toEqual([]);
@@ -151,7 +151,7 @@ describe.for(Object.entries(HOLES))('with a hole %s', ([place, by]) => {
   });
 });
 
-test('where what a check needs is read no more, nothing is certified without it', async () => {
+test("if a check's source is no longer read, nothing is certified without it", async () => {
   const second = await secondIn('actions');
   const holes = [{ from: second - 5, to: second + 5 }];
   const opening = { stream: { dataset: 'traces', scope: '', pass: 0 }, holes };
@@ -162,11 +162,11 @@ test('where what a check needs is read no more, nothing is certified without it'
   );
   expect(kindsOf(found, 'actions')).toContain('actions: no_proved_traces');
   expect(without([range], await certified('actions'))).toEqual(holes);
-  await proof.cover(all, await proof.reach());
+  await proof.cover(all, await proof.readable());
   await expectProved(proof, all, range);
 });
 
-test('where it was never read, two readings are enough', async () => {
+test('if it was never read, two readings are enough', async () => {
   await run(`create table public.kept as select * from etl.coverage`);
   await run(
     `create table public.kept_pages as select * from etl.pages where dataset in ('traces', 'transactions')`,
@@ -183,7 +183,7 @@ test('where it was never read, two readings are enough', async () => {
   await expectProved(proof, all, range);
 });
 
-/** Lets a check pass over seconds, which it says it looks at, until the test is over. */
+/** Lets a check skip seconds that it reports as checked, until the test is over. */
 function passOver(check: Check, passed: readonly Range[]) {
   const steps = check.steps.bind(check);
   return vi.spyOn(check, 'steps').mockImplementation(async (context, input) => {
@@ -221,13 +221,13 @@ const PARTS: Readonly<Record<string, (second: number) => Range>> = {
   altogether: () => range,
 };
 
-// Of the fifteen, seven have each dataset and each part.
+// Seven of the fifteen have each dataset and each part.
 const PARTS_BY_DATASET = some(
   DATASETS.flatMap((dataset) => Object.entries(PARTS).map((part) => ({ dataset, part }))),
   7,
 );
 
-describe.for(DATASETS)('rows of %s that a check passes over', (dataset) => {
+describe.for(DATASETS)('rows of %s that a check skips', (dataset) => {
   const parts = PARTS_BY_DATASET.filter((chosen) => chosen.dataset === dataset).map(({ part }) => part);
   test.for(parts)('%s have no certificate', async ([, partOf]) => {
     const part = partOf(await secondIn(dataset));
@@ -246,7 +246,7 @@ describe.for(DATASETS)('rows of %s that a check passes over', (dataset) => {
   });
 });
 
-/** Checks that read no rows: of what is not to be had, of the numbers themselves, and of another reading. */
+/** Checks that read no rows: of unavailable data, of the counts themselves, and of another reading. */
 const WITHOUT_ROWS = new Set(['quarantine', 'seal', 'second-reading']);
 
 test('a row that came after a check, and that another verification has counted, has no certificate', async () => {
@@ -273,7 +273,7 @@ test('a row that came after a check, and that another verification has counted, 
   await expectProved(proof, all, range);
 });
 
-/** The same database, and how many statements were run on it. */
+/** The same database, with a counter of its statements. */
 function counting(database: Database): { readonly database: Database; readonly statements: () => number } {
   let statements = 0;
   const counted = <T extends Session>(session: T): T => ({
@@ -297,7 +297,7 @@ function counting(database: Database): { readonly database: Database; readonly s
   };
 }
 
-describe('where hundreds of seconds are missing', () => {
+describe('with hundreds of missing seconds', () => {
   const oddSeconds = () =>
     Array.from({ length: Math.floor((range.to - range.from) / 2) - 1 }, (_, at) => ({
       from: range.from + 2 * at + 1,
@@ -324,7 +324,7 @@ describe('where hundreds of seconds are missing', () => {
   }
 
   test.for(some(['transactions', 'traces', 'actions', 'jetton_transfers'], 2))(
-    'of %s, verification runs no more statements than where one is',
+    'of %s, verification runs no more statements than with one',
     async (dataset) => {
       const holes = oddSeconds();
       const [one] = await statementsOf(holes.slice(0, 1), dataset);
@@ -335,7 +335,7 @@ describe('where hundreds of seconds are missing', () => {
     },
   );
 
-  test('what is wrong in the seconds between is found all the same', async () => {
+  test('wrong rows in the seconds between are still found', async () => {
     await run(`create table public.kept as select * from etl.coverage`);
     const holes = oddSeconds();
     const stream = { dataset: 'transactions', scope: '', pass: 0 };
@@ -360,7 +360,7 @@ describe('where hundreds of seconds are missing', () => {
   });
 });
 
-describe('when it is told to stop', () => {
+describe('when it is aborted', () => {
   test('verification cancels the statement that runs', async () => {
     const stopping = new AbortController();
     const stop = { finishing: stopping.signal, leaving: new AbortController().signal };
@@ -387,7 +387,7 @@ describe('when it is told to stop', () => {
     expect(await marked()).toEqual([]);
   });
 
-  test('it begins no check more, and leaves certificates as they were', async () => {
+  test('it begins no other check, and leaves certificates unchanged', async () => {
     const stopping = new AbortController();
     const stop = { finishing: stopping.signal, leaving: new AbortController().signal };
     const before = await certified('transactions');

@@ -20,7 +20,7 @@ const Blocks = z.object({ blocks: z.array(z.looseObject({ gen_utime: z.coerce.nu
 const Info = z.looseObject({ first: z.looseObject({}) });
 
 let network: NetworkProof;
-/** Where the index begins, since the server has forgotten what is older. */
+/** The first block of the index; the server has dropped older ones. */
 let first: z.infer<typeof First> | undefined;
 
 beforeAll(async () => {
@@ -43,18 +43,18 @@ beforeEach(() => {
   first = undefined;
 });
 
-/** What a server says that has dropped its oldest blocks. */
+/** The response of a server that has dropped its oldest blocks. */
 function forget({ path }: ApiRequest, response: HttpResponse): HttpResponse {
   if (first === undefined || response.status !== 200) return response;
   const { seqno, second, root_hash } = first;
-  const said: unknown = JSON.parse(response.body.toString());
+  const body: unknown = JSON.parse(response.body.toString());
   if (path.endsWith('/masterchainInfo')) {
-    const info = Info.parse(said);
+    const info = Info.parse(body);
     const begin = { ...info.first, seqno, root_hash, gen_utime: String(second) };
     return { ...response, body: JSON.stringify({ ...info, first: begin }) };
   }
   if (!/blocks|masterchainBlockShardState/.test(path)) return response;
-  const kept = Blocks.parse(said).blocks.filter(({ gen_utime }) => gen_utime >= second);
+  const kept = Blocks.parse(body).blocks.filter(({ gen_utime }) => gen_utime >= second);
   return {
     ...response,
     body: JSON.stringify({ blocks: kept.map((block) => ({ ...block, gen_utime: String(block.gen_utime) })) }),
@@ -64,7 +64,7 @@ function forget({ path }: ApiRequest, response: HttpResponse): HttpResponse {
 const run = (text: string) => network.store.database.run(sql.raw(text));
 const certified = () => readVerified(network.store.database, STREAM);
 
-/** Takes blocks away as if no answer had ever had them. */
+/** Removes blocks as if no response had ever had them. */
 async function neverHad(condition: string): Promise<void> {
   for (const table of ['block_parents', 'blocks']) await run(`delete from ton.${table} t where ${condition}`);
   for (const table of [blocks, block_parents]) await unseal(network.store.database, table, network.range);
@@ -74,7 +74,7 @@ async function neverHad(condition: string): Promise<void> {
 test('the index of a network is proved from its first block on', () =>
   expectProved(network.proof, network.datasets, network.range));
 
-test('a block that is missing where the index begins is found, and comes back', async () => {
+test('a block that is missing at the start of the index is found, and restored', async () => {
   const { store, proof, datasets, range } = network;
   const [lowest] = await store.database.rows(
     sql`select seqno, extract(epoch from utime)::int8 as second from ton.blocks
@@ -89,7 +89,7 @@ test('a block that is missing where the index begins is found, and comes back', 
   await expectProved(proof, datasets, range);
 });
 
-test('what was read before the index began later is neither proved nor taken for a hole at its start', async () => {
+test('rows from before a later start of the index are neither proved nor mistaken for a hole at its start', async () => {
   const { store, simulator, proof, datasets, range } = network;
   const lacking = { from: range.from + 60, to: range.from + 90 };
   await run(`update etl.coverage set covered = covered - int8multirange(int8range(null, ${lacking.from}))`);
@@ -105,7 +105,7 @@ test('what was read before the index began later is neither proved nor taken for
   const later = await openProof(store, crawl);
   const whole = await later.verify(datasets, span);
   expect(kindsOf(whole, 'blocks')).toEqual(['blocks: not_closed']);
-  // But for the blocks whose parents are no longer known.
+  // Except the blocks whose parents are no longer known.
   expect((await certified())[0]!.from - span.from).toBeLessThan(12);
   await later.repair(datasets, span, whole);
   expect(await readCoverage(store.database, STREAM)).toEqual([span]);

@@ -32,7 +32,7 @@ beforeAll(async () => {
     datasets: ['nominator_pool_events'],
     prepare: watchPools,
   }));
-  // A pool is found in what another one brings.
+  // A pool is found in the rows of another one.
   for (let round = 0; round < 2; round += 1) await proof.readAgain(pools, range);
   await expectProved(proof, pools, range);
 });
@@ -41,7 +41,7 @@ afterEach(() => expectProved(proof, pools, range));
 
 const Event = z.object({ pool: z.string(), second: z.coerce.number() });
 
-/** Takes an event of the pool that is read last away. */
+/** Removes an event of the pool that is read last. */
 async function loseEvent(): Promise<z.infer<typeof Event>> {
   const [event] = await store.database.rows(
     sql`
@@ -62,8 +62,8 @@ const certified = ({ pool, second }: z.infer<typeof Event>) =>
     common(verified, [spanOfSecond(second)]),
   );
 
-describe('an event of one pool that has vanished', () => {
-  test('is missed also where a repair has come to its end after another pool', async () => {
+describe('a lost event of one pool', () => {
+  test('is reported even if a repair has come to its end after another pool', async () => {
     const lost = await loseEvent();
     const found = await proof.verify(pools, range);
     await proof.repair(pools, range, found.filter(({ stream }) => stream.scope !== lost.pool).slice(0, 1));

@@ -22,7 +22,7 @@ let chain: Dataset[];
 let range: Range;
 let close: () => Promise<void>;
 
-// One network for all: each test leaves it as it was, because what it breaks is repaired.
+// One network for all: each test leaves it unchanged, because what it breaks is repaired.
 beforeAll(async () => {
   ({
     store,
@@ -41,7 +41,7 @@ const run = (text: string) => store.database.run(sql.raw(text));
 
 const certified = (dataset: string) => readVerified(store.database, { dataset, scope: '', pass: 0 });
 
-/** Expects that a finding of transactions is made anew, leaves its second without a certificate, and is repaired. */
+/** Expects a new finding of transactions, which leaves its second without a certificate, and its repair. */
 async function expectSeen(second: number, kind: string): Promise<void> {
   await run(`update etl.coverage set verified = '{}'`);
   const found = await proof.verify(chain, range);
@@ -51,7 +51,7 @@ async function expectSeen(second: number, kind: string): Promise<void> {
   await expectProved(proof, chain, range);
 }
 
-// What came wrong from the source was proved by nothing.
+// Wrong rows from the source were proved by nothing.
 test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes', async (by) => {
   const [moved] = await store.database.rows(
     sql`select trace_id as name, extract(epoch from utime)::int8 as own,
@@ -79,7 +79,7 @@ test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes
 const MOVES = ['1 second', '-9 seconds', '1 day', '-1 day', '40 days', '-40 days'];
 
 describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s', (how) => {
-  test.for(some(MOVES, 3))('by %s comes back, and no copy of it stays', async (by) => {
+  test.for(some(MOVES, 3))('by %s is restored, and no copy of it stays', async (by) => {
     const tables = how === 'with its nodes' ? ['traces', 'trace_nodes'] : ['traces'];
     const [moved] = await store.database.rows(
       sql`select trace_id as name, extract(epoch from utime)::int8 as own,
@@ -113,7 +113,7 @@ describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s
   });
 });
 
-test('a repair of the second to which a trace was moved brings it back where it was', async () => {
+test('a repair of the second to which a trace was moved restores it in its own second', async () => {
   const [moved] = await store.database.rows(
     sql`select trace_id as name, extract(epoch from utime)::int8 as own from ton.traces
         where utime > to_timestamp(${range.from + 150}) and transactions > 1 order by utime, trace_id limit 1`,
@@ -127,7 +127,7 @@ test('a repair of the second to which a trace was moved brings it back where it 
   await expectProved(proof, chain, range);
 });
 
-test('a tick of the chain is found under another account, though it is the only one of both in the range', async () => {
+test('a tick of the chain is found under another account, even if it is the only one of both in the range', async () => {
   const [tick] = await store.database.rows(
     sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions
         where in_msg_hash is null and utime > to_timestamp(${range.from}) order by utime, lt, hash limit 1`,
@@ -139,7 +139,7 @@ test('a tick of the chain is found under another account, though it is the only 
   await expectSeen(second, 'state-chain: other_account');
 });
 
-test("a message from outside the chain is found where it is said to be what another second's transaction sent", async () => {
+test('an external message is found if it is marked as sent by a transaction of another second', async () => {
   const [message] = await store.database.rows(
     sql`select m.hash, extract(epoch from m.utime)::int8 as second, t.hash as sender
         from ton.messages m join ton.transactions t on t.utime > m.utime + interval '5 seconds'

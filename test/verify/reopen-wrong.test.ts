@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-test('a wrong row goes only with the coverage of its second', async () => {
+test('a wrong row is deleted only with the coverage of its second', async () => {
   const { store, proof, datasets, range } = opened;
   const [wrong] = await store.database.rows(
     sql`select t.hash, extract(epoch from e.utime)::int8 as end

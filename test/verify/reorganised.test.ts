@@ -13,7 +13,7 @@ const START = Date.UTC(2026, 4, 1) / 1000;
 const NAMES = ['blocks', 'transactions', 'traces'];
 
 let network: NetworkProof;
-/** What is read before blocks of it are reorganised. */
+/** The range that is read before some of its blocks are reorganized. */
 let before: Range;
 let after: Range;
 
@@ -50,10 +50,10 @@ const bodilessTraces = () =>
   );
 
 thorough(
-  'a block that is reorganised after it was covered: the transactions that follow contradict it, and a repair brings what it holds now',
+  'a block that is reorganized after it was covered: later transactions contradict it, and a repair brings its new contents',
   async () => {
     const { proof, datasets, simulator, store } = network;
-    // What the source said agrees with itself.
+    // The responses of the source agree with each other.
     expect(failing(await proof.verify(datasets, before))).toEqual([]);
     expect(await verifiedSeconds()).toBe(lengthOf([before]));
 
@@ -64,18 +64,18 @@ thorough(
     const wrong = await differences(store.url, simulator, whole, NAMES);
     expect(wrong.get('transactions')?.size).toBeGreaterThan(0);
 
-    // The states of accounts lead over the border, from rows that are no longer the source's.
+    // The states of accounts cross the border, from rows that the source no longer has.
     const found = await proof.verify(datasets, whole);
     expect(failing(found)).toContain('transactions state-chain');
     expect(await verifiedSeconds()).toBeLessThan(lengthOf([whole]));
-    // Where only they are repaired, no trace is vouched for that names what they were before.
-    const ground = datasets.filter(({ name }) => name !== 'traces');
-    await proof.repair(ground, whole, await proof.verify(ground, whole));
+    // If only they are repaired, no trace is certified that names their former hashes.
+    const others = datasets.filter(({ name }) => name !== 'traces');
+    await proof.repair(others, whole, await proof.verify(others, whole));
     expect(await bodilessTraces()).toEqual([]);
     const { reports } = await proof.repair(datasets, whole, await proof.verify(datasets, whole));
     expect(failing(reports)).toEqual([]);
 
-    // What nothing that follows names only the source can tell.
+    // If no later row names it, only the source can show the change.
     const deep = { datasets, range: whole, share: 1, repair: true, random: Math.random };
     const healed = await proveRange(proof.context, deep);
     expect(failing(healed.reports)).toEqual([]);

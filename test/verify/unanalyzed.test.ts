@@ -4,11 +4,11 @@ import { openNetworkProof } from '../support/verify.ts';
 import { thorough } from '../support/thorough.ts';
 
 /**
- * Of tables that were never analyzed Postgres believes that they hold next to nothing, and compares each row of one with
- * each of another where it may. A backfill is verified long before it analyzes them.
+ * Postgres assumes that tables that were never analyzed are nearly empty, and may then compare each row of
+ * one with each row of another. A backfill is verified long before autovacuum analyzes them.
  */
 thorough(
-  'verification reads each row a few times, also in tables that Postgres has never analyzed',
+  'verification reads each row a few times, even in tables that Postgres has never analyzed',
   async () => {
     const network = { start: Date.UTC(2026, 2, 1) / 1000, duration: 900, seed: 5, load: 4 };
     const { store, proof, datasets, range, close } = await openNetworkProof({
@@ -41,7 +41,7 @@ function rowsRead(url: string): Promise<number> {
   return counted(url, 'select tup_returned as rows from pg_stat_database where datname = current_database()');
 }
 
-/** Sessions hand in what they have counted when they end. */
+/** Sessions report their counters when they end. */
 async function counted(url: string, statement: string): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -36,13 +36,13 @@ function victimOf(name: keyof typeof PATHS): { id: string; utime: number } {
 }
 
 test.each(some(['transactions', 'traces'] as const, 1))(
-  'a second with a row of %s that is not served is not certified, and not asked for without end',
+  'a second with a row of %s that is not served is not certified, and not requested without end',
   async (name) => {
     const { proof, store, simulator } = opened;
     const datasets = await datasetsNamed(...NAMES);
     const { id, utime } = victimOf(name);
     simulator.faults.unservable = PATHS[name].map(([path, member]) => ({ path, member, value: id }));
-    const range = await proof.cover(datasets, await proof.reach());
+    const range = await proof.cover(datasets, await proof.readable());
     const second = spanOfSecond(utime);
     const stream = streamOf(datasets.find((dataset) => dataset.name === name)!);
     expect(without([range], await readCoverage(store.database, stream))).toEqual([second]);
@@ -56,36 +56,36 @@ test.each(some(['transactions', 'traces'] as const, 1))(
     const { requests } = await prove();
     expect(requests).toBeLessThan(150);
     expect(common(await certified(name), [second])).toEqual([]);
-    // What does not rest on it is certified, and once is enough.
+    // Seconds that do not depend on it are certified, and one attempt is enough.
     expect(await certified('blocks')).toEqual([range]);
     expect((await prove()).requests).toBeLessThanOrEqual(requests);
     expect(common(await certified(name), [second])).toEqual([]);
-    // When it is served, all is.
+    // When it is served, everything is certified.
     simulator.faults.unservable = [];
     await store.database.script(`update etl.refused set retry_at = now()`);
-    await proof.cover(datasets, await proof.reach());
+    await proof.cover(datasets, await proof.readable());
     await prove();
     expect(await Promise.all(NAMES.map(certified))).toEqual(NAMES.map(() => [range]));
   },
 );
 
-test('a shard state that is not served leaves the proof to another one', async () => {
+test('if one shard state is not served, another one is used for the proof', async () => {
   const { proof, store, simulator } = opened;
   const datasets = await datasetsNamed('blocks');
-  const range = await proof.cover(datasets, await proof.reach());
+  const range = await proof.cover(datasets, await proof.readable());
   const path = '/api/v3/masterchainBlockShardState';
   const before = simulator.stats.byPath.get(path) ?? 0;
   const [first] = await proof.verify(datasets, range);
   expect([first!.findings, first!.verified]).toEqual([[], [range]]);
   expect(simulator.stats.byPath.get(path) ?? 0).toBeGreaterThan(before);
   await store.database.script(`update etl.coverage set verified = '{}'`);
-  // Those of a minute behind the range.
+  // The states of a minute after the range.
   const behind = { from: range.to, to: range.to + 60 };
   simulator.faults.unservable = [...simulator.truth.blocks(behind)]
     .filter(({ workchain }) => workchain === -1)
     .map(({ root_hash: value }) => ({ path, member: 'root_hash', value }));
   const [report] = await proof.verify(datasets, range);
-  // Of the range's own last blocks a little less is proved.
+  // The last blocks of the range itself are not all proved.
   expect(report!.findings.filter(({ outcome }) => outcome !== 'open')).toEqual([]);
   expect(report!.verified[0]!.from).toBe(range.from);
   expect(report!.verified[0]!.to).toBeGreaterThan(range.to - 60);

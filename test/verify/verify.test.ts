@@ -30,7 +30,7 @@ let datasets: Dataset[];
 let range: Range;
 let close: () => Promise<void>;
 
-/** What becomes of each response, where a test says so. */
+/** Changes each response, if a test sets it. */
 let alter: (path: string, response: HttpResponse) => HttpResponse = (_, response) => response;
 const TracePage = z.looseObject({
   traces: z.array(
@@ -41,7 +41,7 @@ const TracePage = z.looseObject({
   ),
 });
 
-/** A page of traces, with a transaction in one of them that the chain has not. */
+/** A page of traces, one of which has a transaction that is not in the chain. */
 function withStranger(id: string, response: HttpResponse): HttpResponse {
   const body = TracePage.parse(JSON.parse(String(response.body)));
   for (const { trace_id, transactions: within } of body.traces) {
@@ -53,7 +53,7 @@ function withStranger(id: string, response: HttpResponse): HttpResponse {
   return { ...response, body: JSON.stringify(body) };
 }
 
-// One network for all: each test leaves it as it was, because what it breaks is repaired.
+// One network for all: each test leaves it unchanged, because what it breaks is repaired.
 beforeAll(async () => {
   const after = ({ path }: { readonly path: string }, response: HttpResponse) => alter(path, response);
   const network = { start: START, duration: 420, seed: 5, load: 2, reshardEvery: 15, after };
@@ -75,7 +75,7 @@ function kinds(report: Verified): string[] {
 
 const run = (text: string) => store.database.run(sql.raw(text));
 
-describe('what was crawled without faults', () => {
+describe('a crawl without faults', () => {
   test('is proved, with at most three requests', async () => {
     const before = simulator.stats.total;
     const reports = await proof.verify(datasets, range);
@@ -93,7 +93,7 @@ describe('what was crawled without faults', () => {
   });
 });
 
-describe('where rows were changed by hand', () => {
+describe('after rows were changed by hand', () => {
   test.each(TAMPERINGS)(
     '%s: it is found, and repaired from the source',
     async (_, statement, name, expected) => {
@@ -138,7 +138,7 @@ test('many rows are checked in pieces that fit into memory, cut at whole minutes
   expect(await piecesOf(store.database, range)).toEqual([range]);
 });
 
-describe('what a bad answer left, that nothing has proved', () => {
+describe('rows of a wrong response that nothing has proved', () => {
   const Block = z.object({ shard: z.string(), seqno: z.number(), second: z.coerce.number() });
   const certified = () => readVerified(store.database, { dataset: 'blocks', scope: '', pass: 0 });
 
@@ -159,7 +159,7 @@ describe('what a bad answer left, that nothing has proved', () => {
     await run(`update etl.coverage set verified = '{}'`);
   }
 
-  test('a branch that hangs on a stored block is surplus as a whole, and no second of it is proved', async () => {
+  test('a branch from a stored block is surplus as a whole, and no second of it is proved', async () => {
     const [root] = await store.database.rows(
       sql`select shard, seqno, extract(epoch from utime)::int8 as second from ton.blocks
           where workchain = 0 and utime > to_timestamp(${range.from + 200}) order by utime, shard limit 1`,
@@ -183,7 +183,7 @@ describe('what a bad answer left, that nothing has proved', () => {
     for (const { verified } of reports) expect(verified).toEqual([range]);
   });
 
-  test('a missing block is missed also where its child says that it belongs to the begin of the index', async () => {
+  test('a missing block is reported even if its child claims to be at the start of the index', async () => {
     const [child] = await store.database.rows(
       sql`select p.parent_shard as shard, p.parent_seqno as seqno, extract(epoch from p.utime)::int8 as second
           from ton.block_parents p where workchain = 0 and utime > to_timestamp(${range.from + 200}) order by utime, shard limit 1`,
@@ -204,7 +204,7 @@ describe('what a bad answer left, that nothing has proved', () => {
     for (const { verified } of reports) expect(verified).toEqual([range]);
   });
 
-  test('is removed too where it is more than is looked at one by one', async () => {
+  test('are removed even if they are too many to be checked one by one', async () => {
     const made = Array.from({ length: 5500 }, (_, n) => ({
       workchain: 7,
       shard: '8000000000000000',
@@ -238,7 +238,7 @@ test('a missing transaction is no reason to believe a wrong link elsewhere', asy
   expect(kinds(of(found, 'transactions'))).toContain('state-chain: missing_predecessor');
   const second = { from: linked!.second, to: linked!.second + 1 };
   expect(common(of(found, 'transactions').verified, [second])).toEqual([]);
-  // Alone it is linked to nothing: that says nothing of the link.
+  // Alone it is linked to nothing: that proves nothing about the link.
   const alone = of(await proof.verify(datasets, second), 'transactions');
   expect(common(alone.verified, [second])).toEqual([]);
   expect(kinds(alone)).toContain('state-chain: missing_predecessor');
@@ -246,7 +246,7 @@ test('a missing transaction is no reason to believe a wrong link elsewhere', asy
   for (const { verified } of reports) expect(verified).toEqual([range]);
 });
 
-describe('what a check did not see', () => {
+describe('failures of a check', () => {
   const transactionsCheck = { dataset: 'transactions', scope: '' };
 
   test('a warning of the database fails it, with its text', async () => {
@@ -294,7 +294,7 @@ describe('what a check did not see', () => {
       drop owned by sees_little; drop role sees_little`);
   });
 
-  test('rows of a partition that is detached are missed, and nothing of them is verified', async () => {
+  test('rows of a detached partition are reported as missing, and none of their seconds is verified', async () => {
     const [part] = await store.database.rows(
       sql`select c.oid::regclass::text as name, pg_get_expr(c.relpartbound, c.oid) as bounds from pg_class c
           where c.oid = (select tableoid from ton.transactions limit 1)`,
@@ -314,14 +314,14 @@ describe('what a check did not see', () => {
   });
 });
 
-describe('what changes while checks run, or afterwards', () => {
+describe('changes during and after the checks', () => {
   const take = (name: string, { from, to }: Range) =>
     run(`update etl.coverage set covered = covered - '{[${from},${to})}'::int8multirange,
       verified = verified - '{[${from},${to})}'::int8multirange where dataset = '${name}'`);
   const verified = (name: string) => readVerified(store.database, { dataset: name, scope: '', pass: 0 });
   const onlyTraces = () => datasets.filter(({ name }) => name === 'traces');
 
-  test('what another dataset brings into verified seconds is not verified by the checks before', async () => {
+  test('rows that another dataset brings into verified seconds are not verified by the checks before', async () => {
     const [trace] = await store.database.rows(
       sql`select trace_id as id, extract(epoch from utime)::int8 as second from ton.traces
           order by utime, trace_id offset 40 limit 1`,
@@ -332,7 +332,7 @@ describe('what changes while checks run, or afterwards', () => {
     expect(await verified('transactions')).toEqual([range]);
     await take('traces', { from: second, to: second + 1 });
     alter = (path, response) => (path === '/api/v3/traces' ? withStranger(id, response) : response);
-    await proof.cover(onlyTraces(), await proof.reach());
+    await proof.cover(onlyTraces(), await proof.readable());
     alter = (_, response) => response;
     expect(lengthOf(without([range], await verified('transactions')))).toBe(1);
     const found = await proof.verify(datasets, range);
@@ -341,7 +341,7 @@ describe('what changes while checks run, or afterwards', () => {
     expect(await verified('transactions')).toEqual([range]);
   });
 
-  test('what another dataset brings while the checks run is not verified by them, and the report says so', async () => {
+  test('rows that another dataset brings during the checks are not verified by them, and the report says so', async () => {
     const [trace] = await store.database.rows(
       sql`select trace_id as id, extract(epoch from utime)::int8 as second from ton.traces
           order by utime, trace_id offset 90 limit 1`,
@@ -350,7 +350,7 @@ describe('what changes while checks run, or afterwards', () => {
     const { id, second } = trace!;
     await take('traces', { from: second, to: second + 1 });
     await run(`update etl.coverage set verified = '{}' where dataset = 'transactions'`);
-    // Verification has run its checks of transactions, and is about to forget this.
+    // Verification has run its checks of transactions, and is about to drop this.
     await run(`insert into etl.findings (dataset, span, row_span, table_name, row_key, differs, check_name, found_in)
       select 'transactions', second, second, 'transactions', 'x', 'y', 'messages', 'transactions' from (values ('[${range.from},${range.from + 1})'::int8range)) v (second)`);
     let verifying: Promise<Verified[]> | undefined;
@@ -360,7 +360,7 @@ describe('what changes while checks run, or afterwards', () => {
       verifying = proof.verify(onlyTransactions, range);
       await untilOneWaits(store.database, session, '%findings%');
       alter = (path, response) => (path === '/api/v3/traces' ? withStranger(id, response) : response);
-      await proof.cover(onlyTraces(), await proof.reach());
+      await proof.cover(onlyTraces(), await proof.readable());
       alter = (_, response) => response;
     });
     const report = of(await verifying!, 'transactions');
@@ -369,9 +369,9 @@ describe('what changes while checks run, or afterwards', () => {
     expect([kinds(report), report.verified]).toEqual([[], without([range], open)]);
     const log = vi.spyOn(console, 'log').mockReturnValue();
     printReports({ range, reports: [report], causes: new Map(), compared: [], isShort: false }, 0);
-    const said = log.mock.calls.flat().join('\n');
+    const printed = log.mock.calls.flat().join('\n');
     log.mockRestore();
-    expect(said).toMatch(
+    expect(printed).toMatch(
       /transactions: rows were written while the checks ran.*; run the same command again/,
     );
     const found = await proof.verify(datasets, range);
@@ -380,19 +380,19 @@ describe('what changes while checks run, or afterwards', () => {
     expect(await verified('transactions')).toEqual([range]);
   });
 
-  test('no open transaction of a user, and no analyze, holds a certificate or a commit', async () => {
+  test('no open transaction of a user, and no analyze, delays a certificate or a commit', async () => {
     const second = { from: range.from + 300, to: range.from + 301 };
     await store.database.transaction(async (session) => {
       await session.run(sql`set local idle_in_transaction_session_timeout = 0`);
       await session.run(sql`lock table ton.transactions, ton.messages in share update exclusive mode`);
       await session.run(sql`lock table ton.blocks in row exclusive mode`);
       await take('blocks', second);
-      await proof.cover(datasets, await proof.reach());
+      await proof.cover(datasets, await proof.readable());
       for (const report of await proof.verify(datasets, range)) expect(report.verified).toEqual([range]);
     });
   });
 
-  test('if a check rested on coverage that was taken away meanwhile, it verifies nothing', async () => {
+  test('if a check depended on coverage that was removed meanwhile, it verifies nothing', async () => {
     const gone = { from: range.from + 200, to: range.from + 201 };
     await run(`update etl.coverage set verified = '{}' where dataset = 'traces'`);
     let verifying: Promise<Verified[]> | undefined;
@@ -407,7 +407,7 @@ describe('what changes while checks run, or afterwards', () => {
     expect(without([range], of(reports, 'transactions').verified)).toEqual([gone]);
     expect(without([range], of(reports, 'traces').verified)).toEqual([gone]);
     expect(without([range], await verified('traces'))).toEqual([gone]);
-    await proof.cover(datasets, await proof.reach());
+    await proof.cover(datasets, await proof.readable());
     for (const report of await proof.verify(datasets, range)) expect(report.verified).toEqual([range]);
   });
 });

@@ -20,7 +20,7 @@ let datasets: Dataset[];
 let range: Range;
 let close: () => Promise<void>;
 
-/** What becomes of each response, where a test says so. */
+/** Changes each response, if a test sets it. */
 let alter: NonNullable<SimulatorOptions['after']> = (_, response) => response;
 
 beforeAll(async () => {
@@ -36,11 +36,11 @@ afterAll(() => close());
 
 const run = (text: string) => store.database.run(sql.raw(text));
 
-describe('a source that answers something else than it was asked, where verification asks', () => {
+describe('a source that responds to verification with other rows than requested', () => {
   const BlockPage = z.looseObject({ blocks: z.array(z.looseObject({ prev_blocks: z.array(z.unknown()) })) });
   const certified = () => readVerified(store.database, { dataset: 'blocks', scope: '', pass: 0 });
 
-  /** Takes a block away as if it had never come. */
+  /** Removes a block as if it had never come. */
   async function lose(condition: string): Promise<number> {
     const [block] = await store.database.rows(
       sql.raw(`select workchain || ' ' || shard || ' ' || seqno as name, extract(epoch from utime)::int8 as second
@@ -67,12 +67,12 @@ describe('a source that answers something else than it was asked, where verifica
     alter = (_, response) => response;
     expect(altered).toBeGreaterThan(0);
     expect(common(await certified(), [{ from: second, to: second + 1 }])).toEqual([]);
-    await proof.cover(datasets, await proof.reach());
+    await proof.cover(datasets, await proof.readable());
     await proof.repair(datasets, range, await proof.verify(datasets, range));
     expect(await certified()).toEqual([range]);
   }
 
-  test('proves nothing by tops without parents', async () => {
+  test('proves nothing from tops without parents', async () => {
     const second = await lose(`true order by utime desc, shard`);
     await expectUnproved(range, second, ({ path }, response) => {
       if (path !== '/api/v3/masterchainBlockShardState') return response;
@@ -82,7 +82,7 @@ describe('a source that answers something else than it was asked, where verifica
     });
   });
 
-  test('proves nothing by blocks of another time than the one before a range', async () => {
+  test('proves nothing from blocks of another time than the one before a range', async () => {
     const part = { from: range.from + 100, to: range.from + 300 };
     const second = await lose(`utime > to_timestamp(${part.from + 40}) order by utime, shard`);
     await run(
@@ -98,8 +98,8 @@ describe('a source that answers something else than it was asked, where verifica
   test.each([
     ['to lie behind the range', 'the source knows what follows', 0],
     ['to be later than the masterchain block that names it', 'what follows is stored', 3600],
-  ])('proves nothing by a top of a shard at rest that claims %s, where %s', async (_, place, later) => {
-    // The shard has made no block since, as far as the answer goes.
+  ])('proves nothing from a top of an idle shard that claims %s, if %s', async (_, place, later) => {
+    // In this response the shard has made no block since.
     const [last] = await store.database.rows(
       sql`select b.shard, b.seqno, extract(epoch from b.utime)::int8 as second from ton.blocks b
           where b.workchain = 0 and b.utime > to_timestamp(${range.from + 150}) and not exists (
@@ -127,7 +127,7 @@ describe('a source that answers something else than it was asked, where verifica
     });
   });
 
-  test('proves nothing by a begin of the index that lies behind stored blocks', async () => {
+  test('proves nothing from a start of the index that is after stored blocks', async () => {
     const second = await lose(`utime > to_timestamp(${range.from + 100}) order by utime, shard`);
     const { source } = proof.context;
     const first = { seqno: 2 ** 31 - 1, utime: range.to };

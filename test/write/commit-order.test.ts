@@ -53,7 +53,7 @@ async function commit(
   await commitPage(database, createPartitions(database, 'month'), page);
 }
 
-/** A database whose transactions stand still before a statement that names something. */
+/** A database whose transactions stop before a statement with this word. */
 function stoppingBefore(real: Database, word: string) {
   const dialect = new PgDialect();
   return stopping(real, (session, stop) => ({
@@ -103,7 +103,7 @@ test('a page that changes verified seconds waits for the rows of another one, wh
   }
 });
 
-test('what is left of a lease lasts from the end of the rows, however long they took', async () => {
+test('the rest of a lease lasts from the end of the rows, however long they took', async () => {
   const store = await openTestStore();
   const { database } = store;
   try {

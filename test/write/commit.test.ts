@@ -39,7 +39,7 @@ const page = (lease: Lease, amounts: readonly string[], contradicting?: string):
         ...row,
         utime: formatTime(wanted.from + 10 * Math.min(index, amounts.length - 1)),
         transaction_lt: String(Math.min(index, amounts.length - 1)),
-        // A server comes to know it later: no difference.
+        // A server may learn it later, which makes no difference.
         trace_id: lease.stream.pass > 0 ? 'y'.repeat(44) : null,
         amount,
       })),
@@ -55,7 +55,7 @@ const page = (lease: Lease, amounts: readonly string[], contradicting?: string):
   done: { span: lease.span, outcome: 'covered' },
 });
 
-test('a second reading confirms the seconds of which it brings what is stored, and is the first one of the others', async () => {
+test('a second reading confirms the seconds of which it brings the stored rows, and counts as the first for other seconds', async () => {
   const store = await openTestStore();
   const { database } = store;
   const second = { ...stream, pass: 1 };
@@ -92,23 +92,24 @@ test('a second reading confirms the seconds of which it brings what is stored, a
         priority: 'tail',
       }),
     ).toBe(undefined);
-    // A row that the source has no longer is no agreement.
+    // A stored row that the source no longer has is a difference.
     await wait();
     expect(await read(1, ['1'])).toEqual(confirmed);
-    // Nor is a row of which it says two things, also where one of them is what is stored.
+    // Two contradicting versions of a row are a difference, even if one of them equals the stored row.
     await wait();
     expect(await read(1, ['1', '5'], '6')).toEqual(confirmed);
     await wait();
     expect(await read(1, ['1', '5'])).toEqual([wanted]);
     expect(await readRefused(database, second, 'changed')).toEqual([]);
-    // A value that the source does not say stays, and its second has no certificate any more.
+    // A value that the source does not send stays, and its second loses its certificate.
     await database.run(sql`update ton.jetton_burns set extra = '{}' where transaction_lt = 0`);
     await database.run(sql`delete from etl.coverage where pass = 1`);
     await database.run(sql`update etl.coverage set verified = covered`);
     const rest = [{ from: from + 1, to }];
     expect(await read(1, ['1', '5', '3'])).toEqual(rest);
     expect(await readVerified(database, stream)).toEqual(rest);
-    // A user's trigger drops rows: nothing is covered without them, whether others of the page are stored or not.
+    // A user's trigger drops rows: nothing is covered without them, whether other rows of the page are stored
+    // or not.
     await database.script(`
       create function public.drop_row() returns trigger language plpgsql as $$
         begin return case when new.amount in (7, 8) then null else new end; end $$;
@@ -130,7 +131,7 @@ test('a second reading confirms the seconds of which it brings what is stored, a
   }
 });
 
-test('a process that stops while it sends its rows holds nothing: its range is read by another, and it writes nothing', async () => {
+test('a process that stops while it sends its rows holds nothing: another one reads its range, and it writes nothing', async () => {
   const store = await openTestStore();
   const line = await openStandingCopy(store.url, /copy pg_temp/);
   const standing = await openDatabase({ url: line.url, applicationName: 'standing' });
@@ -163,7 +164,7 @@ test('a process that stops while it sends its rows holds nothing: its range is r
   }
 });
 
-test('nothing is covered or moved on in a database that a newer version has migrated, also by what has no rows', async () => {
+test('nothing is covered or moved on in a database that a newer version has migrated, even without rows', async () => {
   const store = await openTestStore();
   const { database } = store;
   const newer = { of: 'a schema that this version of toncenter-etl does not know' };

@@ -19,7 +19,7 @@ const lineAt = (table: object, second: number) =>
 const isDirect = (table: object, second: number, newAfter = START + 10) =>
   splitOffNew([lineAt(table, second)], newAfter, { span: SPAN }).direct.length === 1;
 
-test('rows are copied straight behind the second in which the page before ended, messages not near the end of the lease', () => {
+test('rows are copied directly after the second in which the previous page ended; messages are not near the end of the lease', () => {
   expect([9, 10, 11, 69, 70, 99].map((second) => isDirect(messages, second))).toEqual([
     false,
     false,
@@ -30,12 +30,12 @@ test('rows are copied straight behind the second in which the page before ended,
   ]);
   expect([10, 11, 70, 99].map((second) => isDirect(transactions, second))).toEqual([false, true, true, true]);
   expect(splitOffNew([lineAt(messages, 20)], undefined, { span: SPAN }).direct).toEqual([]);
-  // Of a lease that is shorter than a message may be on its way, none are.
+  // If a lease is shorter than the longest delivery of a message, no message is copied directly.
   const short = splitOffNew([lineAt(messages, 5)], START, { span: { from: START, to: START + 25 } });
   expect([short.direct.length, short.others.map(({ count }) => count)]).toEqual([0, [1]]);
 });
 
-/** What a crawl leaves of these tables. */
+/** The rows of these tables after a crawl. */
 async function digests(store: Awaited<ReturnType<typeof openTestStore>>): Promise<unknown[]> {
   const of = (table: string) =>
     `select '${table}' as name, count(*)::int as rows, md5(string_agg((to_jsonb(t) - 'loaded_at')::text, '' order by (to_jsonb(t) - 'loaded_at')::text)) as digest from ton.${table} t where utime < to_timestamp(${START + 300})`;
@@ -48,7 +48,7 @@ const HALVES = [
 ];
 
 thorough(
-  'workers that bring the same messages at once, straight and by way of staging tables, store each once',
+  'workers that bring the same messages at once, directly and through staging tables, store each once',
   async () => {
     const { url } = await network.serve();
     const alone = await openTestStore();
@@ -69,7 +69,7 @@ test('the memory of a page is not reused before its rows are written', async () 
   const { url } = await network.serve();
   const quiet = await openTestStore();
   await readStreamsOf(quiet, url, HALVES[0]!, ['transactions', 'traces']);
-  // Takes and spoils whatever is free, at every turn of the thread.
+  // Takes and overwrites free memory, at every turn of the event loop.
   let [isOver, turns] = [false, 0];
   const spoil = () => {
     const taken = [16, 17, 18, 19, 20, 21].map((bits) => takeMemory(2 ** bits));

@@ -9,7 +9,7 @@ const columns = [
   { name: 'b', kind: 'json' },
 ] as const;
 
-test('a row is a line, its values between tabs, what is missing is null', () => {
+test('a row is a line with tabs between its values, and a missing value is null', () => {
   const text = toCopyText(columns, [
     { a: 'x', b: { c: 1 }, other: 2 },
     { a: null },
@@ -28,13 +28,13 @@ test('numbers and flags print themselves', () => {
   ).toBe('-1.5\t0\ntrue\tfalse\n');
 });
 
-test('backslash, tab and ends of lines are escaped', () => {
+test('backslashes, tabs and newlines are escaped', () => {
   expect(toCopyText(columns, [{ a: 'a\\N\tb\r\nc', b: 'a\\"\n' }])).toBe(
     'a\\\\N\\tb\\r\\nc\t"a\\\\\\\\\\\\"\\\\n"\n',
   );
 });
 
-test('numbers that a double cannot hold keep all their digits, also inside JSON', () => {
+test('numbers that a double cannot hold keep all their digits, even inside JSON', () => {
   const exact = new LosslessNumber('0.12345678901234567890123');
   expect(toCopyText(columns, [{ a: 2n ** 63n, b: { n: [2n ** 64n] } }])).toBe(
     '9223372036854775808\t{"n":[18446744073709551616]}\n',

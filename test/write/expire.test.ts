@@ -36,7 +36,7 @@ const DAY = 86_400;
 const START = Date.UTC(2026, 2, 1) / 1000;
 const END = START + 5 * DAY;
 const whole = { from: START, to: END };
-const reach = { range: whole, watermark: END + 10 * DAY };
+const readable = { range: whole, watermark: END + 10 * DAY };
 
 let store: TestStore;
 let simulator: Simulator;
@@ -58,7 +58,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(store, simulator.url, { config: { partition: 'day' } });
   jobs = await loadJobs();
   datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
-  await backfill({ ...crawl, datasets, readable: reach, stop: never });
+  await backfill({ ...crawl, datasets, readable, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, { since: START, chosen: 'test' });
 });
 afterAll(async () => {
@@ -67,7 +67,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** As people do who have programs that read them; these must stand in the way of no row and no partition. */
+/** People add these for programs that read them; no row and no partition may fail because of them. */
 async function addForeignKeys(): Promise<void> {
   if (store.database.version < 180_000) return;
   await store.database.script(await readFile(join(packageRoot, 'docs/analyst/foreign-keys.sql'), 'utf8'));
@@ -89,7 +89,7 @@ const foundOf = (key: string) =>
 const coverageOf = (name: string) =>
   readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));
 
-test('foreign keys that are not enforced are there for programs, also of partitions that came later', async () => {
+test('foreign keys that are not enforced exist for programs, even on later partitions', async () => {
   if (store.database.version < 180_000) return;
   const read = async (table: string) =>
     store.database.rows(
@@ -102,13 +102,13 @@ test('foreign keys that are not enforced are there for programs, also of partiti
 });
 
 describe('retention', () => {
-  test('has its floor at the begin of a partition, for the tables that are the dataset’s own', () => {
+  test('has its floor at the start of a partition, for the tables that are the dataset’s own', () => {
     expect(kept()).toEqual([
       { dataset: 'transactions', tables: ['transactions', 'messages'], floor: START + 2 * DAY },
     ]);
   });
 
-  test('refuses a name that is no dataset', () => {
+  test('refuses an unknown dataset', () => {
     expect(() => floorsOf(new Map([['transaction', DAY]]), jobs, END, 'day')).toThrow(UsageError);
   });
 
@@ -120,18 +120,18 @@ describe('retention', () => {
     expect(await oldest('transactions')).toBeLessThan(START + DAY);
   });
 
-  test('drops what is old, and nothing asks for it again', async () => {
+  test('drops old rows, and nothing requests them again', async () => {
     const transactions = jobs.find(({ name }) => name === 'transactions')!;
     const stream = streamOf(transactions);
     const tables = ownTablesOf(transactions, jobs).map(([, table]) => table);
     const lastWrite = await readLastWrite(store.database, tables);
     const floor = START + 2 * DAY;
-    // Of a record without a time only its neighbours' are known.
+    // For a record without a time, only the times of its neighbors are known.
     await store.database.run(sql`
       insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
       select 'transactions', upper(span)::text, to_timestamp(lower(span)), span, 'now', 'is no time', '{}', 'r'
       from (values (int8range(${floor}::int8 - 90, ${floor}::int8 - 30)), (int8range(${floor}::int8 - 90, ${floor}::int8 + 30))) v (span)`);
-    // What lies in two seconds, of which one is dropped.
+    // A finding that spans two seconds, one of which is dropped.
     const look = (check: string, rows: readonly WrongRow[]) =>
       databaseTime(store.database).then((began) =>
         replaceFindings(store.database, {
@@ -176,7 +176,7 @@ describe('retention', () => {
     expect(await oldest('blocks')).toBeLessThan(START + DAY);
     expect(await coverageOf('transactions')).toEqual([{ from: floor, to: END }]);
     expect(await coverageOf('traces')).toEqual([whole]);
-    // Checks that began before have proved nothing of what is gone.
+    // Checks that began before have proved nothing about dropped rows.
     await setVerified(
       store.database,
       { stream, tables },
@@ -185,28 +185,28 @@ describe('retention', () => {
     expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
-    const missing = await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    const missing = await backfill({ ...crawl, datasets, readable, stop: never });
     expect([...missing]).toEqual([]);
     expect(simulator.stats.total).toBe(before);
   });
 
   test('writes no expired rows, even if they come with traces', async () => {
     await store.database.run(sql`delete from etl.coverage where dataset = 'traces'`);
-    await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    await backfill({ ...crawl, datasets, readable, stop: never });
     expect(await coverageOf('traces')).toEqual([whole]);
     expect(await oldest('traces')).toBeLessThan(START + DAY);
     expect(await oldest('transactions')).toBeGreaterThanOrEqual(START + 2 * DAY);
     expect(await findExpired(store.database, kept())).toEqual([]);
   });
 
-  test('leaves nothing that verification would miss', async () => {
+  test('leaves nothing that verification would report as missing', async () => {
     const proof = await openProof(store, crawl);
     const reports = await proof.verify(datasets, { from: START + 2 * DAY, to: END });
     const transactions = reports.find(({ dataset }) => dataset.name === 'transactions');
     expect(transactions?.findings).toEqual([]);
   });
 
-  test('makes assert_complete say that it has expired', async () => {
+  test('makes assert_complete report it as expired', async () => {
     const asked = store.database.run(
       sql`select etl.assert_complete('transactions', to_timestamp(${START}), to_timestamp(${END}))`,
     );
@@ -216,31 +216,31 @@ describe('retention', () => {
   });
 });
 
-describe('retention that a lake must allow', () => {
-  let place: string;
+describe('retention that depends on a lake', () => {
+  let lake: string;
   const TABLE = 'jetton_transfers';
   const FLOOR = START + 2 * DAY;
   beforeAll(async () => {
-    place = await mkdtemp(join(tmpdir(), 'toncenter-etl-retained-'));
+    lake = await mkdtemp(join(tmpdir(), 'toncenter-etl-retained-'));
   });
-  afterAll(() => rm(place, { recursive: true }));
+  afterAll(() => rm(lake, { recursive: true }));
 
   const ask = () =>
     retentionFloors(
       {
         retention: { seconds: new Map([[TABLE, 2.5 * DAY]]), isInLake: true },
-        lake: place,
+        lake,
         partition: 'day',
       },
       store.database,
       END,
     );
   const keep = (owner: string, of: Crawl = crawl) =>
-    keepUp({ ...of, owner, datasets, config: testConfig({ lake: place }), stop: never }, place);
+    keepUp({ ...of, owner, datasets, config: testConfig({ lake }), stop: never }, lake);
   const firstPart = async () => {
-    const { parts } = await logIn(place, TABLE);
+    const { parts } = await logIn(lake, TABLE);
     const part = parts.find(({ span, rows }) => span.from >= START && rows > 0);
-    return join(place, TABLE, part?.path ?? '');
+    return join(lake, TABLE, part?.path ?? '');
   };
 
   test('drops nothing while the lake lacks it', async () => {
@@ -249,14 +249,14 @@ describe('retention that a lake must allow', () => {
     expect(floors[0]?.floor).toBeLessThanOrEqual(START);
   });
 
-  test('one daemon keeps the lake up, and says up to when', async () => {
+  test('one daemon keeps the lake up to date, and reports how far', async () => {
     await keep('one');
     const { upTo, error } = (await readSetting(store.database, 'lake')) ?? {};
     expect(error).toBe(null);
     expect(upTo).toBeGreaterThan(END);
     await keep('another');
     expect((await readSetting(store.database, 'lake'))?.upTo).toBe(upTo);
-    // While a round goes on, its process says so: here as soon as it sleeps, and then no more.
+    // During a round, its process reports it: here as soon as it sleeps, and then no more.
     const until = async () =>
       (
         await store.database.rows(
@@ -273,7 +273,7 @@ describe('retention that a lake must allow', () => {
     const context = { ...crawl.context, clock: { ...crawl.context.clock, sleep } };
     await keep('one', { ...crawl, context });
     expect(Date.parse(before[1] ?? '')).toBeGreaterThan(Date.parse(before[0] ?? ''));
-    // One that was killed is waited for no longer than its duty lasts.
+    // A killed process is waited for no longer than its duty lasts.
     await store.database.run(
       sql`update etl.settings set value = jsonb_set(value, '{until}', to_jsonb(now())) where name = 'lake writer'`,
     );
@@ -281,28 +281,28 @@ describe('retention that a lake must allow', () => {
     expect((await readSetting(store.database, 'lake'))?.upTo).toBeGreaterThanOrEqual(upTo ?? Infinity);
     expect((await readOwner(store.database, 'lake'))?.owner).toBe('another');
     await store.database.run(sql`delete from etl.settings where name = 'lake writer'`);
-    // What is covered later is added, also in a round that looks for nothing else.
+    // What is covered later is added, even in a round that looks for nothing else.
     await store.database.run(
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${END - DAY}, ${END})) where dataset = 'blocks'`,
     );
-    const days = async () => (await logIn(place, 'blocks')).parts.map(({ day }) => day);
+    const days = async () => (await logIn(lake, 'blocks')).parts.map(({ day }) => day);
     expect(await days()).toHaveLength(5);
-    await rm(join(place, 'blocks'), { recursive: true });
+    await rm(join(lake, 'blocks'), { recursive: true });
     await keep('one');
     expect(await days()).toHaveLength(4);
-    await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    await backfill({ ...crawl, datasets, readable, stop: never });
     await keep('one');
     expect(await days()).toHaveLength(5);
   });
 
-  test('a table that cannot be written ends no round: it is named, the others are written, and it is tried again', async () => {
-    const log = join(place, 'blocks', '_delta_log', `${'9'.repeat(20)}.json`);
+  test('a table that cannot be written ends no round: it is named and retried, and the other tables are written', async () => {
+    const log = join(lake, 'blocks', '_delta_log', `${'9'.repeat(20)}.json`);
     await writeFile(log, 'no JSON');
-    await rm(join(place, TABLE), { recursive: true });
+    await rm(join(lake, TABLE), { recursive: true });
     await keep('one');
     const { error } = (await readSetting(store.database, 'lake')) ?? {};
     expect(error).toMatch(/^blocks: /);
-    expect((await logIn(place, TABLE)).parts.length).toBeGreaterThan(0);
+    expect((await logIn(lake, TABLE)).parts.length).toBeGreaterThan(0);
     await rm(log);
     await keep('one');
     expect((await readSetting(store.database, 'lake'))?.error).toBe(null);
@@ -318,18 +318,18 @@ describe('retention that a lake must allow', () => {
       },
     ],
     ['no file', (path: string) => rm(path)],
-  ])('drops nothing where a part has %s', async (_, spoil) => {
+  ])('drops nothing if a part has %s', async (_, spoil) => {
     const path = await firstPart();
-    await copyFile(path, `${place}/_kept`);
+    await copyFile(path, `${lake}/_kept`);
     await spoil(path);
     const { kept: floors, unproved } = await ask();
     expect(unproved).toHaveLength(1);
     expect(floors[0]?.floor).toBeLessThan(FLOOR);
-    await copyFile(`${place}/_kept`, path);
+    await copyFile(`${lake}/_kept`, path);
     expect((await ask()).unproved).toEqual([]);
   });
 
-  test('drops nothing where the database has other rows than the lake', async () => {
+  test('drops nothing if the database has other rows than the lake', async () => {
     await store.database.run(
       sql`create table public.moved as select * from ton.jetton_transfers where utime < to_timestamp(${START + DAY}) limit 1`,
     );
@@ -342,7 +342,7 @@ describe('retention that a lake must allow', () => {
     );
     await store.database.run(sql`update ton.jetton_transfers set loaded_at = clock_timestamp() where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database: export it again/);
-    // Nor where a second of the part is a hole, so that no export writes it anew.
+    // It also drops nothing if a second of the part is a hole, so that no export rewrites it.
     const hole = sql`int8multirange(int8range(${START + 100}, ${START + 101}))`;
     await store.database.run(
       sql`update etl.coverage set covered = covered - ${hole} where dataset = ${TABLE} and pass = 0`,
@@ -358,7 +358,7 @@ describe('retention that a lake must allow', () => {
     );
   });
 
-  test('drops nothing of which the lake says more than the database, until it is exported again', async () => {
+  test('drops nothing whose grade in the lake is higher than in the database, until it is exported again', async () => {
     const set = (text: string) =>
       store.database.run(
         sql`update etl.coverage set verified = ${sql.raw(text)} where dataset = ${TABLE} and pass = 0`,
@@ -386,12 +386,12 @@ describe('retention that a lake must allow', () => {
   });
 
   test.each(['before the floor is raised', 'while partitions are dropped'])(
-    'drops nothing that was written anew since the lake was proved to have it, %s',
+    'drops nothing that was rewritten since the lake was proved to have it, %s',
     async (when) => {
       const { kept: floors } = await ask();
       const before = await oldest(TABLE);
       const table = jetton_transfers;
-      // As a repair that writes a row anew does.
+      // As a repair does that rewrites a row.
       const written = { target: targetOf(table), seconds: [{ from: before, to: before + 1 }] };
       const write = () => noteWrites(store.database, [written]);
       if (when.startsWith('before')) await write();
@@ -409,17 +409,17 @@ describe('retention that a lake must allow', () => {
     },
   );
 
-  test('drops what the lake was proved to have; assert_complete says where it is', async () => {
+  test('drops what the lake was proved to have; assert_complete names the lake', async () => {
     const { kept: floors, unproved } = await ask();
     expect(unproved).toEqual([]);
-    expect(floors).toMatchObject([{ floor: FLOOR, lake: place }]);
+    expect(floors).toMatchObject([{ floor: FLOOR, lake }]);
     await prune(store.database, floors, { attempts: 5, clock: systemClock, random: Math.random });
     expect(await oldest(TABLE)).toBeGreaterThanOrEqual(FLOOR);
     const asked = store.database.run(
       sql`select etl.assert_complete(${TABLE}, to_timestamp(${START}), to_timestamp(${END}))`,
     );
-    const detail = expect.stringMatching(`^in the lake ${place}: here from 2026-03-03`) as string;
-    const hint = expect.stringContaining(`import --lake ${place}`) as string;
+    const detail = expect.stringMatching(`^in the lake ${lake}: here from 2026-03-03`) as string;
+    const hint = expect.stringContaining(`import --lake ${lake}`) as string;
     await expect(asked).rejects.toMatchObject({ cause: { detail, hint } });
   });
 });

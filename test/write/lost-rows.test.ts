@@ -19,7 +19,7 @@ const used = sql`
   where l.pid = pg_backend_pid() and i.inhparent = 'ton.transactions'::regclass order by 1`;
 const Used = z.object({ name: z.string() });
 
-test('rows that are stored already are looked up in their own partitions, however many there are', async () => {
+test('stored rows are looked up in their own partitions, however many there are', async () => {
   const store = await openTestStore();
   const { database } = store;
   try {

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** As a process does that has just begun. */
+/** As a process does that has just started. */
 const ensure = () => createPartitions(store.database, 'month').ensure([blocks], [TIME]);
 const insert = () =>
   store.database.run(sql`
@@ -38,7 +38,7 @@ const detachedError = async () => {
 };
 
 describe('a partition that a person has', () => {
-  test('dropped is made anew', async () => {
+  test('dropped is created again', async () => {
     await store.database.script(`drop table etl_partitions.${NAME}`);
     await ensure();
     expect(await listed()).toEqual([{ name: NAME }]);
@@ -47,7 +47,7 @@ describe('a partition that a person has', () => {
     ).toBe(1);
   });
 
-  test('detached is for that person to decide upon: what is said attaches it again', async () => {
+  test('detached is left to that person: the printed command attaches it again', async () => {
     await detach();
     const { exitCode, hint = '' } = await detachedError();
     expect(exitCode).toBe(2);
@@ -55,7 +55,7 @@ describe('a partition that a person has', () => {
     await ensure();
   });
 
-  test('detached, and drops as is said, is made anew', async () => {
+  test('detached, and drops with the printed command, is created again', async () => {
     await detach();
     const { hint = '' } = await detachedError();
     await store.database.script(/drop table \S+(?=\.$)/.exec(hint)?.[0] ?? '');
@@ -63,20 +63,20 @@ describe('a partition that a person has', () => {
     expect(await listed()).toEqual([{ name: NAME }]);
   });
 
-  test('detached and taken out of the list is in the way no less', async () => {
+  test('detached and removed from the list still blocks rows', async () => {
     await detach();
     await store.database.script(`delete from etl.partitions`);
     await detachedError();
   });
 
-  test('detached without waiting, half-way, is no place for rows', async () => {
+  test('detached concurrently, but only half-way, takes no rows', async () => {
     await store.database.script(`
       set local allow_system_table_mods = on;
       update pg_inherits set inhdetachpending = true where inhparent = 'ton.blocks'::regclass`);
     await detachedError();
   });
 
-  test('detached is left alone by retention, which forgets it', async () => {
+  test('detached is left alone by retention, which removes it from the list', async () => {
     await detach();
     await dropPartition(store.database, { table: 'blocks', name: NAME, span: SPAN, bytes: 0, rows: 0 }, {});
     expect(await listed()).toEqual([]);

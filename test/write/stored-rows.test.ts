@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-describe('a page of rows of which some are stored', () => {
+describe('a page with some stored rows', () => {
   const stream = { dataset: 'transactions', scope: '', pass: 0 };
 
   /** Commits it, for a lease of its seconds that it takes. */
@@ -51,7 +51,7 @@ describe('a page of rows of which some are stored', () => {
     expect(await stored(store)).toEqual([{ count: 1000 }]);
   });
 
-  it('is written again where its records come again, for they may have come with more', async () => {
+  it('is written again if its records come again, because they may have more members', async () => {
     const { database } = store;
     const claim = { stream, wanted: [SPAN], length: () => 1000, owner: 'test', priority: 'backfill' };
     const lease = (await claimLease(database, claim))!;
@@ -72,7 +72,7 @@ describe('a page of rows of which some are stored', () => {
     expect(await database.rows(traced, Count)).toEqual([{ count: 1 }]);
   });
 
-  it('is refused where its table drops some without an error', async () => {
+  it('is refused if its table drops some without an error', async () => {
     const { database } = store;
     const page = samplePage(SPAN, 1000);
     await database.script(`
@@ -86,7 +86,7 @@ describe('a page of rows of which some are stored', () => {
     expect(await stored(store)).toEqual([{ count: 1000 }]);
   });
 
-  it('takes the certificate from seconds that another dataset had verified', async () => {
+  it('removes the certificate of seconds that another dataset had verified', async () => {
     const { database } = store;
     const claim = { stream, wanted: [SPAN], length: () => 1000, owner: 'test', priority: 'backfill' };
     const lease = (await claimLease(database, claim))!;
@@ -104,7 +104,7 @@ describe('a page of rows of which some are stored', () => {
     expect(await stored(store)).toEqual([{ count: 50 }]);
   });
 
-  it('is written by a plain role where row security is on', async () => {
+  it('is written by a plain role if row security is on', async () => {
     const { url, database } = store;
     const role = `plain_${randomUUID().replaceAll('-', '')}`;
     await database.script(`

@@ -22,7 +22,7 @@ async function stored(): Promise<{ ends: unknown[]; nodes: number }> {
   return { ends, nodes: (await pages.read(trace_nodes, 'true', [])).length };
 }
 
-test('a trace that ended anew replaces its older copy with all its nodes, and the older copy never comes back', async () => {
+test('a trace that ended again replaces its older copy with all its nodes, and the older copy never comes back', async () => {
   const [trace] = [...simulator.truth.traces()].filter(
     ({ transactions_order }) => transactions_order.length > 3,
   );

@@ -55,7 +55,7 @@ test('thousands of records of one page go to quarantine in one statement, each o
   await store.database.script('truncate etl.quarantine');
 });
 
-test('records of any size are kept whole, with paths and names that an index takes', async () => {
+test('records of any size are kept whole, with paths and names that an index can hold', async () => {
   const long = Array.from({ length: 20_000 }, (_, index) => index.toString(36)).join('');
   const id = readPosition({ utime: 'utime', id: ['hash'] }, { utime: 1000, hash: long })?.id ?? '';
   const raw = { text: 'x'.repeat(2 ** 22) };
@@ -67,7 +67,7 @@ test('records of any size are kept whole, with paths and names that an index tak
   expect(stored).toEqual({ records: 6, raw: JSON.stringify(raw).length, path: 301, id: 45 });
 });
 
-test('a list of new members of any length is counted in one statement, and what is beyond the first is said', async () => {
+test('a list of new members of any length is counted in one statement, and the rest after the first ones is reported', async () => {
   const extra = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`new_${index}`, index]));
   expect(
     await statementsOf((session) =>
@@ -80,7 +80,7 @@ test('a list of new members of any length is counted in one statement, and what 
   expect(drift).toEqual({ paths: 101, times: 100_002, others: 99_901, again: 2, longest: 4 });
 });
 
-test('an example of any length, a name of any length and numbers beyond a double are kept as far as they can be', async () => {
+test('an example of any length, a name of any length and numbers beyond a double are kept as far as possible', async () => {
   await store.database.script('truncate etl.schema_drift');
   const extra = {
     ['n'.repeat(50_000)]: 1,
@@ -104,7 +104,7 @@ test('an example of any length, a name of any length and numbers beyond a double
   expect(drift[1]?.example).toBe(String(2n ** 80n));
 });
 
-test('a record of thousands of parts finds the members of each without looking at all of them', () => {
+test('a record of thousands of parts finds the members of each without reading all of them', () => {
   const extra = Object.fromEntries(
     Array.from({ length: 50_000 }, (_, index) => [`transactions.h${index}.grown`, index]),
   );

@@ -13,9 +13,9 @@ export interface CrawlOrder {
   readonly database: string;
   readonly api: string;
   readonly range: Range;
-  /** Requests a second; left out: as many as can be. */
+  /** Requests a second; default: as many as possible. */
   readonly rps?: number;
-  /** Rows a page; left out: as many as the endpoint gives. */
+  /** Rows a page; default: as many as the endpoint gives. */
   readonly page?: number;
 }
 
@@ -28,15 +28,15 @@ export interface CrawlReport {
   readonly cpuSeconds: number;
   readonly peakRss: number;
   readonly refused: number;
-  /** Requests under way at once, at most. */
+  /** The maximum of requests in flight. */
   readonly mostInFlight: number;
   /** Requests a second while the middle half of the pages came. */
   readonly steadyRate: number;
-  /** For so many milliseconds the event loop did nothing else, at most, but for one time in a thousand. */
+  /** The longest time that the event loop was blocked, in milliseconds (99.9th percentile). */
   readonly longestBlockMs: number;
 }
 
-/** Crawls all transactions of a served network with the program's own crawler, and tells the parent what it took. */
+/** Crawls all transactions of a served network with the program's own crawler, and sends the parent what it took. */
 const order = JSON.parse(process.argv[2] ?? '') as CrawlOrder;
 const config = readConfig(
   {

@@ -18,18 +18,27 @@ import { writePath } from './measures/write-path.ts';
 import { measureWriting } from './measures/writing.ts';
 
 /*
- * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
- * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
- * `questions` measures the questions of docs/analyst/questions.md instead, as page/page-questions.ts says, `queries` those of an
- * analyst over two years, as queries/main.ts says, `network` what commands cost in a large
- * database, as at-scale/main.ts says, `year` how soon a year of each report by day is there, `indexes` what other indexes
- * would cost and bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a
- * crawl, `sizing` what a month takes, `latency` how much of the allowed rate is used where the source is slow, `short` a short range beside a script,
- * `stages` the client's work on a page, `writing` the commits alone, `crawl` a crawl alone.
+ * Prints what the program costs, as JSON lines. Each is compared with the limit of the same run: on a machine
+ * that others use, only ratios mean something. `--million` crawls a million transactions instead of 120,000.
+ * A word measures something else instead:
+ *
+ *   questions   the questions of docs/analyst/questions.md, see page/page-questions.ts
+ *   queries     those of an analyst over two years, see queries/main.ts
+ *   network     the cost of commands in a large database, see at-scale/main.ts
+ *   year        how soon a year of each report by day is there
+ *   indexes     what other indexes would cost and bring, see indexes/main.ts
+ *   verify      the cost of a proof
+ *   lake        the cost of export and import next to a crawl
+ *   sizing      the size of a month
+ *   latency     how much of the allowed rate is used if the source is slow
+ *   short       a short range compared with a script
+ *   stages      the client's work on a page
+ *   writing     only the commits
+ *   crawl       only a crawl
  */
 
 const PAGES = 100;
-/** Of a measure that is made alone: others use the machine, too. */
+/** Rounds of a measurement alone, because the machine is shared. */
 const ROUNDS = 3;
 const CORES = 2;
 const million = process.argv.includes('--million');
@@ -45,7 +54,7 @@ function spanOf({ start, duration }: ReturnType<typeof busyNetworkOf>): Range {
   return { from: start, to: start + duration };
 }
 
-/** The program's own crawler, in a process of its own, whose memory and CPU are then its own too. */
+/** The program's own crawler in a separate process, so that its memory and CPU are measured alone. */
 async function measureCrawl(
   api: string,
   server: BenchServer,
@@ -70,7 +79,7 @@ async function measureCrawl(
     microsecondsOfPostgres: (serverSeconds / rows) * 1e6,
     jsonBytesPerTransaction: Math.round(report.bytes / report.records),
   });
-  // Calculated: two cores have nothing else to do than what the client and Postgres were seen to do.
+  // Calculated: two cores do only the work that the client and Postgres were measured to do.
   const free = (CORES * rows) / (report.cpuSeconds + serverSeconds);
   tell('crawl, end to end, of a source that costs nothing', {
     rowsPerSecond: Math.round(free),
@@ -85,12 +94,15 @@ async function measureCrawl(
   await store.close();
 }
 
-/** Says on the side what has begun: some steps take minutes. */
+/** Prints to stderr what has begun: some steps take minutes. */
 function begin(step: string): void {
   console.error(`${Math.round(performance.now() / 1000)} s: ${step}`);
 }
 
-/** Blocks and transactions of a busy network are read, and proved; what that costs beside the reading. */
+/**
+ * Reads and proves blocks and transactions of a busy network, and compares the cost of the proof with that of
+ * reading.
+ */
 async function measureVerification(server: BenchServer): Promise<void> {
   const options = busyNetworkOf(network);
   begin(`making a network of ${network} transactions`);
@@ -103,7 +115,7 @@ async function measureVerification(server: BenchServer): Promise<void> {
   await api.stop();
 }
 
-/** Requests that need not be made because trace pages carry whole transactions. */
+/** Requests that are saved because trace pages carry whole transactions. */
 async function measureDerived(server: BenchServer): Promise<void> {
   const before = await crawlCore(server, false);
   const after = await crawlCore(server, true);
@@ -117,7 +129,7 @@ async function measureDerived(server: BenchServer): Promise<void> {
   });
 }
 
-/** What each secondary index costs while rows come in, and what building them afterwards would. */
+/** What each secondary index costs during inserts, and what building all of them afterwards would. */
 async function measureIndexes(api: string, server: BenchServer, pages: number): Promise<void> {
   const store = await server.create('rows', SPAN);
   const target = await server.create('indexes', SPAN);

@@ -1,6 +1,6 @@
 import type { Range } from '../../src/range.ts';
 
-/** What the documentation of an endpoint suggests, and what many clients do. */
+/** The client that the documentation of an endpoint suggests, and that many write. */
 export interface NaiveReport {
   readonly ids: readonly string[];
   readonly requests: number;
@@ -19,8 +19,8 @@ interface NaiveOrder {
 }
 
 /**
- * Pages through a list with `offset += limit` until a page is short, with a fixed pause between requests and a retry
- * after a refusal: the plain client that the program is held against.
+ * Pages through a list with `offset += limit` until a page is short, with a fixed pause between requests and
+ * a retry after a refusal. The program is compared with this plain client.
  */
 export async function readNaively({ url, path, list, span, rps, idOf }: NaiveOrder): Promise<NaiveReport> {
   const ids: string[] = [];

@@ -1,8 +1,9 @@
 import { startSimulator, type SimulatorOptions } from '../../test/support/simulator/simulator.ts';
 
 /**
- * Serves the network of its first argument until the parent disconnects, and tells the parent its address. A number from
- * the parent is how many milliseconds an answer takes from then on; `cpu` asks for the CPU seconds of this process.
+ * Serves the network of its first argument until the parent disconnects, and sends the parent its address. A
+ * number from the parent sets the milliseconds of each later response; `cpu` asks for the CPU seconds of this
+ * process.
  */
 const given = JSON.parse(process.argv[2] ?? '') as SimulatorOptions;
 const options = { ...given, latencyMs: given.latencyMs ?? ([0, 0] as const) };

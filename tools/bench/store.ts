@@ -27,11 +27,11 @@ export interface BenchStore {
 export interface BenchServer {
   /** An empty database, with partitions for `span`. */
   create(name: string, span?: Range): Promise<BenchStore>;
-  /** The URL of a database in which nothing is, not even the schema. */
+  /** The URL of an empty database, without the schema. */
   createEmpty(name: string): Promise<string>;
   /** Removes a database that is closed. */
   drop(store: BenchStore): Promise<void>;
-  /** What all its processes have cost so far; 0 where the system does not tell. */
+  /** The CPU cost of all its processes so far; 0 if the system does not report it. */
   cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -116,7 +116,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** A time in every month of a span. */
+/** A time in every month of a range. */
 export function monthsOf({ from, to }: Range): string[] {
   const times: string[] = [];
   for (let time = from; time < to; time += 14 * 86_400) times.push(formatTime(time));

@@ -1,6 +1,6 @@
 import type { Budget } from '../../src/budget/request-budget.ts';
 
-/** Neither the plan's rate nor anybody else's is measured. */
+/** No rate is measured. */
 export const unlimited: Budget = {
   take: () => Promise.resolve(),
   refused: () => undefined,

@@ -13,10 +13,10 @@ import { compareSpeed } from './scripts/compare.ts';
 import { startServer, type BenchServer } from './store.ts';
 
 /*
- * The program beside a plain offset client, on the same simulated server, under the same limit: what each lost, what it
- * read twice, what it cost. Then its speed beside a Python script and dlt, where Python is at hand:
- * `PYTHON=venv/bin/python npm run versus`, with `pip install requests "psycopg[binary]" "dlt[postgres]"`; `npm run versus --
- * speed` compares that alone.
+ * Compares the program with a plain offset client, on the same simulated server, under the same limit: what
+ * each lost, what it read twice, what it cost. Then it compares the speed with a Python script and dlt, if
+ * Python is available: `PYTHON=venv/bin/python npm run versus`, with `pip install requests "psycopg[binary]"
+ * "dlt[postgres]"`; `npm run versus -- --speed` does only that.
  */
 
 const RPS = 10;
@@ -28,7 +28,7 @@ interface Dataset {
   readonly path: string;
   readonly list: string;
   readonly idOf: (record: unknown) => string;
-  /** How the database names the same thing. */
+  /** The name of the same column in the database. */
   readonly stored: string;
   readonly truth: (simulator: Simulator, span: Range) => string[];
 }
@@ -105,15 +105,15 @@ async function ours(
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();
-  const reach = await findReadablePart({
+  const readable = await findReadablePart({
     ...crawl,
     wanted: { from: START, to: crawl.chain.last.utime },
     delaySeconds: 0,
     signal: never,
   });
-  await backfill({ ...crawl, datasets, readable: reach, stop });
+  await backfill({ ...crawl, datasets, readable, stop });
   const seconds = (performance.now() - start) / 1000;
-  const span = reach.range ?? { from: START, to: START };
+  const span = readable.range ?? { from: START, to: START };
   const { requests, refused } = crawl.context.api.stats;
   const { rows } = await store.client.query<{ id: string }>(
     `${dataset.stored} where utime >= to_timestamp($1) and utime < to_timestamp($2)`,

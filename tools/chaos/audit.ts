@@ -6,8 +6,8 @@ import { otherOf } from '../../src/simulator/network/ledger/chain-ledger.ts';
 import { BIG } from './harm/spoil.ts';
 
 /**
- * What the harness keeps in the database beside the program: every range that was ever taken out of coverage, or that a
- * second reading did not confirm, so that another one has to.
+ * Records in the database: every range that was ever taken out of coverage, or that a second reading did not
+ * confirm, so that another one has to.
  */
 export async function installAudit(client: pg.Client, commitMs: number): Promise<void> {
   await client.query(`
@@ -39,7 +39,7 @@ export async function installAudit(client: pg.Client, commitMs: number): Promise
       for each row execute function chaos.bad_weather()`);
 }
 
-/** What identifies a stored row, in the form of the truth. */
+/** The identifier of a stored row, in the form of the truth. */
 const KEYS: Readonly<Record<string, string>> = {
   blocks: `workchain || ':' || shard || ':' || seqno`,
   transactions: 'hash',
@@ -52,7 +52,10 @@ type Keyed = ReadonlyMap<string, number>;
 
 const NOTHING: Keyed = new Map();
 
-/** Keys and seconds of everything that the network has in a range, by dataset. `look`: what a quarantined record shows of it. */
+/**
+ * Keys and seconds of all rows that the network has in a range, by dataset. `look`: the form in which a
+ * quarantined record shows the key.
+ */
 export function truthOf(truth: Truth, range: Range): Readonly<Record<string, Keyed>> {
   const keyed = <T>(rows: Iterable<T>, pair: (row: T) => readonly [string, number]) =>
     new Map([...rows].map(pair));
@@ -81,20 +84,20 @@ interface Stored {
 }
 
 export interface Comparison {
-  /** Sentences about what is lost, invented or covered without rows. */
+  /** Sentences about rows that are lost, invented or covered but missing. */
   readonly problems: readonly string[];
   readonly rows: number;
 }
 
 interface CompareOptions {
   readonly datasets: readonly string[];
-  /** Rows may be as they were before their blocks were reorganised: no process has asked for them since. */
+  /** Rows may be as they were before their blocks were reorganized: no process has requested them since. */
   readonly mayBeEarlier?: boolean;
 }
 
 /**
- * Holds what is covered against the truth: every row of a covered second is stored, or lies in quarantine, and nothing
- * else is stored there.
+ * Compares coverage with the truth: every row of a covered second is stored or in quarantine, and no other
+ * row is stored there.
  */
 export async function compareCovered(
   client: pg.Client,
@@ -125,23 +128,23 @@ export async function compareCovered(
       ),
     );
     const invented = keys.filter((key) => !wanted.has(key));
-    problems.push(...sentenceOf(`${dataset}: # rows that the network has not`, invented));
+    problems.push(...sentenceOf(`${dataset}: # rows that the network does not have`, invented));
   }
   return { problems, rows };
 }
 
-/** What identifies a row, and what did so before its block was reorganised. */
+/** The identifier of a row, and its identifier before its block was reorganized. */
 function namesOf(key: string, mayBeEarlier: boolean): readonly string[] {
   return mayBeEarlier ? [key, otherOf(key)] : [key];
 }
 
-/** Says how many there are, and names one; nothing of none. */
+/** Says how many there are, and names one; empty if there are none. */
 function sentenceOf(text: string, keys: readonly string[]): string[] {
   const [example] = keys;
   return example === undefined ? [] : [`${text.replace('#', String(keys.length))}, such as ${example}`];
 }
 
-/** A key that the network has, where this one is that of a row before its block was reorganised. */
+/** The current key in the network, if this one is that of a row before its block was reorganized. */
 function laterOf(key: string, known: Keyed): string {
   return !known.has(key) && known.has(otherOf(key)) ? otherOf(key) : key;
 }
@@ -173,7 +176,7 @@ function isQuarantined(dataset: string, key: string, raws: readonly string[]): b
   return raws.some((raw) => raw.includes(`"${id}"`));
 }
 
-/** Seconds that two pages completed though they were not taken out of coverage in between. */
+/** Seconds that two pages completed although they were not taken out of coverage in between. */
 export async function findDoubled(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ dataset: string; scope: string; pass: number; span: string }>(`
     with doubled as (

@@ -7,14 +7,15 @@ const FOLDER = 'bundle';
 /** Packages of many small modules; the others are few files each, and CommonJS. */
 const BUNDLED = ['drizzle-orm', 'zod', 'lossless-json', 'p-queue'];
 
-/** Where the workers' program is. */
+/** The path of the workers' program. */
 export function entryOf(program: string): string {
   return join(program, FOLDER, 'src/cli.js');
 }
 
 /**
- * Joins the 500 modules of a compiled program into few: a worker that lives for seconds would else spend most of them
- * loading. Chunks lie in `src/postgres/`, from where the program finds its folders of datasets and tables.
+ * Joins the 500 modules of a compiled program into few: otherwise a worker that lives for seconds would spend
+ * most of them on loading. Chunks are in `src/postgres/`, from where the program finds its folders of
+ * datasets and tables.
  */
 export async function bundle(program: string): Promise<void> {
   const outdir = join(program, FOLDER);

@@ -18,19 +18,19 @@ import { apiOf, DATASETS, directUrl, LOG, settingsOf, withClient, type Run } fro
 import { within } from './within.ts';
 import { lastLine } from './workers.ts';
 
-/** Whose rows do not change: they are compared whenever they are covered. */
+/** Datasets whose rows do not change: they are compared whenever they are covered. */
 const IMMUTABLE = DATASETS.filter((name) => name !== 'actions');
-/** Chain seconds behind the range by which everything in it is registered, and nothing has been generated otherwise. */
+/** Chain seconds behind the range by which everything in it is registered, even if nothing else is generated. */
 const TRUTH_TAIL = 150;
 const FINISH_ATTEMPTS = 3;
-/** A command that takes longer hangs, or a tenth of the storm that it is to read. */
+/** A command hangs if it takes longer than this, and longer than a tenth of the storm. */
 const LONGEST_S = 60;
 
-/** What was found after the storm. */
+/** The findings after the storm. */
 export interface Findings {
-  /** What is wrong, in sentences. */
+  /** The problems, in sentences. */
   readonly problems: readonly string[];
-  /** Rows that were held against the truth. */
+  /** Rows that were compared with the truth. */
   readonly rows: number;
   /** Those of them that the workers had left behind, before anything else was read. */
   readonly rowsLeft: number;
@@ -38,8 +38,8 @@ export interface Findings {
 }
 
 /**
- * After the storm: what is covered must be true as it stands; the same program fills the rest; what did not fit is taken
- * back; and in the end every table is the truth.
+ * After the storm, coverage must be true as it is. The same program then reads the rest and retries the
+ * quarantine, and in the end every table must equal the truth.
  */
 export function calm(run: Run): Promise<Findings> {
   return withClient(run, (client) => calmWith(run, client));
@@ -83,41 +83,42 @@ async function isCovered(run: Run, client: pg.Client): Promise<boolean> {
   return rows.length === DATASETS.length;
 }
 
-/** Takes up the backfill until it says that nothing is missing. */
+/** Continues the backfill until it reports that nothing is missing. */
 async function finish(run: Run, client: pg.Client): Promise<string[]> {
   const { from, to } = run.plan.range;
-  let said = '';
+  let output = '';
   for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {
-    // A rate that was refused during the storm would be tried again in half a minute.
+    // A rate that was refused during the storm would be retried in half a minute.
     await client.query('delete from etl.budget; update etl.leases set expires_at = clock_timestamp()');
     const flags = { from: String(from), to: String(to), only: DATASETS, quiet: true };
     const result = await carryOut(run, (invocation) => backfill(invocation, flags));
     if (result.code === 0) return [];
-    // Records in quarantine make a run incomplete: they are read again later, when the source sends them right.
+    // Records in quarantine make a run incomplete: they are read again later, when the source sends them
+    // right.
     const isHeldByRecords = result.code === 3 && (await countQuarantined(client)) > 0;
     if (isHeldByRecords && (await isCovered(run, client))) return [];
-    said = result.said;
+    output = result.output;
   }
-  return [`the crawl cannot be finished: ${said}`];
+  return [`the crawl cannot be finished: ${output}`];
 }
 
 async function retryQuarantine(run: Run): Promise<string[]> {
-  const { code, said } = await carryOut(run, (invocation) =>
+  const { code, output: output } = await carryOut(run, (invocation) =>
     quarantineRetry(invocation, [], { again: true }),
   );
-  return code === 0 ? [] : [`quarantine cannot be emptied: ${said}`];
+  return code === 0 ? [] : [`quarantine cannot be emptied: ${output}`];
 }
 
-/** What was read before its block was reorganised only the source can tell. */
+/** A row from before its block was reorganized can only be found by asking the source. */
 async function repairDeeply(run: Run): Promise<string[]> {
   const { from, to } = run.plan.range;
   const flags = { from: String(from), to: String(to), only: DATASETS, deep: '100%', repair: true };
-  const { code, said } = await carryOut(run, (invocation) => verify(invocation, flags));
+  const { code, output: output } = await carryOut(run, (invocation) => verify(invocation, flags));
   // Rows without a checksum are read again an hour later.
-  return code === EXIT.done || code === EXIT.incomplete ? [] : [`a deep repair fails: ${said}`];
+  return code === EXIT.done || code === EXIT.incomplete ? [] : [`a deep repair fails: ${output}`];
 }
 
-/** Actions that were classified again are exchanged by their second reading, which an hour later would be due. */
+/** Reclassified actions are replaced by their second reading, which would be due an hour later. */
 function secondReading(run: Run): Promise<void> {
   return withProof(run, async (proof) => proof.readAgain(await datasetsNamed('actions'), run.plan.range));
 }
@@ -135,7 +136,7 @@ async function withProof<T>(run: Run, work: (proof: Proof) => Promise<T>): Promi
   }
 }
 
-/** Every value of every row, not only that the rows are there: by the truth, and in all tables by the source. */
+/** Compares every value of every row: with the truth, and in all tables with the source. */
 async function compareValues(run: Run, client: pg.Client): Promise<string[]> {
   for (const table of ['transactions', 'blocks', 'messages', 'traces', 'jetton_transfers'])
     await client.query(`update ton.${table} set extra = null where extra is not null`);
@@ -177,14 +178,14 @@ async function countQuarantined(client: pg.Client): Promise<number> {
 }
 
 /**
- * A command of the program, in this process: a process of its own, compiled anew each time, would take most of what a
- * seed costs. What it prints goes to the lane's log.
+ * Runs a command of the program in this process: a separate one, compiled each time, would take most of what
+ * a seed costs. Its output goes to the lane's log.
  */
 async function carryOut(
   run: Run,
   command: (invocation: Invocation) => Promise<ExitCode>,
-): Promise<{ code: ExitCode | undefined; said: string }> {
-  // No server lags any more: what the workers did not see yet needs no time to become visible everywhere.
+): Promise<{ code: ExitCode | undefined; output: string }> {
+  // No server lags any more: rows that the workers did not see yet are visible everywhere.
   const settings = { ...settingsOf(run, directUrl(run)), ETL_WATERMARK_DELAY: '0s' };
   const config = readConfig(settings, run.directory);
   const now = Math.floor(Date.now() / 1000);
@@ -194,8 +195,11 @@ async function carryOut(
       command({ config, logger: silent, now }),
       () => 'a command hangs',
     );
-    return { code, said: `exit ${code}: ${lastLine(join(run.directory, '..', LOG))}` };
+    return { code, output: `exit ${code}: ${lastLine(join(run.directory, '..', LOG))}` };
   } catch (error) {
-    return { code: undefined, said: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return {
+      code: undefined,
+      output: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    };
   }
 }

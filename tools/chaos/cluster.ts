@@ -9,10 +9,10 @@ import { query } from '../../test/support/database/query.ts';
 import { copyAsStandby, REPLICATION } from '../../test/support/failover/pair.ts';
 
 const TEMPLATE = 'migrated';
-/** A killed server is back within this time or something is wrong. */
+/** A killed server is back within this time, or the test fails. */
 const RESTART_WITHIN_MS = 30_000;
 
-/** A Postgres of the harness' own that can be killed. */
+/** A Postgres of the harness that can be killed. */
 export interface Cluster {
   readonly port: number;
   /** Connection string of the superuser. */
@@ -23,7 +23,7 @@ export interface Cluster {
   dropDatabase(name: string): Promise<void>;
   /** SIGKILL to the server's first process; the others end when they notice. Starts it again. */
   killAndRestart(): Promise<void>;
-  /** Lets a standby take its place that lacks what was committed in the last `ms`. */
+  /** Replaces it by a standby that lacks the commits of the last `ms`. */
   failOver(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -34,7 +34,7 @@ const SETTINGS = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   shared_buffers: '64MB',
-  // Few enough for all of them to be taken.
+  // Few enough that a test can take all of them.
   max_connections: '60',
   ...REPLICATION,
 };
@@ -100,7 +100,7 @@ async function remove(handle: EmbeddedServer): Promise<void> {
   await rm(handle.dataDir, { recursive: true, force: true });
 }
 
-/** Lets a standby catch up, cuts it off, and makes it the primary when what `meanwhile` does is done. */
+/** Lets a standby catch up, cuts it off, and makes it the primary when `meanwhile` is done. */
 async function followAndPromote({ url }: EmbeddedServer, meanwhile: () => Promise<void>): Promise<void> {
   const receives = async (count: number) => {
     const asked = `select 1 from pg_stat_wal_receiver where status = 'streaming'`;
@@ -132,7 +132,7 @@ async function migrateTemplate(server: string): Promise<void> {
   await template.close();
 }
 
-/** Tries until the processes of the killed server have gone. */
+/** Tries until the processes of the killed server have ended. */
 async function openSoon(open: () => Promise<EmbeddedServer>): Promise<EmbeddedServer> {
   const deadline = performance.now() + RESTART_WITHIN_MS;
   for (;;) {

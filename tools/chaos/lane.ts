@@ -6,7 +6,7 @@ import { planOf } from './plan.ts';
 import { runSeed, type Outcome } from './run-seed.ts';
 import { killAll } from './workers.ts';
 
-/** One seed to be run, as the parent process asks for it. */
+/** A seed to run, in the parent process' message. */
 export interface Order {
   readonly seed: number;
   readonly seconds: number;
@@ -20,7 +20,7 @@ export interface Reply {
   readonly postgres: string;
 }
 
-/** A process that runs seeds, one after the other, on a database server of its own, in the directory it is given. */
+/** A process that runs seeds, one after the other, on its own database server, in the given directory. */
 const [, , directory = '.'] = process.argv;
 const cluster = await openCluster(join(directory, 'data'));
 
@@ -30,7 +30,7 @@ process.on('message', (order: Order) => {
   runSeed({ ...plan, faults: { ...plan.faults, ...order.faults } }, cluster, own)
     .catch((error: unknown): Outcome => failed(order.seed, own, error))
     .then(async (outcome) => {
-      // The workers' words are kept only if a person wants to read them.
+      // The workers' logs are kept only if a person wants to read them.
       if (outcome.problems.length === 0) await rm(own, { recursive: true, force: true });
       if (process.connected) process.send?.({ outcome, postgres: cluster.version } satisfies Reply);
     })
@@ -39,7 +39,7 @@ process.on('message', (order: Order) => {
       process.exit(1);
     });
 });
-// The parent has no more seeds, or is gone.
+// The parent has no more seeds, or has ended.
 process.on('disconnect', () => {
   killAll();
   void cluster.stop().finally(() => process.exit());

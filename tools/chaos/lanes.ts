@@ -7,16 +7,16 @@ import { join } from 'node:path';
 import type { Order, Reply } from './lane.ts';
 import { LOG } from './run.ts';
 
-/** A process that runs orders, one after the other, on a database server of its own. */
+/** A process that runs orders, one after the other, on its own database server. */
 interface Lane {
-  /** The reply to an order; without one the lane's greeting. @throws Error where the lane ends instead */
+  /** The reply to an order; without one the lane's greeting. @throws Error if the lane ends instead */
   ask(order?: Order): Promise<Reply>;
   close(): Promise<void>;
 }
 
 /**
- * Runs orders on several lanes at once, and tells of each as it is done. Harness and program are of one directory: what
- * is wrong with a copy of the program is wrong with all that runs there.
+ * Runs orders on several lanes at once, and reports each as it is done. Harness and program share one
+ * directory: a bug in a copy of the program affects everything that runs there.
  */
 export async function runOrders(
   program: string,
@@ -46,7 +46,7 @@ async function openLane(program: string): Promise<Lane> {
   const output = openSync(log, 'a');
   const child = fork(join(program, 'tools/chaos/lane.js'), [directory], {
     stdio: ['ignore', output, output, 'ipc'],
-    // Whole answers live and die in it, of all of which it has several at once.
+    // Whole responses are allocated and dropped, several at a time.
     execArgv: [...process.execArgv, '--max-semi-space-size=64'],
   });
   closeSync(output);
@@ -65,7 +65,7 @@ async function openLane(program: string): Promise<Lane> {
       if (child.connected) child.disconnect();
       await ended;
       const left = await readdir(directory);
-      // What failed is kept, for a person who wants to read what the workers said.
+      // The files of a failed seed are kept, for a person who wants to read the workers' logs.
       if (left.every((name) => name === LOG)) await rm(directory, { recursive: true });
     },
   };

@@ -9,12 +9,12 @@ import type { Outcome } from './run-seed.ts';
 import { commandOf, printSummary, tellOutcome } from './summary.ts';
 
 /*
- * Lets real processes crawl a live simulated network while the API, the processes and the database are harmed, and holds
- * every table against the truth.
+ * Lets real processes crawl a live simulated network while the API, the processes and the database are
+ * harmed, and compares every table with the truth.
  *
  *   npm run chaos -- --seed 7 --seconds 20 --processes 3     one seed; a seed decides network, faults and schedule
  *   npm run chaos -- --seeds 20 --at-once 4                  seeds 1 to 20, four at a time
- *   npm run chaos -- --seed 1 --minutes 15                   a soak, which also tells of memory
+ *   npm run chaos -- --seed 1 --minutes 15                   a soak, which also prints memory
  *   npm run chaos -- --mutants                               bugs are put into copies of the program: each must be caught
  */
 const { values } = parseArgs({
@@ -29,7 +29,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
   },
 });
-/** Of a mutant so many seeds are tried. */
+/** How many seeds are tried for each mutant. */
 const MUTANT_SEEDS = 8;
 const PROGRAM = join(import.meta.dirname, '../..');
 const seconds = values.minutes === undefined ? Number(values.seconds ?? 20) : 60 * Number(values.minutes);

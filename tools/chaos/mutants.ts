@@ -15,18 +15,18 @@ export interface Mutant {
   readonly name: string;
   readonly what: string;
   readonly edits: readonly Edit[];
-  /** The weather in which the bug does harm, where a seed's own may be too fair. */
+  /** The faults with which the bug does harm, if a seed's own may be too mild. */
   readonly faults?: Faults;
 }
 
 /**
- * Bugs of a crawler, each as a change to a compiled copy of the program. They stand nowhere in the sources; where the
- * sources move on, `test/tools/mutants.test.ts` tells which of them must follow.
+ * Bugs of a crawler, each as a change to a compiled copy of the program. They are not in the sources; if the
+ * sources change, `test/tools/mutants.test.ts` names the bugs that must follow.
  */
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'coverage before rows',
-    what: 'coverage is committed before the rows that it speaks of',
+    what: 'coverage is committed before its rows',
     edits: [
       {
         module: 'write/commit',
@@ -38,7 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no fencing',
-    what: 'a commit does not ask whether its lease is still its own',
+    what: 'a commit does not check whether it still holds its lease',
     edits: [
       {
         module: 'ledger/leases',
@@ -50,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leases ignored',
-    what: 'a claim does not look at what others are reading',
+    what: 'a claim ignores what other processes read',
     edits: [
       {
         module: 'ledger/leases',
@@ -61,7 +61,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tie skipped',
-    what: 'after a full page reading goes on behind the second in which it ended',
+    what: 'after a full page, reading continues behind the second in which it ended',
     edits: [
       {
         module: 'dataset/paginators/forward',
@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'off-by-one end second',
-    what: 'the last second of a window is not asked for, though an inclusive end is sent',
+    what: 'the last second of a window is not requested, although an inclusive end is sent',
     edits: [
       {
         module: 'dataset/paginators/forward',
@@ -114,7 +114,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'late block passed',
-    what: 'a block that came late is passed at once, though some servers still lack it',
+    what: 'a late block is passed at once, although some servers still lack it',
     edits: [
       {
         module: 'crawl/watermark/finality-delay',
@@ -126,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'retry counted as done',
-    what: 'a range that is to be tried again counts as read',
+    what: 'a range that must be retried counts as read',
     edits: [
       {
         module: 'crawl/streams/read-leases',
@@ -159,7 +159,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'quarantine as covered',
-    what: 'records that do not fit are left out, their seconds are covered all the same, and nothing is reported',
+    what: 'records that do not fit are left out, their seconds are still covered, and nothing is reported',
     edits: [
       {
         module: 'write/write-quarantine',
@@ -170,7 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'actions never removed',
-    what: 'a second that is replaced keeps the rows that the source has no longer',
+    what: 'a replaced second keeps the rows that the source no longer has',
     edits: [
       {
         module: 'write/insert',
@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
 ];
 
-/** A module's text with the edits of a mutant. @throws Error where one of them has not exactly one place. */
+/** A module's text with the edits of a mutant. @throws Error unless each of them has exactly one place */
 export function mutate(module: string, text: string, { name, edits }: Mutant): string {
   return edits
     .filter((edit) => edit.module === module)
@@ -193,7 +193,7 @@ export function mutate(module: string, text: string, { name, edits }: Mutant): s
     }, text);
 }
 
-/** A copy of the compiled program, and of the harness beside it, with the bug in it. */
+/** A copy of the compiled program, and of the harness next to it, with the bug in it. */
 export async function compileMutant(program: string, directory: string, mutant: Mutant): Promise<void> {
   await rm(directory, { recursive: true, force: true });
   for (const part of ['src', 'jobs', 'test', 'tools'])

@@ -3,7 +3,7 @@ import type { Range } from '../../src/range.ts';
 import { Random } from '../../src/simulator/random.ts';
 import type { SimulatorOptions } from '../../test/support/simulator/simulator.ts';
 
-/** What is done to the processes and the database. */
+/** Harms to the processes and the database. */
 export const HARMS = [
   'kill worker',
   'freeze worker',
@@ -24,11 +24,11 @@ export interface Harmful {
   /** Milliseconds after the start. */
   readonly at: number;
   readonly harm: Harm;
-  /** Which worker, where it is done to one. */
+  /** The worker, if the harm is to one. */
   readonly worker: number;
-  /** How long it lasts, where it lasts. */
+  /** The duration, if the harm has one. */
   readonly ms: number;
-  /** By how much a worker's clock is wrong from then on, where it is stepped. */
+  /** The new error of a worker's clock, if the clock is stepped. */
   readonly stepMs: number;
 }
 
@@ -38,13 +38,13 @@ export interface Plan {
   readonly seconds: number;
   readonly processes: number;
   readonly network: SimulatorOptions & { readonly start: number };
-  /** Chain time at which the head stands at the start, and where it has come to at the end. */
+  /** The chain time of the head at the start and at the end. */
   readonly head: { readonly from: number; readonly to: number };
   /** Chain seconds that are compared with the truth, half-open. */
   readonly range: { readonly from: number; readonly to: number };
   readonly faults: Faults;
   readonly harms: readonly Harmful[];
-  /** Milliseconds that a commit takes, as on a slow disk: without it no process would ever be met in one. */
+  /** Milliseconds that a commit takes, as on a slow disk: otherwise no process would ever be killed in one. */
   readonly commitMs: number;
   /** The API's name has a second address, at which no server answers. */
   readonly hasDeadAddress: boolean;
@@ -65,9 +65,12 @@ const LONGEST = 4000;
 const TAIL = 150;
 /** The database is up again, and used, for at least so long before it is killed again. */
 const DATABASE_PAUSE_MS = 5000;
-/** Of a longer storm the harms are farther apart, so that there are hundreds of them. */
+/** In a longer storm the harms are farther apart, so that there are hundreds of them. */
 const STORM_S = 20;
-/** From so long a storm on the database fails over twice, at a third and at two thirds, else by chance. */
+/**
+ * In a storm of at least this length the database fails over twice, at a third and at two thirds; otherwise
+ * at random.
+ */
 const SOAK_S = 600;
 
 export function planOf(seed: number, seconds: number, processes: number): Plan {
@@ -101,13 +104,13 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
   };
 }
 
-/** Nothing happens for a while: what was under way before ends long after it began. */
+/** Nothing happens for a while: traces that had begun before end long afterwards. */
 function silenceOf(random: Random, duration: number): Range {
   const from = START + random.below(duration);
   return { from, to: from + 20 + random.below(80) };
 }
 
-/** Each fault is there in most seeds, and absent in some, so that faults that hide others do not always hide them. */
+/** Each fault is in most seeds, and absent from some, so that faults that hide others do not always hide them. */
 function faultsOf(random: Random): Faults {
   const often = (most: number) => (random.chance(0.75) ? random.fraction() * most : 0);
   return {
@@ -156,7 +159,7 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
     const worker =
       processes > 1 && harm === 'kill worker' ? 1 + random.below(processes - 1) : random.below(processes);
     const ms = 1000 + random.below(2500);
-    // Derived, so that the rest of the plan is what it would be without.
+    // Derived, so that the rest of the plan does not depend on it.
     harms.push({ at, harm, worker, ms, stepMs: stepOf(at, ms) });
   }
   const turns = [1 / 3, 2 / 3].map((share): Harmful => ({
@@ -169,7 +172,7 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
   return isSoak ? [...harms, ...turns].sort((a, b) => a.at - b.at) : harms;
 }
 
-/** Up to five hours back or on. */
+/** Up to five hours back or forward. */
 function stepOf(at: number, ms: number): number {
   const hours = (Math.floor(at) + ms) % 11;
   return (hours - 5) * 3_600_000;

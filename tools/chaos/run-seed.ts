@@ -13,7 +13,7 @@ import { storm } from './harm/storm.ts';
 import { within } from './within.ts';
 import { startWorkers, type Memory } from './workers.ts';
 
-/** What became of a seed. */
+/** The outcome of a seed. */
 export interface Outcome extends Findings {
   readonly seed: number;
   readonly faults: Readonly<Record<string, number>>;
@@ -22,13 +22,16 @@ export interface Outcome extends Findings {
   readonly starts: number;
   readonly requests: number;
   readonly memory: readonly Memory[];
-  /** That the workers wrote. */
+  /** Lines that the workers wrote. */
   readonly logLines: number;
-  /** Where the workers' words are. */
+  /** The directory of the workers' logs. */
   readonly directory: string;
 }
 
-/** Lets workers crawl a live network while they, the API and the database are harmed, and holds what is left against the truth. */
+/**
+ * Lets workers crawl a live network while they, the API and the database are harmed, and compares the result
+ * with the truth.
+ */
 export async function runSeed(plan: Plan, cluster: Cluster, directory: string): Promise<Outcome> {
   await mkdir(directory, { recursive: true });
   const spoiler = createSpoiler(plan.seed);

@@ -6,23 +6,23 @@ import type { Proxy } from './harm/proxy.ts';
 import { TWO_ADDRESSES } from './harm/two-addresses.ts';
 import type { Spoiler } from './harm/spoil.ts';
 
-/** Name of the file that holds what a lane and the commands in it print. */
+/** Name of the file that holds the output of a lane and its commands. */
 export const LOG = 'lane.log';
 
 /** A seed that is running. */
 export interface Run {
   readonly plan: Plan;
   readonly cluster: Cluster;
-  /** Where its workers' words go. */
+  /** The directory of its workers' logs. */
   readonly directory: string;
   /** Of its database. */
   readonly name: string;
   readonly simulator: Simulator;
   readonly spoiler: Spoiler;
   readonly proxy: Proxy;
-  /** The API's address of IPv6, where it has no other. */
+  /** The API's address of IPv6, if it has no other. */
   readonly six: Proxy | undefined;
-  /** The workers' way to the database, over a line that can be cut. */
+  /** The workers' connection string of the database, through a connection that can be cut. */
   readonly url: string;
   readonly harms: Map<Harm | 'newer version', number>;
   /** True while the network's head does not move. */
@@ -31,12 +31,12 @@ export interface Run {
 
 export const DATASETS = ['blocks', 'transactions', 'traces', 'jetton_transfers', 'actions'];
 
-/** The way to the database past the line that the harness cuts. */
+/** The connection string of the database without the proxy that the harness cuts. */
 export function directUrl({ cluster, name }: Pick<Run, 'cluster' | 'name'>): string {
   return urlOf(cluster.url, name);
 }
 
-/** The way to the API: of many seeds by a name of which one address is dead, of others by IPv6 alone. */
+/** The address of the API: for many seeds a name with one dead address, for others only IPv6. */
 export function apiOf({ simulator, plan, six }: Pick<Run, 'simulator' | 'plan' | 'six'>): string {
   if (six !== undefined) return `http://[::1]:${six.port}`;
   const url = new URL(simulator.url);
@@ -57,12 +57,12 @@ export function settingsOf(run: Run, url: string): Record<string, string> {
   };
 }
 
-/** A connection of the harness' own. */
+/** A connection of the harness itself. */
 export async function withClient<T>(
   run: Pick<Run, 'cluster' | 'name'>,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  // Writes also while the database is read-only to all others.
+  // Writes even while the database is read-only for others.
   const client = new pg.Client({
     connectionString: directUrl(run),
     options: '-c default_transaction_read_only=off',

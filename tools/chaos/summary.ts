@@ -53,10 +53,10 @@ function tally(counts: readonly Readonly<Record<string, number>>[]): string {
   return [...total].map(([name, times]) => `${name} ${times}`).join(', ');
 }
 
-/** A storm has so many parts, of each of which the summary says what memory was taken. */
+/** The summary prints the memory for each of these parts of a storm. */
 const PARTS = 4;
 
-/** Resident memory of the first worker: in a leak each part lies above the one before it. */
+/** Resident memory of the first worker: with a leak, each part is above the one before it. */
 function memoryLines(memory: readonly Memory[]): string[] {
   const length = Math.floor(memory.length / PARTS);
   if (length < 3) return [];

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What a promise comes to. @throws Error with what `hanging` says where it does not within `seconds` */
+/** The result of a promise. @throws Error with the text of `hanging` if it does not settle within `seconds` */
 export async function within<T>(seconds: number, promise: Promise<T>, hanging: () => string): Promise<T> {
   const over = new AbortController();
   const limit = delay(seconds * 1000, undefined, { signal: over.signal }).then(() => {

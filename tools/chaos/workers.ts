@@ -9,7 +9,7 @@ import { entryOf } from './bundle.ts';
 import { CLOCK_FILE } from './harm/clock.ts';
 
 interface WorkersOptions {
-  /** Where the workers' words go. */
+  /** The directory of the workers' logs. */
   readonly directory: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly args: readonly string[];
@@ -26,29 +26,32 @@ export interface Memory {
 export interface Workers {
   /** SIGKILL, and a new one in its place. */
   kill(worker: number): Promise<void>;
-  /** SIGSTOP for a while; `meanwhile` runs with its process' number while it stands. */
+  /** SIGSTOP for a while; `meanwhile` runs with its process' pid while it is stopped. */
   freeze(worker: number, ms: number, meanwhile: (pid: number) => Promise<void>): Promise<void>;
   /** Sets a worker's clock, and that of the worker that is started in its place. */
   stepClock(worker: number, stepMs: number): Promise<void>;
-  /** From now on the program's version is an old one: who ends with exit 2 is right, and is not started again. */
+  /**
+   * From now on the program's version is outdated: a worker that ends with exit 2 is right, and is not
+   * started again.
+   */
   expectOutdated(): void;
-  /** Of a worker's process, while it lives. */
+  /** The pid of a worker's process, while it lives. */
   pidOf(worker: number): number | undefined;
   /** SIGKILL to all of them, for good. */
   end(): Promise<void>;
-  /** Sentences about workers that ended by themselves though nothing had stopped them. */
+  /** Sentences about workers that ended by themselves although nothing had stopped them. */
   readonly complaints: string[];
   readonly starts: () => number;
   readonly logLines: () => number;
-  /** Of the first worker, which is killed only where it is alone. */
+  /** Of the first worker, which is killed only if it is alone. */
   readonly memory: Memory[];
 }
 
-/** The compiled program beside this harness. */
+/** The compiled program next to this harness. */
 const PROGRAM = entryOf(join(import.meta.dirname, '../..'));
-/** What every worker loads before the program. */
+/** Files that every worker loads before the program. */
 const HARMS = ['two-addresses', 'clock'].map((name) => join(import.meta.dirname, `harm/${name}.js`));
-/** Away for the moment: the supervisor starts it again. */
+/** Unavailable for the moment: the supervisor starts it again. */
 const TRY_AGAIN = 75;
 const OUTDATED = 2;
 const SAMPLE_MS = 2000;
@@ -132,13 +135,13 @@ function sampleMemory(pidOf: () => number | undefined) {
 const living = new Set<ChildProcess>();
 let ending = false;
 
-/** Ends every process of the program that still lives, also one that stands still. */
+/** Kills every process of the program that still lives, even a stopped one. */
 export function killAll(): void {
   ending = true;
   for (const child of living) child.kill('SIGKILL');
 }
 
-/** A process of the program; its words go to a file. */
+/** A process of the program; its output goes to a file. */
 function launch({ directory, settings, args }: WorkersOptions, log: string, clock: string): ChildProcess {
   const output = openSync(log, 'a');
   const before = HARMS.flatMap((path) => ['--import', path]);

@@ -2,14 +2,14 @@ import type { TransactionJson } from '../../src/simulator/json/transaction-json.
 import type { Range } from '../../src/range.ts';
 import type { Truth } from '../../test/support/simulator/truth.ts';
 
-/** What the network says to a question: rows of values as the statement of docs/analyst/questions.md prints them. */
+/** The network's answer to a question: rows of values as the statement of docs/analyst/questions.md prints them. */
 export type Answer = (network: Network) => readonly object[];
 
 export interface Network {
   readonly truth: Truth;
   readonly span: Range;
   readonly transactions: readonly TransactionJson[];
-  /** What a dataset was read for. */
+  /** The range that was read for a dataset. */
   readonly spanOf: (dataset: string) => Range;
 }
 
@@ -23,6 +23,6 @@ export function ton(nanotons: bigint): string {
 export const compare = (a: string | bigint | number, b: string | bigint | number): number =>
   a < b ? -1 : a > b ? 1 : 0;
 
-/** A moment as Postgres prints it in UTC. */
+/** A time as Postgres prints it in UTC. */
 export const at = (utime: number | undefined) =>
   utime === undefined ? null : new Date(utime * 1000).toISOString().slice(0, 19).replace('T', ' ') + '+00';

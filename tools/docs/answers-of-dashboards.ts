@@ -8,7 +8,7 @@ import { at, compare, ton, type Answer, type Network } from './answer.ts';
 
 const JETTON = parseAddress('EQD1oABJeQ1jq4ogH2xYJGgKSbvHCh7xElB_T2YL7ePEibxr');
 
-/** The account that the test of the page gives the label of an exchange. */
+/** The account that the test of the page labels as an exchange. */
 export const EXCHANGE = {
   address: parseAddress('EQADAn1x46fahB6S6YY0cPAxFbjjU0UzlEgHyV7Q4qNjmkl-'),
   label: 'Hot wallet',
@@ -16,7 +16,7 @@ export const EXCHANGE = {
   organization: 'Exchange',
 };
 
-/** Another account of the exchange: the first that it sent coins to. */
+/** Another account of the exchange: the first one that it sent coins to. */
 export function coldWalletOf({ truth, span }: Pick<Network, 'truth' | 'span'>): string {
   const sent = [...truth.messages(span)].find(
     ({ source, destination }) => source === EXCHANGE.address && destination !== null,
@@ -53,7 +53,7 @@ const ofJetton = ({ truth, span }: Network): TradeLeg[] =>
     return assets.includes('TON') && assets.includes(JETTON);
   });
 
-/** Whole numbers with four decimals, rounded half up: what `(100 * part / whole)::decimal(38,4)` says. */
+/** Whole numbers with four decimals, rounded half up: the value of `(100 * part / whole)::decimal(38,4)`. */
 function percent(part: bigint, whole: bigint): string {
   const digits = String(((part * 2_000_000n) / whole + 1n) / 2n).padStart(5, '0');
   return `${digits.slice(0, -4)}.${digits.slice(-4)}`;
@@ -83,11 +83,11 @@ function openOffers(network: Network) {
   return [...last.values()].filter(({ type }) => type === 'nft_put_on_sale' || type === 'nft_update_sale');
 }
 
-/** The network's own answer to what dashboards show, by its title. */
+/** The network's own answers for what dashboards show, by their titles. */
 export const answersOfDashboards: Readonly<Record<string, Answer>> = {
   'Which kinds of contract ran most?': ({ transactions }) => {
     const ran = transactions.filter((each) => phases(each).compute_ph?.gas_used !== undefined);
-    // A contract's code is the same throughout: nothing here replaces it.
+    // No contract of this network replaces its code.
     const contracts = count(ran, ({ account }) => account).map(({ own }) => ({
       code_hash: own.map((each) => each.account_state_after.code_hash).find((hash) => hash != null),
       runs: own.length,

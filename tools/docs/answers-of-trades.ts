@@ -15,7 +15,7 @@ const queryOf = ({ in_msg }: TransactionJson): string | undefined =>
 
 const byLt = (a: TransactionJson, b: TransactionJson) => compare(BigInt(a.lt), BigInt(b.lt));
 
-/** The network's own answer to each question that the curated views are asked, by its title. */
+/** The network's own answer to each question about the curated views, by its title. */
 export const answersOfTrades: Readonly<Record<string, Answer>> = {
   'Who traded most?': ({ truth, span }) => {
     const trades = legsOf(truth, span).flatMap(({ utime, trader, sold, bought }) => {

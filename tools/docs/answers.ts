@@ -182,10 +182,10 @@ export const answers: Readonly<Record<string, Answer>> = {
       .map((each) => ({ owner: each.new_owner, since: each.transaction_now, kind: 'transfer' }));
     return [...mints, ...transfers]
       .sort((a, b) => a.since - b.since)
-      .map(({ owner, since, kind }, place, all) => ({
+      .map(({ owner, since, kind }, index, all) => ({
         owner,
         since: at(since),
-        until: at(all[place + 1]?.since),
+        until: at(all[index + 1]?.since),
         kind,
       }));
   },

@@ -10,7 +10,7 @@ const Entity = z.object({
   partitioned: z.boolean(),
   comment: z.string(),
   key: z.array(z.string()),
-  /** Columns of each index but the key's. */
+  /** Columns of each index except the key's. */
   indexes: z.array(z.string()),
   columns: z.array(Column),
 });
@@ -24,7 +24,7 @@ const Callable = z.object({
 export type Entity = z.infer<typeof Entity>;
 export type Callable = z.infer<typeof Callable>;
 
-/** What a migrated database says of itself. */
+/** The catalog of a migrated database. */
 export interface Catalog {
   readonly entities: readonly Entity[];
   /** Functions of schema ton, and those of schema etl that analysts call. */

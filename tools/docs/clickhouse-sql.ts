@@ -4,18 +4,19 @@ import { packageRoot } from '../../src/package.ts';
 import { definitionsBut, tableView } from './definitions.ts';
 import { toClickHouse } from './to-clickhouse.ts';
 
-/** Where a lake is in the page, for the reader to replace. */
+/** The path of the lake on the page, for the reader to replace. */
 const LAKE = '/data/lake';
 
 /**
- * Statements that make ClickHouse a reader of a lake: its tables by their logs, and views that analysts have in Postgres,
- * from the same definitions. Apart from each other by empty lines, so that one whose table the lake lacks can be left out.
+ * Statements that let ClickHouse read a lake: its tables through their logs, and the views that analysts have
+ * in Postgres, from the same definitions. Empty lines separate them, so that one whose table the lake lacks
+ * can be left out.
  */
 export async function clickHouseSql(): Promise<string> {
   const { tables, views: all } = await definitionsBut(new Set());
   const views = all
     .map(({ name, query }) => ({ name: name.replace('etl.open_', 'ton.'), query: toClickHouse(query) }))
-    // It looks up one row by another, for which ClickHouse has no words.
+    // It looks up one row by another, which ClickHouse does not support.
     .filter(
       ({ query }) =>
         !/\blateral\b|\bexists \(|\bbool_or\(|etl\.refused_transfers|ton\.jetton_movements|etl\.transfers/.test(

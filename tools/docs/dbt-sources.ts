@@ -13,7 +13,7 @@ sources:
         error_after: { count: 1, period: day }
     tables:`;
 
-/** Sources of a dbt project. A text in JSON's quotes is one of YAML too. */
+/** Sources of a dbt project. A text in JSON's quotes is also valid YAML. */
 export function writeDbtSources({ entities }: Catalog, feeds: readonly Feed[]): string {
   const streamed = new Set(feeds.filter(({ kind }) => kind === 'stream').map(({ relation }) => relation));
   const ton = entities.filter(({ schema }) => schema === 'ton');
@@ -42,12 +42,12 @@ function tableLines({ name, comment, columns, key, partitioned }: Entity, isStre
   ];
 }
 
-/** Up to when every stream that feeds a relation is covered: one that was never read makes it as old as can be. */
+/** Up to when every stream that feeds a relation is covered: one that was never read makes it as old as possible. */
 function coveredUntil(relation: string): string {
   return `select min(to_timestamp(coalesce((select max(upper(c.covered)) from etl.coverage c where c.dataset = d.dataset and c.pass = 0), 0))) from etl.feeds f join etl.datasets d using (dataset) where f.relation = '${relation}' and d.kind = 'stream'`;
 }
 
-/** Of a table by time the newest day is enough: Postgres itself holds the key. */
+/** For a table by time the newest day is enough: Postgres itself enforces the key. */
 function lastDay(name: string): string {
   return `, config: { where: "utime > (select max(utime) - interval '1 day' from ton.${name})" }`;
 }

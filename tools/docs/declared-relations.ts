@@ -9,7 +9,7 @@ export interface DeclaredRelation {
   readonly fields: readonly string[];
   readonly target: string;
   readonly references: readonly string[];
-  /** True where these are the primary key of the other table. */
+  /** True if these are the primary key of the other table. */
   readonly toKey: boolean;
 }
 

@@ -5,13 +5,16 @@ import { describeTable, type TableDescription } from '../../src/read/table-rows.
 import { viewsIn } from '../../src/lake/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
 
-/** Over a lake they are made of the days of parts. */
+/** For a lake they are derived from the days of parts. */
 const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
 
-/** What people add to facts, which no lake has. */
+/** Facts that people add, which no lake has. */
 const OF_PEOPLE = /\nunion\nselect .* from etl\.ton_proxies p/;
 
-/** The tables of a lake, and the views that analysts have in Postgres but for what an engine lacks. */
+/**
+ * The tables of a lake, and the views that analysts have in Postgres, without those that an engine does not
+ * support.
+ */
 export async function definitionsBut(lacking: ReadonlySet<string>) {
   const page = await readFile(join(packageRoot, 'migrations', 'analyst.sql'), 'utf8');
   return {
@@ -22,7 +25,7 @@ export async function definitionsBut(lacking: ReadonlySet<string>) {
   };
 }
 
-/** A view of a table that an engine reads `from`. Of a list only its newest snapshot counts. */
+/** A view of a table that an engine reads `from`. For a list, only its newest snapshot counts. */
 export function tableView(name: string, from: string, { partitioned }: TableDescription): string {
   const newest = partitioned ? '' : ` where day = (select max(day) from ${from})`;
   return `create or replace view ${name} as select * from ${from}${newest};`;

@@ -27,7 +27,7 @@ export function writeDiagram({ entities }: Catalog, relations: readonly Declared
   ].join('\n');
 }
 
-/** The key, and what relations go by: the whole is in the dictionary. */
+/** Only the key and the columns of relations: the dictionary has all columns. */
 function drawTable({ name, key, columns }: Entity, relations: readonly DeclaredRelation[]): string[] {
   const used = new Set([
     ...key,

@@ -1,6 +1,6 @@
 import type { Callable, Catalog, Entity } from './catalog.ts';
 
-/** What stays the program's own business: the dictionary names it in one line. */
+/** Internal parts of the program, for which the dictionary has one line. */
 const HEAD = `# Data dictionary
 
 Every table, view, column and function, in the words that the database itself has for them (\`\\d+ transactions\` in psql shows the same). How tables are joined: [diagram.md](diagram.md). Made by \`npm run docs\`; change the comments, not this file.
@@ -72,7 +72,7 @@ function describeEntity({ name, comment, key, indexes, partitioned, columns, kin
 
 const code = (text: string): string => `\`${text}\``;
 
-/** Text that a table of Markdown takes as it is. */
+/** Text that is safe in a Markdown table. */
 function escape(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ').replaceAll('[]', '\\[]');
 }

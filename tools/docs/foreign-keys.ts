@@ -1,10 +1,13 @@
 import type { DeclaredRelation } from './declared-relations.ts';
 
-/** Joins of one column, for programs that know foreign keys of no more. Of several to one table the first by name. */
+/**
+ * Joins of one column, for programs whose foreign keys have only one. If there are several to one table, the
+ * first by name.
+ */
 export function writeForeignKeys(relations: readonly DeclaredRelation[]): string {
   const keys = relations.flatMap(({ table, fields, target, references }) => {
     const [column, other] = [fields.at(-1), references.at(-1)];
-    // A time beside the hash only spares partitions: the hash finds the row alone.
+    // A time next to the hash only prunes partitions: the hash finds the row alone.
     const isSingle = fields.filter((field) => !/utime$/.test(field)).length === 1;
     return isSingle ? [{ schema: 'ton', table, column, target, references: other }] : [];
   });
@@ -16,8 +19,9 @@ const HEAD = `-- Foreign keys that Postgres 18 and newer keep without looking at
 `;
 
 /**
- * Joins to lists as statements, for programs that read the database's own foreign keys. Not to tables that have
- * partitions: even with keys that it does not enforce, Postgres drops no partition to whose rows others point.
+ * Joins to lists as statements, for programs that read the database's own foreign keys. Tables with
+ * partitions are not joined to: even with keys that it does not enforce, Postgres drops no partition whose
+ * rows are referenced.
  */
 export function writeForeignKeyStatements(relations: readonly DeclaredRelation[]): string {
   const keys = relations.filter(({ toKey, references }) => toKey && !references.includes('utime'));

@@ -7,7 +7,7 @@ import { migrate } from '../../src/migrate/migrate.ts';
 import { packageRoot } from '../../src/package.ts';
 import { writeDocs } from './write-docs.ts';
 
-/* `npm run docs`: writes the generated files of docs/ and deploy/ from a database that is made for it and thrown away. */
+/* `npm run docs`: writes the generated files of docs/ and deploy/ from a temporary database. */
 
 const dataDir = await mkdtemp(join(tmpdir(), 'toncenter-etl-docs-'));
 const server = await openEmbedded({ dataDir });

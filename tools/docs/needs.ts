@@ -23,7 +23,7 @@ export function readFeeds(database: Database): Promise<Feed[]> {
 
 const QUESTION = /^(### (.*)\n\n```sql\n([\s\S]*?);\n```\n)(\nNeeds: .*\n)?/gm;
 
-/** The page of questions, each with a line that says which datasets it needs, and how long its answer took. */
+/** The page of questions, with a line for each that names the datasets it needs, and the time of its answer. */
 export function writeNeeds(
   page: string,
   feeds: readonly Feed[],
@@ -35,7 +35,7 @@ export function writeNeeds(
   });
 }
 
-/** Less of a difference is none that anybody would see. */
+/** A smaller factor is not noticed. */
 const ALIKE = 1.5;
 
 function timeOf({ kept, open }: Timed): string {
@@ -51,7 +51,7 @@ function needsOf(statement: string, feeds: readonly Feed[]): string {
   return [...datasets].map(([name, core]) => (core ? name : `${name} (not core)`)).join(', ');
 }
 
-/** A table or view stands behind `from` or `join`, a function before its arguments; elsewhere the word is a column. */
+/** A table or view comes after `from` or `join`, a function before its arguments; elsewhere the word is a column. */
 function isRead(relation: string, statement: string): boolean {
   return new RegExp(`\\b(from|join)\\s+${relation}\\b|\\b${relation}\\(`).test(statement);
 }

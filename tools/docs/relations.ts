@@ -24,9 +24,9 @@ import { complaint_votes, validator_complaints } from '../../src/tables/ton/vali
 import { validator_events } from '../../src/tables/ton/validator-events.ts';
 
 /*
- * How tables are joined, for the diagram in docs/analyst. The database has no foreign keys between them:
- * the other row may not be stored (yet). Where both sides know the block time, it is part of the join, so that only the
- * partitions that are needed are read.
+ * How tables are joined, for the diagram in docs/analyst. The database has no foreign keys between them: the
+ * other row may not be stored (yet). If both sides have the block time, it is part of the join, so that only
+ * the needed partitions are read.
  */
 
 export const blockRelations = relations(blocks, ({ one }) => ({

@@ -8,9 +8,9 @@ import { toSpark } from './to-spark.ts';
 const LACKING: ReadonlySet<string> = new Set(['ton.account_ledger']);
 
 /**
- * Statements that make a session of Spark with Delta Lake a reader of the lake that the setting `lake` names: its tables by
- * their logs, and the views that analysts have in Postgres, from the same definitions. Apart from each other by empty
- * lines, so that one whose table the lake lacks can be left out.
+ * Statements that let a session of Spark with Delta Lake read the lake in the setting `lake`: its tables through
+ * their logs, and the views of analysts. The definitions are the same as in Postgres. Empty lines separate the
+ * statements, so that one whose table the lake lacks can be left out.
  */
 export async function sparkSql(): Promise<string> {
   const { tables, views } = await definitionsBut(LACKING);

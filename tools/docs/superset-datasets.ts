@@ -156,7 +156,7 @@ group by account order by 2 desc limit 1000`,
 /** The bundle's database, which its datasets name. */
 const DATABASE_UUID = '0c3e6b52-0b0a-5d5e-9f0e-2d0f6c6f7a01';
 
-/** Datasets of deploy/superset, by the name of their file: Superset knows a dataset by its uuid. */
+/** Datasets of deploy/superset, by the name of their file: Superset identifies a dataset by its uuid. */
 export function writeSupersetDatasets({ entities }: Catalog): Readonly<Record<string, string>> {
   const files = Object.entries(DATASETS).map(([name, { time, metrics = {}, query }]) => {
     const entity = entities.find((each) => each.schema === 'ton' && each.name === name);
@@ -187,7 +187,7 @@ export function writeSupersetDatasets({ entities }: Catalog): Readonly<Record<st
   return Object.fromEntries(files) as Record<string, string>;
 }
 
-/** A uuid that a name always has. */
+/** The constant uuid of a name. */
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(`toncenter-etl ${name}`).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,7 +1,7 @@
 import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake-reader.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
-/** What Postgres says otherwise than ClickHouse. */
+/** SQL that differs between Postgres and ClickHouse. */
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
@@ -17,7 +17,7 @@ const WORDS: Replacements = [
   [/\(array_agg\((\S+) order by (\S+), (\S+)\)\)\[1\]/g, 'argMin(tuple($1), tuple($2, $3)).1'],
   [/(\w\.\w+)->'(\w+)'->>'(\w+)'/g, `JSONExtract($1, '$2', '$3', 'Nullable(String)')`],
   [/(\w\.\w+)->>'(\w+)'/g, `JSONExtract($1, '$2', 'Nullable(String)')`],
-  // Counts have no sign, and a sign and none make no type.
+  // Counts are unsigned in ClickHouse, and a signed and an unsigned value have no common type.
   [/case when (\S+) = 0 then -(\S+) else \1 end/g, 'if($1 = 0, -$2, toInt64($1))'],
   // Reports of a day that the query names: ClickHouse has no lateral.
   [/\bfrom (\w+)\nwhere day = '([\d-]+)'/g, `from $1(day = '$2')`],
@@ -27,7 +27,7 @@ const WORDS: Replacements = [
   [/\nwhere d\.relation = '\w+'/g, ''],
 ];
 
-/** A query of Postgres in the words of ClickHouse. A report by day has the parameter `day`. */
+/** Translates a query of Postgres to ClickHouse. A report by day has the parameter `day`. */
 export function toClickHouse(query: string): string {
   return applyReplacements(query, WORDS);
 }

@@ -1,7 +1,7 @@
 import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake-reader.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
-/** What Postgres says otherwise than Spark. */
+/** SQL that differs between Postgres and Spark. */
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
@@ -25,7 +25,7 @@ const WORDS: Replacements = [
   [/\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g, 'to_date($1.utime) = d.day'],
 ];
 
-/** A query of Postgres in the words of Spark. */
+/** Translates a query of Postgres to Spark. */
 export function toSpark(query: string): string {
   return applyReplacements(query, WORDS);
 }

@@ -1,7 +1,7 @@
 import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake-reader.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
-/** What Postgres says otherwise than Trino. */
+/** SQL that differs between Postgres and Trino. */
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
@@ -22,11 +22,11 @@ const WORDS: Replacements = [
   [/([\w.]+) is not true\b/g, 'not coalesce($1, false)'],
   [/([\w.]+) is not false\b/g, 'coalesce($1, true)'],
   [/([\w.]+) is false\b/g, 'not coalesce($1, true)'],
-  // Of decimals without digits behind the point.
+  // For decimals without digits after the decimal point.
   [/\bnano_to_ton\(((?:[^()]|\([^()]*\))*)\)/g, `($1 * decimal '0.000000001')`],
 ];
 
-/** A query of Postgres in the words of Trino. */
+/** Translates a query of Postgres to Trino. */
 export function toTrino(query: string): string {
   return applyReplacements(query, WORDS);
 }

@@ -2,7 +2,7 @@ import type { TableDescription } from '../../src/read/table-rows.ts';
 import { definitionsBut, tableView } from './definitions.ts';
 import { toTrino } from './to-trino.ts';
 
-/** Trino 476 has no exact median, and takes no sum without groups that looks up another row. */
+/** Trino 476 has no exact median, and accepts no sum without groups that looks up another row. */
 const REFUSED: ReadonlySet<string> = new Set([
   'etl.open_message_delays',
   'etl.open_daily_activity',
@@ -13,9 +13,9 @@ const REFUSED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Statements that make Trino a reader of a lake by a catalog `delta`: its tables by their logs, in the schema `lake`, and in
- * the schema `ton` what analysts have in Postgres, from the same definitions. Apart from each other by empty lines, so that
- * one whose table the lake lacks can be left out.
+ * Statements that let Trino read a lake through a catalog `delta`. The schema `lake` has its tables, through their
+ * logs; the schema `ton` has the views of analysts, from the same definitions as in Postgres. Empty lines separate
+ * the statements, so that one whose table the lake lacks can be left out.
  */
 export async function trinoSql(): Promise<string> {
   const { tables, views } = await definitionsBut(REFUSED);

@@ -16,10 +16,10 @@ import { writeForeignKeys, writeForeignKeyStatements } from './foreign-keys.ts';
 import { SAVED, Times } from '../bench/page/saved.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
-/** Generated pages live here, and the one that is written by hand but for some lines. */
+/** The folder of generated pages, and of one handwritten page with some generated lines. */
 const FOLDER = join('docs', 'analyst');
 
-/** Files that a migrated database and the declared relations make, by their path in the repository. */
+/** Files that are generated from a migrated database and the declared relations, by their path in the repository. */
 export async function writeDocs(database: Database): Promise<Readonly<Record<string, string>>> {
   const catalog = await readCatalog(database);
   const relations = declaredRelations();

@@ -1,10 +1,10 @@
 /*
- * Runs a part of the suite on other versions of Node, which come as npm packages: `node tools/nodes/run.js [22 24]`, and
- * with `--` behind them the tests to run.
+ * Runs a part of the suite on other versions of Node, which come as npm packages: `node tools/nodes/run.js
+ * [22 24]`, and after `--` the tests to run.
  */
 import { spawnSync } from 'node:child_process';
 
-/** From every room something: HTTP, Postgres, crawling, real processes, a terminal. */
+/** A part of every room: HTTP, Postgres, crawling, real processes, a terminal. */
 const PART = [
   'test/api',
   'test/postgres',

@@ -1,7 +1,7 @@
 /*
- * Compiles and runs the examples of docs/library.md in a project that has installed the packed package, `typescript`,
- * `@types/node` and `@types/pg`: `node tools/package/try-library.js PROJECT`. They read the demo network into the
- * embedded Postgres, and a time of that network instead of the last hour.
+ * Compiles and runs the examples of docs/library.md in a project that has installed the packed package,
+ * `typescript`, `@types/node` and `@types/pg`: `node tools/package/try-library.js PROJECT`. They read the
+ * demo network into the embedded Postgres, and a time of that network instead of the last hour.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const program = [
     "missing('blocks', { from: '2026-01-01', to: '2026-01-01T00:06Z' })",
   );
 writeFileSync(join(project, 'program.mts'), program);
-// drizzle-orm declares what it needs of every database's driver.
+// drizzle-orm's types require those of every database's driver.
 const options = [
   '--module',
   'nodenext',

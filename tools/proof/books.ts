@@ -15,8 +15,8 @@ import { openProof } from '../../test/support/verify.ts';
 import { startStores } from './stores.ts';
 
 /*
- * Recomputes the balance of every stored transaction from its messages and fees and holds it against the chain's own:
- * on a simulated network, and on recorded responses that carry balances where they lie beside this checkout.
+ * Recomputes the balance of every stored transaction from its messages and fees, and compares it with the chain's
+ * own. It does so on a simulated network, and on recorded responses if they are next to this checkout.
  */
 const Tally = z.object({ kind: z.string(), checked: z.coerce.number(), differing: z.coerce.number() });
 const ALWAYS = { from: 0, to: 4_000_000_000 };
@@ -43,12 +43,12 @@ async function crawlSimulated(store: TestStore): Promise<void> {
   const crawl = await openTestCrawl(store, simulator.url);
   const proof = await openProof(store, crawl);
   const datasets = (await loadJobs()).filter(({ name }) => name === 'blocks' || name === 'transactions');
-  await proof.cover(datasets, await proof.reach());
+  await proof.cover(datasets, await proof.readable());
   await crawl.close();
   await simulator.close();
 }
 
-/** Every transaction of every recording, whatever it stands in, once. */
+/** Every transaction of every recording, in whatever record it is, once. */
 async function storeRecorded(database: Database): Promise<void> {
   const job = (await loadJobs()).find(({ name }) => name === 'transactions')?.job;
   if (job === undefined) throw new Error('there is no job transactions');

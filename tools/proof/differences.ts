@@ -4,10 +4,10 @@ import type { Simulator } from '../../test/support/simulator/simulator.ts';
 import { sameRecord } from '../../test/support/rebuild/same-record.ts';
 import { readStored } from '../../test/support/database/stored.ts';
 
-/** Seconds of each dataset in which the database does not hold what the network really is. */
+/** Seconds of each dataset in which the database differs from the truth of the network. */
 export type Differences = ReadonlyMap<string, ReadonlySet<number>>;
 
-/** Compares everything that is stored of a range with the truth, member by member where the tables allow it. */
+/** Compares all stored rows of a range with the truth, member by member if the tables allow it. */
 export async function differences(
   url: string,
   { truth }: Simulator,
@@ -96,7 +96,7 @@ interface Transfer {
   readonly transaction_now: number;
 }
 
-/** How records of one kind are distinguished and placed. */
+/** How records of one kind are identified and dated. */
 interface Form<T> {
   readonly endpoint: string;
   readonly key: (record: T) => string;

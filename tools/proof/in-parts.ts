@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { startStores, type Stores } from './stores.ts';
 
-/** Runs a module once for each order, each time in a process of its own with a database server of its own. */
+/** Runs a module once for each order, each time in a separate process with its own database server. */
 export async function inParts(
   module: URL,
   orders: readonly object[],
@@ -19,7 +19,7 @@ export async function inParts(
   );
 }
 
-/** What such a process does: given its work in one message, it sends a message for each result. */
+/** The body of such a process: it gets its work in one message, and sends a message for each result. */
 export function bePart(
   work: (stores: Stores, order: unknown, send: (result: object) => void) => Promise<unknown>,
 ): void {

@@ -7,14 +7,14 @@ export type Endpoint = 'blocks' | 'transactions' | 'traces' | 'jetton/transfers'
 
 type Json = Record<string, unknown>;
 
-/** What is wrong with the responses: given a page's records, those that are served instead. */
+/** A fault of the responses: replaces the records of a page. */
 export interface Injection {
-  /** What was chosen, for the log of a seed that fails. */
+  /** The chosen record, for the log of a seed that fails. */
   readonly target: string;
   tamper(endpoint: Endpoint, records: Json[]): Json[];
   /**
-   * Blocks that are to be lost: the crawl itself notices most that a response lacks, so that what a page does not join is
-   * read again; taken out behind its back, without a note of it, only verification can miss them.
+   * Blocks to lose. The crawl itself notices most blocks that a response lacks, and reads unlinked pages
+   * again. If they are deleted from the database without a note, only verification can miss them.
    */
   readonly lost?: (block: Block) => boolean;
 }
@@ -25,10 +25,10 @@ interface Block {
   readonly seqno: number;
 }
 
-/** How to choose something of a network that goes wrong; undefined where it has nothing of the kind. */
+/** How to choose the record of a network that goes wrong; undefined if the network has none of the kind. */
 type Choose = (simulator: Simulator, range: Range, random: Random) => Injection | undefined;
 
-/** Every way in which answers go wrong, by name. Each record is wrong once an endpoint: the next time it is right. */
+/** Every way in which responses go wrong, by name. Each record is wrong once an endpoint: the next time it is right. */
 export const KINDS: Readonly<Record<string, Choose>> = {
   'missing transaction': (simulator, range, random) => {
     const hash = pick([...simulator.truth.transactions(range)], random)?.hash;
@@ -219,7 +219,7 @@ function changeMessage(tx: Json, hash: string): Json {
   return touched ? { ...tx, in_msg: received && changed(received), out_msgs: sent.map(changed) } : tx;
 }
 
-/** One record comes twice and takes the next one's place. */
+/** One record comes twice and replaces the next one. */
 function duplicate(hash: string): Injection {
   let done = false;
   return {

@@ -6,18 +6,22 @@ import { proveSeeds } from './seeds.ts';
 import { proveWire } from './wire/prove-wire.ts';
 
 /*
- * Shows what verification is worth. Each fails where something wrong was not found, not healed, or verified.
+ * Shows what verification is worth. Each part fails if an error was not found, not healed, or verified.
  *
  *   npm run proof -- --seeds 300 --from 1                   networks whose responses go wrong, one way a network
- *   npm run proof -- --matrix [--tables traces,messages]    every column of every table, altered where it is proved
+ *   npm run proof -- --matrix [--tables traces,messages]    every column of every table, altered in a proved range
  *   npm run proof -- --matrix --cell "transactions.lt null" one cell of it
- *   npm run proof -- --wire --seeds 300                     answers altered on their way in, some kinds of it a seed
+ *   npm run proof -- --wire --seeds 300                     responses altered on their way in, some kinds of it a seed
  *   npm run proof -- --wire --kind "/api/v3/blocks: null"   one kind of it
  *   npm run proof -- --mutants [--only "short page believed"]   bugs are put into copies: each must be caught
  *
- * Of the matrix: `--share 0.1` a part that the seed chooses; `--seed N`; `--at-once 2` processes; `--quick` without
- * asking what a plain repair and a second reading would have done; `--save` asks that, too, and
- * writes all results to the repository.
+ * Options of the matrix:
+ *
+ *   --share 0.1   a part that the seed chooses
+ *   --seed N      the seed
+ *   --at-once 2   processes
+ *   --quick       leaves out a plain repair and a second reading
+ *   --save        includes them, and writes all results to the repository
  */
 const { values } = parseArgs({
   options: {

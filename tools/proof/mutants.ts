@@ -4,9 +4,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compileMutant, type Mutant } from '../chaos/mutants.ts';
 
-/** A bug that lets something wrong be certified, and the proofs that must notice it. */
+/** A bug that lets a wrong row be certified, and the proofs that must notice it. */
 export interface ProofMutant extends Mutant {
-  /** What `npm run proof` is given. */
+  /** The arguments of `npm run proof`. */
   readonly caughtBy: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const kind = (name: string) => ['--wire', '--seeds', '1', '--kind', name];
 export const PROOF_MUTANTS: readonly ProofMutant[] = [
   {
     name: 'short page believed',
-    what: 'a page that is shorter than what was asked is the end of its window, whatever length it has',
+    what: 'a page that is shorter than requested is the end of its window, whatever its length',
     edits: [
       {
         module: 'crawl/page-size',
@@ -29,7 +29,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
   {
     name: 'finding forgotten',
-    what: 'what a deep reading has found lasts until the next verification',
+    what: 'the findings of a deep reading last only until the next verification',
     edits: [
       {
         module: 'verify/verify',
@@ -46,7 +46,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
   {
     name: 'finding not kept',
-    what: 'what was found stands in no table, so that nobody who asks is refused',
+    what: 'findings are stored in no table, so that no query is refused',
     edits: [
       {
         module: 'ledger/stored-findings',
@@ -70,7 +70,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
   {
     name: 'rows that came with others passed over',
-    what: 'a deep reading takes for compared what it never asked for',
+    what: 'a deep reading treats rows as compared that it never requested',
     edits: [
       {
         module: 'verify/prove',
@@ -82,7 +82,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
   {
     name: 'silence believed',
-    what: 'a value over which the source is silent is no difference',
+    what: 'a value that the source does not send is no difference',
     edits: [
       {
         module: 'verify/compare-span',
@@ -111,7 +111,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
   {
     name: 'second reading believed',
-    what: 'a second reading confirms what is stored, whatever it brings',
+    what: 'a second reading confirms the stored rows, whatever it brings',
     edits: [
       {
         module: 'write/commit',
@@ -128,7 +128,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
   {
     name: 'any text is a hash',
-    what: 'what a source sends in the place of a hash is stored as it came',
+    what: 'any text of the source in place of a hash is stored unchanged',
     edits: [
       {
         module: 'records/members/form',
@@ -140,7 +140,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
   {
     name: 'seal not asked',
-    what: 'what was proved is not held against what is stored',
+    what: 'proved rows are not compared with the stored rows',
     edits: [
       {
         module: 'verify/checks/every-check',
@@ -164,7 +164,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
   },
 ];
 
-/** Runs the proofs that must catch each bug, on the program as it is and with the bug; true where all are caught. */
+/** Runs the proofs that must catch each bug, on the unchanged program and with the bug; true if all are caught. */
 export async function catchMutants(program: string, only: string | undefined): Promise<boolean> {
   const chosen = PROOF_MUTANTS.filter(({ name }) => only === undefined || name === only);
   let escaped = 0;
@@ -176,7 +176,7 @@ export async function catchMutants(program: string, only: string | undefined): P
     const isCaught = well.code === 0 && ill.code === 1;
     if (!isCaught) escaped += 1;
     const verdict = isCaught ? 'caught' : well.code === 0 ? 'ESCAPED' : 'UNFIT';
-    console.log(`${verdict.padEnd(9)} ${mutant.name}: ${isCaught ? ill.said : mutant.what}`);
+    console.log(`${verdict.padEnd(9)} ${mutant.name}: ${isCaught ? ill.output : mutant.what}`);
     await rm(directory, { recursive: true, force: true });
   }
   console.log(`${chosen.length} mutants, ${chosen.length - escaped} caught`);
@@ -186,16 +186,16 @@ export async function catchMutants(program: string, only: string | undefined): P
 async function prove(
   program: string,
   args: readonly string[],
-): Promise<{ readonly code: number | null; readonly said: string }> {
+): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, [join(program, 'tools/proof/main.js'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
-  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, 'exit')) as [number | null];
   return {
     code,
-    said: said
+    output: output
       .split('\n')
       .slice(0, 2)
       .map((line) => line.trim())

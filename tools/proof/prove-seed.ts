@@ -17,18 +17,18 @@ import { openProof, type Proof } from '../../test/support/verify.ts';
 import { differences, type Differences } from './differences.ts';
 import { KINDS, type Endpoint, type Injection } from './kinds.ts';
 
-/** What became of one injection. */
+/** The outcome of one injection. */
 export interface Outcome {
   readonly kind: string;
   readonly seed: number;
   readonly target: string;
-  /** `none`: the network had nothing of the kind. `refused`: the crawl itself took no harm. */
+  /** `none`: the network had no record of the kind. `refused`: the crawl itself took no harm. */
   readonly injected: 'yes' | 'none' | 'refused';
   readonly found: boolean;
   readonly healed: boolean;
   /** Seconds that were verified although they differ from the truth: there must be none. */
   readonly falselyVerified: number;
-  /** What is still wrong in the end, in the words of the checks. */
+  /** The errors that remain at the end, in the words of the checks. */
   readonly left: readonly string[];
   /** Requests of the crawl, of the first verification, and of the repair. */
   readonly requests: readonly [crawl: number, verify: number, repair: number];
@@ -38,8 +38,8 @@ const START = Date.UTC(2026, 5, 1) / 1000;
 const LIST = /^\/api\/v3\/(blocks|transactions|traces|jetton\/transfers)$/;
 
 /**
- * Crawls a network whose responses go wrong once, verifies, repairs, and holds every step against the truth. `scale` makes
- * the network smaller.
+ * Crawls a network whose responses go wrong once, verifies, repairs, and compares every step with the truth.
+ * `scale` makes the network smaller.
  */
 export async function proveSeed(store: TestStore, seed: number, kind: string, scale = 1): Promise<Outcome> {
   const random = new Random(seed, 77);
@@ -80,14 +80,14 @@ async function prove(run: Run): Promise<Outcome> {
   const datasets = await datasetsOf(kind, random);
   // Not from the very start of the network: there are blocks before the range, as there are on a real one.
   const wanted = { from: START + 40 + random.below(40), to: simulator.headTime - random.below(30) };
-  const reach = await proof.reach(wanted);
-  const injection = KINDS[kind]?.(simulator, reach.range ?? wanted, random);
+  const readable = await proof.readable(wanted);
+  const injection = KINDS[kind]?.(simulator, readable.range ?? wanted, random);
   if (injection === undefined) return nothing(kind, seed);
-  // Half of the seeds lose blocks behind the crawl's back.
+  // Half of the seeds lose blocks after the crawl.
   const losesLater = injection.lost !== undefined && seed % 2 === 1;
   wrong.injection = losesLater ? undefined : injection;
   const requests = countedBy(simulator);
-  const range = await proof.cover(datasets, reach);
+  const range = await proof.cover(datasets, readable);
   requests.mark();
   wrong.injection = undefined;
   if (losesLater) await loseBlocks(run, range, injection.lost);
@@ -119,7 +119,7 @@ async function prove(run: Run): Promise<Outcome> {
   };
 }
 
-/** Traces carry transactions too: with them some holes of the other stream never come to be. */
+/** Traces carry transactions too: with them some holes of the other stream never appear. */
 function datasetsOf(kind: string, random: Random): Promise<Dataset[]> {
   const traces = random.chance(0.5) && !kind.includes('trace') ? [] : ['traces'];
   return datasetsNamed('blocks', 'transactions', 'jetton_transfers', ...traces);
@@ -139,7 +139,10 @@ function countedBy({ stats }: Simulator) {
 
 const wrongSeconds = (found: Differences) => [...found.values()].reduce((sum, { size }) => sum + size, 0);
 
-/** Whether the injection did harm, and whether that was found. Of a dataset without a checksum the second reading finds. */
+/**
+ * Whether the injection did harm, and whether that was found. For a dataset without a checksum the second
+ * reading finds it.
+ */
 function judge(first: readonly Verified[], crawled: Differences, before: Differences) {
   const harmed = wrongSeconds(crawled) > 0;
   const readTwice = wrongSeconds(before) < wrongSeconds(crawled);
@@ -179,7 +182,7 @@ function isProved({ verified }: Verified, range: Range): boolean {
   return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
 }
 
-/** Seconds that are said to be verified and differ from the truth. */
+/** Seconds that are reported as verified and differ from the truth. */
 function falselyVerified(reports: readonly Verified[], wrong: Differences): number {
   return reports.reduce((sum, { dataset, verified }) => {
     const seconds = [...(wrong.get(dataset.name) ?? [])];

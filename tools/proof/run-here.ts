@@ -4,15 +4,15 @@ import { EtlError, type ExitCode } from '../../src/errors.ts';
 import { createLogger } from '../../src/logger.ts';
 
 /** How a command ended. */
-export interface Said {
-  /** Undefined where it threw something that is no error of the program's own. */
+export interface CommandResult {
+  /** Undefined if it threw an error that is not the program's own. */
   readonly code: ExitCode | undefined;
   /** What it printed, and the error that ended it, a line each. */
   readonly lines: readonly string[];
 }
 
-/** Which database and which source a command works with. */
-export interface Place {
+/** The database and the source of a command. */
+export interface CommandTarget {
   readonly url: string;
   readonly source: string;
 }
@@ -20,11 +20,11 @@ export interface Place {
 const level = process.env['PROOF_LOG'] ?? 'silent';
 const logger = createLogger({ level, format: 'json' });
 
-/** Runs a command of the program in this process: one of its own would take most of its time to load. */
+/** Runs a command of the program in this process: a separate one would take most of its time to load. */
 export async function runHere(
-  { url, source }: Place,
+  { url, source }: CommandTarget,
   command: (invocation: Invocation) => Promise<ExitCode>,
-): Promise<Said> {
+): Promise<CommandResult> {
   const config = readConfig(
     {
       DATABASE_URL: url,

@@ -3,7 +3,10 @@ import { KINDS } from './kinds.ts';
 import { proveSeed, type Outcome } from './prove-seed.ts';
 import { startStores } from './stores.ts';
 
-/** Crawls a network a seed whose responses go wrong in one way, and prints what became of each way; true where all is well. */
+/**
+ * Crawls a network a seed whose responses go wrong in one way, and prints the result of each way; true if all
+ * is well.
+ */
 export async function proveSeeds(first: number, count: number): Promise<boolean> {
   const kinds = Object.keys(KINDS);
   const outcomes: Outcome[] = [];

@@ -14,7 +14,7 @@ export interface Stores extends Databases {
   stop(): Promise<void>;
 }
 
-/** An embedded server of its own, without fsync, in a directory that is removed at the end. */
+/** A separate embedded server, without fsync, in a directory that is removed at the end. */
 export async function startStores(): Promise<Stores> {
   const dataDir = await mkdtemp(join(tmpdir(), 'toncenter-etl-proof-'));
   const server = await openEmbedded({

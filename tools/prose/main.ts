@@ -4,10 +4,11 @@ import { measure, select, wordsOf, type Count } from './measures.ts';
 import { codeOf, pagesOf, type Sentence } from './sentences.ts';
 
 /*
- * `npm run prose [-- --list where|whoever|others|long] [--in src/crawl] [--root DIR]`: measures the English of comments,
- * messages and pages by room. It prints, per 1,000 sentences, those with "if", with "where" as a condition, with
- * `whoever`, `nobody` and the like, and with "others". Then come the mean words of a sentence, and the number of
- * sentences of more than 30 words. `--list` prints the sentences of one of these instead, the longest first.
+ * `npm run prose [-- --list where|whoever|others|long] [--in src/crawl] [--root DIR]`: measures the English
+ * of comments, messages and pages by room. It prints, per 1,000 sentences, those with "if", with "where" as a
+ * condition, with `whoever`, `nobody` and the like, and with "others". Then come the mean words of a
+ * sentence, and the number of sentences of more than 30 words. `--list` prints the sentences of one of these
+ * instead, the longest first.
  */
 
 const { values } = parseArgs({

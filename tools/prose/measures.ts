@@ -1,8 +1,8 @@
 import type { Sentence } from './sentences.ts';
 
 /**
- * A word that asks for a place, or is one, before "where": "knows where the page ends". Any other "where" counts as a
- * condition, for which the word is "if".
+ * A word that asks for a place, or is one, before "where": "knows where the page ends". Any other "where"
+ * counts as a condition, for which the word is "if".
  */
 const PLACE =
   /\b(?:and|or|at|from|of|is|to|than|place|places|point|spot|position|line|page|file|folder|directory|database|server|host|know|knows|say|says|said|tell|tells|show|shows|see|find|finds|remember|remembers|decide|decides|note|notes|exactly)\W*$/i;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** A sentence, and where it stands. */
+/** A sentence with its file and line. */
 export interface Sentence {
   readonly path: string;
   readonly line: number;
@@ -49,7 +49,7 @@ function filesOf(root: string, folder: string, ending: string): string[] {
     .sort();
 }
 
-/** The sentences of comments, and of strings that are messages. Texts of tests are not counted, their comments are. */
+/** The sentences of comments, and of strings that are messages. */
 export function sentencesOfSource(path: string, text: string): Sentence[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
   const comments = new Map<number, number>();
@@ -65,7 +65,7 @@ export function sentencesOfSource(path: string, text: string): Sentence[] {
       ...(ts.getTrailingCommentRanges(text, node.end + 1) ?? []),
     ])
       comments.set(one.pos, one.end);
-    const message = /^(test|tools)/.test(path) ? undefined : messageOf(node);
+    const message = isCounted(path, node) ? messageOf(node) : undefined;
     if (message !== undefined) add(node.getStart(file), message);
     ts.forEachChild(node, visit);
   };
@@ -97,6 +97,17 @@ function withoutMarks(comment: string): string {
     .replaceAll(/^ *(?:\*|\/\/|--) ?/gm, '')
     .replaceAll(/\{@link ([^}]*)\}/g, '`$1`')
     .replaceAll(/^@\w+.*$/gm, '\n');
+}
+
+/** Strings of the product count. Of those in tests, only titles do: the first argument of `test`, `describe.skipIf(…)` and the like. */
+function isCounted(path: string, node: ts.Node): boolean {
+  if (!/^(?:test|tools)\//.test(path)) return true;
+  return (
+    !ts.isSourceFile(node) &&
+    ts.isCallExpression(node.parent) &&
+    node.parent.arguments[0] === node &&
+    /^(?:test|it|describe|thorough)\b/.test(node.parent.expression.getText())
+  );
 }
 
 /** The text of a string that people read. Parts that are computed count as one word. */
@@ -140,7 +151,10 @@ export function sentencesOfPage(path: string, markdown: string): Sentence[] {
   ).found;
 }
 
-/** A piece of code counts as one word. Lines of tables (`|`, or columns of spaces) and of examples are no prose; neither is what has no two words. */
+/**
+ * A piece of code counts as one word. Lines of tables (`|`, or columns of spaces) and of examples are no
+ * prose; neither is a text without two words.
+ */
 function sentencesIn(prose: string): string[] {
   return prose
     .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '\n\n')

@@ -1,11 +1,12 @@
 /*
- * Runs the README's own blocks of commands, in their order, as a newcomer does: on a fresh clone, in one home directory,
- * without settings. `node tools/readme/run-blocks.js [CHECKOUT] [SECONDS]`; for an ordinary user run it as one. It fails
- * where the way to the first answer of SQL takes longer than SECONDS.
+ * Runs the README's own blocks of commands, in their order, as a newcomer does: on a fresh clone, in one home
+ * directory, without settings. `node tools/readme/run-blocks.js [CHECKOUT] [SECONDS]`; for an ordinary user
+ * run it as one. It fails if the way to the first answer of SQL takes longer than SECONDS.
  *
- * Three things differ from what the README says. `npm test` is left out. The real networks are `simulate --live` of the
- * clone: TONCENTER_NETWORK names its URL, also where a block says testnet. A key and a server that nobody has (`…`,
- * postgres://user:…) are a word and the embedded Postgres. `sync` is stopped by Ctrl-C once it is healthy.
+ * Three things differ from the README. `npm test` is left out. The real networks are `simulate --live` of the
+ * clone: TONCENTER_NETWORK names its URL, even if a block names testnet. Placeholders for a key and a server
+ * (`…`, postgres://user:…) are replaced by a word and the embedded Postgres. `sync` is stopped by Ctrl-C once
+ * it is healthy.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -18,7 +19,7 @@ const STATUS_PAGE = 'http://127.0.0.1:9465/health';
 const checkout = resolve(process.argv[2] ?? '.');
 /** From the clone to the first answer of SQL. */
 const longestSeconds = Number(process.argv[3] ?? Infinity);
-/** What a clone does not have. */
+/** Files that a clone does not have. */
 const NOT_CLONED = new Set(['.git', 'node_modules', 'dist']);
 const place = mkdtempSync(join(tmpdir(), 'toncenter-etl-readme-'));
 const app = join(place, 'app');
@@ -99,7 +100,7 @@ async function runSync(block, more) {
   if (/\berror: |ERROR/.test(output)) throw new Error('sync failed');
 }
 
-// Who stops this leaves nothing running.
+// A signal leaves nothing running.
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => {
     for (const { pid } of children) process.kill(-pid, 'SIGINT');
@@ -108,13 +109,13 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 
 try {
   const began = performance.now();
-  // A machine without git, and a checkout that is no repository, will do.
+  // This works on a machine without git, and in a checkout that is no repository.
   cpSync(checkout, app, { recursive: true, filter: (path) => !NOT_CLONED.has(relative(checkout, path)) });
   const [first = '', ...rest] = blocksOf(readFileSync(join(app, 'README.md'), 'utf8')).map(adapt);
   if (rest.length < 2) throw new Error('the README has lost its blocks');
   const shown = await run(first);
   const [next] = /^ +(ETL_DATA_DIR=.* sql .*)$/m.exec(shown)?.slice(1) ?? [];
-  if (next === undefined) throw new Error('demo does not say how to go on');
+  if (next === undefined) throw new Error('demo does not say how to continue');
   await run(next);
   for (const { page, question, answer } of ['README.md', 'docs/analyst/tutorial.md'].flatMap(examplesOf)) {
     const told = await run(`ETL_DATA_DIR=~/.toncenter-etl/demo npx toncenter-etl sql "${question}"`);
@@ -127,7 +128,7 @@ try {
   const settings = { TONCENTER_NETWORK: url, SIMULATED: url };
   for (const block of rest) {
     if (/ sync$/m.test(block)) {
-      // Afterwards it would find that the daemon has been stopped.
+      // Later it would find that the daemon has been stopped.
       await run('npx toncenter-etl doctor --json', settings);
       await runSync(block, settings);
     } else await run(block, settings);

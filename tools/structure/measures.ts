@@ -6,7 +6,7 @@ import { AREAS, areaOf, isProduct, type Tree } from './tree.ts';
 export interface Measure {
   readonly name: string;
   readonly value: number;
-  /** The things that are counted, or the one that is largest. */
+  /** The things that are counted, or the largest one. */
   readonly names: readonly string[];
 }
 
@@ -53,7 +53,7 @@ function linesOf({ sources }: Tree): Measure[] {
   return [...areas, ...rooms, { name: 'lines in all', value: all, names: [] }];
 }
 
-/** Folders by the files that lie in them directly. */
+/** Folders by the files that are directly in them. */
 function foldersOf({ sources }: Tree): Measure[] {
   const folders = new Map<string, number>();
   for (const { path } of sources.filter((one) => isProduct(one.path)))
@@ -81,7 +81,7 @@ function foldersOf({ sources }: Tree): Measure[] {
   ];
 }
 
-/** A room is a folder that holds files, an arrow a pair of rooms of which one imports the other. */
+/** A room is a folder that holds files; an arrow is a pair of rooms, one of which imports the other. */
 function roomsOf({ sources }: Tree): Measure[] {
   const product = sources.filter(({ path }) => path.startsWith('src/'));
   const arrows = new Set(
@@ -98,8 +98,8 @@ function roomsOf({ sources }: Tree): Measure[] {
 }
 
 /**
- * One floor deeper: the folders inside a room of src/, and the files at its root as one more. Counts the pairs that import
- * each other.
+ * One level deeper: the folders inside a room of src/, and the files at its root as one more. Counts the
+ * pairs that import each other.
  */
 function deeperRoomsOf({ sources }: Tree): Measure[] {
   const uses = new Map<string, number>();

@@ -5,7 +5,7 @@ import ts from 'typescript';
 export interface Import {
   /** Path of the imported file. */
   readonly path: string;
-  /** Names that are imported; undefined where the whole module is. */
+  /** Names that are imported; undefined if the whole module is. */
   readonly names: readonly string[] | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface FunctionSize {
   readonly lines: number;
 }
 
-/** What a file says of itself. */
+/** The imports, exports and functions of a file. */
 export interface Source {
   readonly path: string;
   /** Lines as an editor counts them. */
@@ -50,7 +50,7 @@ interface Found {
   readonly exported: string[];
   readonly types: string[];
   readonly functions: FunctionSize[];
-  /** How often each identifier stands in the file. */
+  /** How often each identifier occurs in the file. */
   readonly words: Map<string, number>;
 }
 
@@ -87,7 +87,7 @@ function namesImported(node: ts.Node): string[] | undefined {
   return node.importClause?.name === undefined ? named : ['default', ...named];
 }
 
-/** `const { name } = await import(path)` names what it takes; any other dynamic import takes all. */
+/** `const { name } = await import(path)` names what it imports; any other dynamic import takes all. */
 function namesDestructured(call: ts.CallExpression): string[] | undefined {
   const declaration = call.parent.parent;
   if (!ts.isVariableDeclaration(declaration) || !ts.isObjectBindingPattern(declaration.name))

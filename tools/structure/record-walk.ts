@@ -5,14 +5,15 @@ import { Session } from 'node:inspector';
 import pg from 'pg';
 
 /*
- * Loaded before the program (`node --import`): writes which files a process passes, as JSON, to WALK_OUTPUT.
+ * Loaded before the program (`node --import`): writes the files that a process passes, as JSON, to
+ * WALK_OUTPUT.
  *
  *   page   files with a function that was called between the response that WALK_PATH names and the commit of its
  *          rows, and those that wait for that commit
  *   stack  files on the stack of the first commit of rows, from the command on; stacks cross awaits
  *
- * V8's counts of calls are read at the two borders, which sets them to zero: what is called while modules load is left
- * out that way, and types have no calls.
+ * V8's counts of calls are read at the two borders, which sets them to zero. So calls while modules load are
+ * left out, and types have no calls.
  */
 
 const output = process.env['WALK_OUTPUT'] ?? 'walk.json';
@@ -77,7 +78,7 @@ prototype.query = function (this: unknown, ...args: unknown[]) {
   return query.apply(this, args);
 };
 
-/** The loops of the daemon are waited for by its stop alone: their stacks begin where it says that it has started. */
+/** Only the daemon's stop waits for its loops: their stacks begin when it logs that it has started. */
 let started: string[] = [];
 const { writeSync } = fs as unknown as Record<'writeSync', (...args: unknown[]) => unknown>;
 Object.assign(fs, {

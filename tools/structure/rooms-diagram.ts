@@ -1,6 +1,6 @@
 import type { Tree } from './tree.ts';
 
-/** Mermaid's text of the rooms of src/ and of which room imports which, without the files at the root. */
+/** Mermaid's text of the rooms of src/ and their imports, without the files at the root. */
 export function roomsDiagram({ sources }: Tree): string {
   const arrows = sources.flatMap(({ path, imports }) =>
     imports.map((one) => ({ from: roomOf(path), to: roomOf(one.path) })),

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { readSource, type Import, type Source } from './read-source.ts';
 
-/** Parts of the repository whose lines are counted apart. */
+/** Parts of the repository whose lines are counted separately. */
 export const AREAS = ['src', 'simulator', 'jobs', 'test', 'tools'] as const;
 export type Area = (typeof AREAS)[number];
 
 /** The files of one revision. */
 export interface Tree {
   readonly sources: readonly Source[];
-  /** Files that import a path, with the names that they take. */
+  /** Files that import a path, with the names that they import. */
   importersOf(path: string): readonly { readonly from: string; readonly names: Import['names'] }[];
 }
 

@@ -21,28 +21,28 @@ const FROM = '2026-01-01';
 const RECORDER = 'tools/structure/record-walk.ts';
 
 /**
- * Counts the files that are passed by one page of transactions, from its response to the commit after its COPY, and by
- * `sync`, from the command to its first commit. The program runs for it, a file of JavaScript for each of its own, against
- * a simulated network and the database of `environment`.
+ * Counts the files that one page of transactions passes, from its response to the commit after its COPY, and
+ * those that `sync` passes, from the command to its first commit. It runs the program, unbundled, on a
+ * simulated network and the database of `environment`.
  */
 export async function measureWalks(
   root: string,
   { sources }: Tree,
   environment: Readonly<Record<string, string>>,
 ): Promise<Measure[]> {
-  const place = mkdtempSync(join(tmpdir(), 'toncenter-etl-walks-'));
+  const directory = mkdtempSync(join(tmpdir(), 'toncenter-etl-walks-'));
   try {
     const files = sources.map(({ path }) => path).filter((path) => /^(src|jobs)\/.*(?<!\.d)\.ts$/.test(path));
-    for (const path of [...files, RECORDER]) transpile(root, place, path);
+    for (const path of [...files, RECORDER]) transpile(root, directory, path);
     for (const name of ['node_modules', 'package.json', 'migrations', 'web'])
-      symlinkSync(join(root, name), join(place, name));
-    return await walk(place, environment);
+      symlinkSync(join(root, name), join(directory, name));
+    return await walk(directory, environment);
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function transpile(root: string, place: string, path: string): void {
+function transpile(root: string, directory: string, path: string): void {
   const { outputText } = ts.transpileModule(readFileSync(join(root, path), 'utf8'), {
     fileName: path,
     compilerOptions: {
@@ -52,13 +52,13 @@ function transpile(root: string, place: string, path: string): void {
       rewriteRelativeImportExtensions: true,
     },
   });
-  const to = join(place, path.replace(/\.ts$/, '.js'));
+  const to = join(directory, path.replace(/\.ts$/, '.js'));
   mkdirSync(dirname(to), { recursive: true });
   writeFileSync(to, outputText);
 }
 
-async function walk(place: string, environment: Readonly<Record<string, string>>): Promise<Measure[]> {
-  const program = join(place, 'src/cli.js');
+async function walk(directory: string, environment: Readonly<Record<string, string>>): Promise<Measure[]> {
+  const program = join(directory, 'src/cli.js');
   const simulator = spawn(process.execPath, [program, 'simulate', '--from', FROM], { env: variables() });
   try {
     const url = await addressIn(simulator.stdout);
@@ -69,7 +69,7 @@ async function walk(place: string, environment: Readonly<Record<string, string>>
       ETL_DATASETS: 'transactions',
     };
     const run = (args: readonly string[], path: string) =>
-      record(place, { args: [program, ...args], settings: { ...environment, ...settings }, path });
+      record(directory, { args: [program, ...args], settings: { ...environment, ...settings }, path });
     const range = ['--from', `${FROM}T00:10:00Z`, '--to', `${FROM}T00:10:10Z`];
     const page = await run(['backfill', ...range, '--only', 'transactions'], '/api/v3/transactions');
     const sync = await run(['sync'], '');
@@ -82,16 +82,16 @@ async function walk(place: string, environment: Readonly<Record<string, string>>
   }
 }
 
-/** The first address that a program prints; what it prints later is dropped. */
+/** The first address that a program prints; its later output is dropped. */
 function addressIn(output: Readable): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let printed = '';
     output.on('data', (chunk) => {
-      said += String(chunk);
-      const [url] = /http:\/\/[\d.:]+(?=\s)/.exec(said) ?? [];
+      printed += String(chunk);
+      const [url] = /http:\/\/[\d.:]+(?=\s)/.exec(printed) ?? [];
       if (url !== undefined) resolve(url);
     });
-    output.once('end', () => reject(new Error(`The simulator named no address: ${said}`)));
+    output.once('end', () => reject(new Error(`The simulator named no address: ${printed}`)));
   });
 }
 
@@ -103,36 +103,37 @@ function counted(name: string, names: readonly string[]): Measure {
 interface Run {
   readonly args: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
-  /** Of the request with whose response the walk begins; empty: it begins with the process. */
+  /** The path of the request with whose response the walk begins; if empty, it begins with the process. */
   readonly path: string;
 }
 
-/** What `record-walk.ts` writes. */
+/** The file that `record-walk.ts` writes. */
 interface Walk {
   readonly page: readonly string[];
   readonly stack: readonly string[];
 }
 
 /** Runs a command until its walk is recorded. */
-async function record(place: string, { args, settings, path }: Run): Promise<Walk> {
-  const output = join(place, `${args[1] ?? ''}.json`);
+async function record(directory: string, { args, settings, path }: Run): Promise<Walk> {
+  const output = join(directory, `${args[1] ?? ''}.json`);
   const env = {
     ...variables(),
-    ETL_DATA_DIR: join(place, 'data'),
+    ETL_DATA_DIR: join(directory, 'data'),
     ETL_LISTEN: 'off',
     ...settings,
     WALK_OUTPUT: output,
     WALK_PATH: path,
   };
-  const recorder = join(place, RECORDER.replace(/\.ts$/, '.js'));
-  const child = execFile(process.execPath, ['--import', recorder, ...args], { env, cwd: place });
+  const recorder = join(directory, RECORDER.replace(/\.ts$/, '.js'));
+  const child = execFile(process.execPath, ['--import', recorder, ...args], { env, cwd: directory });
   const ended = once(child, 'exit');
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += String(chunk)));
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk) => (printed += String(chunk)));
   while (!existsSync(output) && child.exitCode === null) await setTimeout(100);
   child.kill('SIGTERM');
   await ended;
-  if (!existsSync(output)) throw new Error(`\`${args[1] ?? ''}\` ended before its commit: ${said}`);
+  if (!existsSync(output)) throw new Error(`\`${args[1] ?? ''}\` ended before its commit: ${printed}`);
   return JSON.parse(readFileSync(output, 'utf8')) as Walk;
 }
 

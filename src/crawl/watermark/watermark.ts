@@ -148,7 +148,7 @@ export function createWatermarkReader({
   const size = blocksPageSize();
   let state = UNKNOWN;
   let gaps: readonly Gap[] = [];
-  const given = ({ utime: settled, everywhere }: SafeWatermark): PolledWatermark => {
+  const polled = ({ utime: settled, everywhere }: SafeWatermark): PolledWatermark => {
     const { utime, head, newest, seen, waitingFor } = state;
     const dueAt = finality.dueAt();
     return {
@@ -170,11 +170,11 @@ export function createWatermarkReader({
     async read(signal) {
       const asking: Asking = { api, priority: 'tail', signal };
       ({ state, gaps } = await pollChain(asking, state, { info, joinedUntil, size }));
-      return given(state.utime === 0 ? NOTHING : finality.addPoll(state, seconds()));
+      return polled(state.utime === 0 ? NOTHING : finality.addPoll(state, seconds()));
     },
     release: () => {
       gaps = [];
-      return given(state.utime === 0 ? NOTHING : finality.release(seconds()));
+      return polled(state.utime === 0 ? NOTHING : finality.release(seconds()));
     },
   };
 }

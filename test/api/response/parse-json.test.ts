@@ -6,7 +6,7 @@ import { BadResponseError } from '../../../src/errors.ts';
 import { slowness } from '../../support/slowness.ts';
 import { runs } from '../../support/thorough.ts';
 
-test('ordinary bodies are what JSON.parse makes of them', () => {
+test('ordinary bodies parse as with JSON.parse', () => {
   const text = '{"a":[1,-2.5,1e3,true,null,"x"],"b":{"c":"😀 \\ud83d\\ude00 ü"},"__proto__":1}';
   expect(parseJson(text)).toEqual(JSON.parse(text));
 });
@@ -42,7 +42,7 @@ test.each(['0.12345678901234567890123', '1e400', '12345678901234567.5'])(
   },
 );
 
-test('a repeated member takes the last value on both ways', () => {
+test('a repeated member takes the last value in both parsers', () => {
   expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 });
   expect(parseJson('{"a":9223372036854775807,"a":9223372036854775806}')).toEqual({ a: 9223372036854775806n });
 });
@@ -59,9 +59,9 @@ test('long digits inside strings do not count as numbers', () => {
   }
 });
 
-test('what looks like a long number in a string stays, beside one that is', () => {
-  const said = String.raw`{"text":"\"[9223372036854775807],","n":9223372036854775807,"__proto__":{"e":"1e400"}}`;
-  const parsed = parseJson(said) as object;
+test('digits inside a string stay, next to a long number', () => {
+  const text = String.raw`{"text":"\"[9223372036854775807],","n":9223372036854775807,"__proto__":{"e":"1e400"}}`;
+  const parsed = parseJson(text) as object;
   expect(Object.entries(parsed)).toEqual([
     ['text', '"[9223372036854775807],'],
     ['n', 9223372036854775807n],
@@ -69,7 +69,7 @@ test('what looks like a long number in a string stays, beside one that is', () =
   ]);
 });
 
-/** Numbers, strings, and pieces of JSON, one behind the other, with a long number first. */
+/** Numbers, strings and pieces of JSON in sequence, with a long number first. */
 const pieces = fc
   .array(
     fc.oneof(
@@ -99,7 +99,7 @@ const pieces = fc
   )
   .map((texts) => `[[${'9'.repeat(17)},${texts.join('')}],1]`);
 
-test('a body with a long number is what a parser that keeps all numbers as text makes of it', () => {
+test('a body with a long number equals the result of a parser that keeps all numbers as text', () => {
   const counts = { parsed: 0, refused: 0 };
   fc.assert(
     fc.property(
@@ -137,7 +137,7 @@ function outcome(parse: () => unknown): unknown {
 }
 
 test.each(['"𐌰𐌱"', String.raw`"\ud800\udc01x"`, '{"𐌰":1}', '{"__proto__":{"a":"𐌰"}}'])(
-  'a long number changes nothing of %s beside it',
+  'a long number changes nothing of %s next to it',
   (json) => {
     expect(JSON.stringify((parseJson(`[1e400,${json}]`) as unknown[])[1])).toBe(
       JSON.stringify(JSON.parse(json)),
@@ -145,7 +145,7 @@ test.each(['"𐌰𐌱"', String.raw`"\ud800\udc01x"`, '{"𐌰":1}', '{"__proto__
   },
 );
 
-test('a long number is found as deep as JSON goes', () => {
+test('a long number is found at any depth that JSON allows', () => {
   const depth = 5000;
   let inner = parseJson(`${'{"h":"x","children":['.repeat(depth)}9223372036854775807${']}'.repeat(depth)}`);
   for (let level = 0; level < depth; level += 1) [inner] = (inner as { children: unknown[] }).children;
@@ -178,7 +178,7 @@ test.each([
   ['{"a":[9223372036854775807],9223372036854775806:1}', 'broken JSON'],
   ['{"a":{9223372036854775806 :1},"a":2}', 'broken JSON'],
   ['{"a":[9223372036854775807]9223372036854775806}', 'broken JSON'],
-])('%j is a bad response that says what came instead', (text, reason) => {
+])('%j is a bad response that names what came instead', (text, reason) => {
   expect(() => parseJson(text)).toThrow(BadResponseError);
   expect(() => parseJson(text)).toThrow(reason);
 });
@@ -190,7 +190,7 @@ test.each([
   '1e400',
   '1E-400',
   '12e+345',
-])('%s is found among the bytes, wherever it stands', (token) => {
+])('%s is found among the bytes, wherever it is', (token) => {
   for (let before = 0; before < 12; before += 1) {
     const pad = 'x'.repeat(before);
     for (const text of [`{"${pad}":${token}}`, `["${pad}", ${token}]`, `["${pad}1234",[${token},5]]`]) {
@@ -206,7 +206,7 @@ test.each([
   '{"actions":null,"code":500,"error":{"message":"x"}}',
   '{"\\u0065rror":"x","actions":[{"a":1}]}',
   '{"error":{"code":13},"blocks":[]}',
-])('a body that names an error is none, whatever stands beside it: %s', (text) => {
+])('a body that names an error is a bad response, whatever else it has: %s', (text) => {
   expect(() => parseBody(text)).toThrow(/an error \(/);
 });
 
@@ -217,6 +217,6 @@ test.each([
   '{"actions":[{"error":"of a record"}]}',
   '{"ok":false,"error":"of the envelope","code":500}',
   '{"jsonrpc":"2.0","error":{"code":-3},"id":1}',
-])('a body that names none is read, and so is the envelope of v2: %s', (text) => {
+])('a body that names no error is read, and so is the envelope of v2: %s', (text) => {
   expect(parseBody(text)).toEqual(JSON.parse(text));
 });

@@ -25,7 +25,7 @@ function errorOf(status: number, body: string, path = '/api/v3/transactions', ap
 const v3 = (error: string) => JSON.stringify({ error });
 const html = (title: string) => `<html>\r\n<head><title>${title}</title></head></html>`;
 
-describe('a v3 answer', () => {
+describe('a v3 response', () => {
   test.each([
     [422, v3('failed to decode: schema: error converting value for "limit"'), RequestRefusedError],
     [422, v3('limit is not allowed: 5000 > 1000'), LimitRefusedError],
@@ -84,24 +84,24 @@ describe('a v3 answer', () => {
   });
 
   test.each(['/api/v3/accountStates', '/api/v3/walletStates', '/api/v3/dns/records'])(
-    '422 of %s that speaks of a timeout is a timeout, any other is a refusal',
+    '422 of %s that names a timeout is a timeout, any other is a refusal',
     (path) => {
       expect(errorOf(422, v3('timeout: context deadline exceeded'), path)).toBeInstanceOf(ApiTimeoutError);
       expect(errorOf(422, v3('address required'), path)).toBeInstanceOf(RequestRefusedError);
     },
   );
 
-  test('422 elsewhere stays a refusal, even if it speaks of a deadline', () => {
+  test('422 elsewhere stays a refusal, even if it names a deadline', () => {
     expect(errorOf(422, v3('deadline is no parameter'))).toBeInstanceOf(RequestRefusedError);
   });
 
-  test('a page of the server itself says that it lacks the endpoint, one of a gateway says nothing', () => {
+  test('a 404 page of the server itself means that it lacks the endpoint, one of a gateway means nothing', () => {
     const page = html('404 Not Found');
     expect(errorOf(404, page, '/api/v3/validators/events', '1.2.10')).toBeInstanceOf(NoEndpointError);
     expect(errorOf(404, page, '/api/v3/validators/events')).toMatchObject({ retryable: true });
   });
 
-  test('a limit that is refused carries the number that would do', () => {
+  test('a refused limit comes with the number that is allowed', () => {
     expect(errorOf(422, '{"error":"limit is not allowed: 1000 \\u003e 100"}')).toMatchObject({ most: 100 });
   });
 
@@ -116,7 +116,7 @@ describe('a v3 answer', () => {
     expect(errorOf(429, '')).toMatchObject({ retryAfterMs: 5, retryable: true });
   });
 
-  test('a query that took too long names no remedy that a user does not have', () => {
+  test('a query that took too long names no remedy that a user cannot apply', () => {
     expect(errorOf(500, v3('timeout: context deadline exceeded')).hint).toMatch(/try again later/);
     expect(errorOf(500, v3('timeout: context deadline exceeded')).hint).not.toMatch(/page/);
   });
@@ -129,42 +129,39 @@ describe('a v3 answer', () => {
 
 const corpus = join(corpusFolder, 'errors');
 
-describe.skipIf(!hasCorpus)(
-  `recorded and specified error bodies (${NO_CORPUS} where they are absent)`,
-  () => {
-    test('every v2 body is read: its own text, and the class of its code', () => {
-      const names = readdirSync(corpus).filter((name) => name.startsWith('v2_'));
-      expect(names.length).toBeGreaterThan(0);
-      for (const name of names) {
-        const file = JSON.parse(readFileSync(join(corpus, name), 'utf8')) as { example?: unknown };
-        const body = 'example' in file ? file.example : file;
-        if (body === null) continue;
-        const { code, error, result } = body as { code: number; error?: string; result?: string };
-        const failure = errorOf(code, JSON.stringify(body), '/api/v2/getTransactions');
-        expect(failure.constructor, name).toBe(CLASSES[code]);
-        expect(failure.message, name).toContain((error ?? result ?? '').slice(0, 40));
-      }
-    });
+describe.skipIf(!hasCorpus)(`recorded and specified error bodies (${NO_CORPUS} if they are absent)`, () => {
+  test('every v2 body is read: its own text, and the class of its code', () => {
+    const names = readdirSync(corpus).filter((name) => name.startsWith('v2_'));
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names) {
+      const file = JSON.parse(readFileSync(join(corpus, name), 'utf8')) as { example?: unknown };
+      const body = 'example' in file ? file.example : file;
+      if (body === null) continue;
+      const { code, error, result } = body as { code: number; error?: string; result?: string };
+      const failure = errorOf(code, JSON.stringify(body), '/api/v2/getTransactions');
+      expect(failure.constructor, name).toBe(CLASSES[code]);
+      expect(failure.message, name).toContain((error ?? result ?? '').slice(0, 40));
+    }
+  });
 
-    test('every v3 body of the server’s source has the class of its status', () => {
-      const file = readFileSync(join(corpus, 'v3_catalogue.json'), 'utf8');
-      const { bodies } = JSON.parse(file) as { bodies: Record<string, { error: string }[]> };
-      for (const status of [404, 409, 422]) {
-        for (const body of bodies[status] ?? []) {
-          const expected = /limit is not allowed/.test(body.error) ? LimitRefusedError : CLASSES[status];
-          expect(errorOf(status, JSON.stringify(body)).constructor, body.error).toBe(expected);
-        }
+  test('every v3 body of the server’s source has the class of its status', () => {
+    const file = readFileSync(join(corpus, 'v3_catalogue.json'), 'utf8');
+    const { bodies } = JSON.parse(file) as { bodies: Record<string, { error: string }[]> };
+    for (const status of [404, 409, 422]) {
+      for (const body of bodies[status] ?? []) {
+        const expected = /limit is not allowed/.test(body.error) ? LimitRefusedError : CLASSES[status];
+        expect(errorOf(status, JSON.stringify(body)).constructor, body.error).toBe(expected);
       }
-      for (const body of bodies[401] ?? [])
-        expect(errorOf(401, JSON.stringify(body))).toBeInstanceOf(RequestRefusedError);
-      for (const { error } of bodies[500] ?? []) {
-        expect(errorOf(500, v3(error)).constructor).toBe(
-          /deadline/.test(error) ? ApiTimeoutError : ApiFailedError,
-        );
-      }
-    });
-  },
-);
+    }
+    for (const body of bodies[401] ?? [])
+      expect(errorOf(401, JSON.stringify(body))).toBeInstanceOf(RequestRefusedError);
+    for (const { error } of bodies[500] ?? []) {
+      expect(errorOf(500, v3(error)).constructor).toBe(
+        /deadline/.test(error) ? ApiTimeoutError : ApiFailedError,
+      );
+    }
+  });
+});
 
 const CLASSES: Record<number, unknown> = {
   401: AuthError,

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { echoOf } from '../../../src/api/response/parse-json.ts';
 
 describe('the window that a response echoes', () => {
-  it('is what stands beside the records', () => {
+  it('is what the response has next to the records', () => {
     expect(echoOf({ events: [], start_utime: 5, end_utime: 9 })).toEqual({ start_utime: 5, end_utime: 9 });
     expect(echoOf({ events: [], end_utime: 9 })).toEqual({ end_utime: 9 });
   });
 
-  it('is empty where none is sent', () => {
+  it('is empty if none is sent', () => {
     expect(echoOf({ complaints: [] })).toEqual({});
     expect(echoOf({ events: [], start_utime: null })).toEqual({});
   });

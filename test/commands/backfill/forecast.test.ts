@@ -9,7 +9,7 @@ const PAGE = 1000;
 /** Rows a second: ten times as many at noon as at midnight. */
 const load = (second: number) => 5 * (1 - (9 / 11) * Math.cos((2 * Math.PI * (second % DAY)) / DAY));
 
-/** A crawler that reads from the newest end, a page of so many milliseconds after the other. */
+/** A crawler that reads from the newest end, and takes so many milliseconds for each page. */
 function* pages(missing: Range, ms: number): Generator<{ rows: number; completed: Range; at: number }> {
   let at = 0;
   for (let to = missing.to; to > missing.from;) {
@@ -33,7 +33,7 @@ const task = (facts: Partial<Task> = {}): Task => ({
   share: 1,
   ...facts,
 });
-/** The forecast of a dataset, and what its pages leave of it. */
+/** The forecast of a dataset, and a function that tells it of a page. */
 function openForecast(missing: Range, facts: Partial<Task> = {}) {
   let left: readonly Range[] = [missing];
   const forecast = createForecast([task(facts)], () => left);
@@ -50,7 +50,7 @@ function openForecast(missing: Range, facts: Partial<Task> = {}) {
 }
 const profile = partsOf(whole, 72).map((span) => ({ span, perSecond: load((span.from + span.to) / 2) }));
 
-/** How many times too long the forecast is at each of the shares of the run. */
+/** By what factor the forecast is too long at each of the shares of the run. */
 function errorsOf(missing: Range, facts: Partial<Task>): number[] {
   const all = [...pages(missing, 100)];
   const end = all.at(-1)!.at;
@@ -66,7 +66,7 @@ function errorsOf(missing: Range, facts: Partial<Task>): number[] {
 }
 
 describe('the time left', () => {
-  test('is within 25 % at a quarter, half and three quarters where plan has seen the daily cycle', () => {
+  test('is within 25 % at a quarter, half and three quarters if plan has seen the daily cycle', () => {
     for (const error of errorsOf(whole, { profile })) {
       expect(error).toBeGreaterThan(0.75);
       expect(error).toBeLessThan(1.25);
@@ -82,7 +82,7 @@ describe('the time left', () => {
     }
   });
 
-  test('rests on what was read so far, if whole days were not counted', () => {
+  test('relies on what was read so far if whole days were not sampled', () => {
     const before = { rows: 5 * 2 * DAY, seconds: 2 * DAY };
     for (const error of errorsOf({ from: 0, to: DAY }, { before })) {
       expect(error).toBeGreaterThan(0.5);
@@ -90,7 +90,7 @@ describe('the time left', () => {
     }
   });
 
-  test('is unknown before anything has come, and nothing when all has', () => {
+  test('is unknown before anything has come, and zero at the end', () => {
     const forecast = openForecast(whole);
     expect(forecast.left(1000)).toBeUndefined();
     forecast.replaceLeft([]);
@@ -101,7 +101,7 @@ describe('the time left', () => {
     expect(known.left(3000)).toBe(0);
   });
 
-  test('is unknown while no page of a dataset has come, but for one that another brings', () => {
+  test('is unknown while no page of a dataset has come, unless another dataset brings it', () => {
     const tasks = [task(), task({ dataset: 'blocks' }), task({ dataset: 'brought', holder: 'blocks' })];
     const forecast = createForecast(tasks, () => [whole]);
     forecast.learn('transactions', PAGE, { from: 0, to: 100 }, 100);
@@ -121,7 +121,7 @@ describe('the time left', () => {
     expect(forecast.left(60_000)!).toBeGreaterThan(5 * forecast.left(1000)!);
   });
 
-  test('counts what something else has covered as done', () => {
+  test('counts what another process has covered as done', () => {
     const forecast = openForecast(whole, { profile });
     forecast.learn(PAGE, { from: whole.to - 100, to: whole.to }, 50);
     forecast.learn(PAGE, { from: whole.to - 200, to: whole.to - 100 }, 100);

@@ -15,19 +15,19 @@ describe('statements are split at the semicolons that end them', () => {
     ['in dollar quotes', 'do $x$ begin; $$ ; end $x$;', ['do $x$ begin; $$ ; end $x$'], ''],
     ['commands have a line each', '\\d blocks\nselect 1;\n -- a\n\\x', ['\\d blocks', 'select 1', '\\x'], ''],
     ['within a statement a backslash is its own', 'select\n\\d;', ['select\n\\d'], ''],
-    ['a dollar within a name opens nothing', 'select a$b$ ; select 1;', ['select a$b$', 'select 1'], ''],
+    ['a dollar within a name opens no quote', 'select a$b$ ; select 1;', ['select a$b$', 'select 1'], ''],
   ])('%s', (_, text, statements, rest) => {
     expect(splitSql(text)).toEqual({ statements, rest });
   });
 
   test.each(["select 'a; b", "select E'a\\'; b", 'select "a; b', 'select /* a; b', 'do $$ a; b'])(
-    'what is still open is not split: %s',
+    'an unfinished statement is not split: %s',
     (text) => {
       expect(splitSql(text)).toEqual({ statements: [], rest: text });
     },
   );
 
-  test('comments alone say nothing', () => {
+  test('comments alone are no statement', () => {
     expect(hasText(' /* a */ -- b')).toBe(false);
     expect(hasText('select 1')).toBe(true);
   });

@@ -46,7 +46,7 @@ describe.each(['1.2', '1.3'] as const)('lists of build %s', (build) => {
     },
   );
 
-  test('names, symbols and decimals are columns, where the content says them', async () => {
+  test('names, symbols and decimals are columns if the content has them', async () => {
     await readOnce(store, simulator.url, ['jetton_masters']);
     const rows = await select(store, 'select name, symbol, decimals, jetton_content from ton.jetton_masters');
     for (const { name, symbol, decimals, jetton_content } of rows) {
@@ -58,7 +58,7 @@ describe.each(['1.2', '1.3'] as const)('lists of build %s', (build) => {
     expect(kinds.has(null) && kinds.size > 2).toBe(true);
   });
 
-  test('the shard states of a range end equal to the truth; a second reading asks nothing', async () => {
+  test('the shard states of a range end equal to the truth; a second reading requests nothing', async () => {
     const range = { from: START + 100, to: START + 150 };
     await readOnce(store, simulator.url, ['shard_states'], { range });
     const masters = [...simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
@@ -76,7 +76,7 @@ describe.each(['1.2', '1.3'] as const)('lists of build %s', (build) => {
     expect(simulator.stats.byPath.get('/api/v3/blocks')).toBeUndefined();
   });
 
-  test('a shard state that was cut short is asked for again', async () => {
+  test('a shard state that was cut short is requested again', async () => {
     simulator.faults.shortBlocks = 0.3;
     const range = { from: START + 100, to: START + 130 };
     await readOnce(store, simulator.url, ['shard_states'], { range });
@@ -89,7 +89,7 @@ describe.each(['1.2', '1.3'] as const)('lists of build %s', (build) => {
   });
 });
 
-test('what has moved since a list was read is looked up by name, and no other', async () => {
+test('accounts that have moved since a list was read are looked up by name, and no others', async () => {
   const simulator = await startSimulator({ ...NETWORK, headTime: START + 150 });
   try {
     const names = ['jetton_wallets', 'nft_items'];
@@ -107,7 +107,7 @@ test('what has moved since a list was read is looked up by name, and no other', 
     const wallets = await moved(
       'select source_wallet as address from ton.jetton_transfers union select jetton_wallet from ton.jetton_burns',
     );
-    // A mint is named by its message alone.
+    // Only the message of a mint names it.
     const given = await moved(`select destination as address from ton.messages where opcode = '0x178d4519'
       except (select source_wallet from ton.jetton_transfers union select jetton_wallet from ton.jetton_burns)`);
     const old = new Map(before.jettonWallets().map(({ address, balance }) => [address, balance]));
@@ -138,7 +138,7 @@ test('what has moved since a list was read is looked up by name, and no other', 
 });
 
 describe('a list', () => {
-  test('goes on where it stopped, reads what is appended, and is read again whole on its schedule', async () => {
+  test('continues at its position, reads what is appended, and is read again whole on its schedule', async () => {
     const simulator = await startSimulator({ ...NETWORK, headTime: START + 150 });
     try {
       const halt = new AbortController();
@@ -151,7 +151,7 @@ describe('a list', () => {
       const after = await rebuilt.jetton_wallets(store);
       expect(after.length).toBe(truth().length);
       expect(after.length).toBeGreaterThan(before.length);
-      // What is new is there; what has changed waits for the next whole reading.
+      // New rows are stored; changed rows wait for the next full reading.
       expect(simulator.stats.byPath.get('/api/v3/jetton/wallets')).toBe(1);
       await store.database.script(
         `update etl.cursors set cursor = jsonb_set(cursor, '{ended}', '0') where dataset = 'jetton_wallets' and scope = 'list'`,
@@ -166,7 +166,7 @@ describe('a list', () => {
     }
   });
 
-  test('ends beyond reach where the server runs out of time for a small page too', async () => {
+  test('stops if the server runs out of time for a small page, too', async () => {
     const simulator = await startSimulator({
       ...NETWORK,
       before: ({ path, search }) =>
@@ -193,7 +193,7 @@ describe('a list', () => {
     }
   });
 
-  test('that this server does not have is reported, and the others are read', async () => {
+  test('that this server does not have is reported, and the other lists are read', async () => {
     const simulator = await startSimulator({ ...NETWORK, faults: { absent: ['/api/v3/jetton/masters'] } });
     try {
       const failed = await readOnce(store, simulator.url, ['jetton_masters', 'nft_collections']);

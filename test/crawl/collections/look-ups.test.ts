@@ -45,7 +45,7 @@ async function asked(
 }
 
 describe('an endpoint that the server lacks', () => {
-  test('leaves nothing behind that says a subject is unknown, and is asked once', async () => {
+  test('leaves nothing behind that marks a subject as unknown, and is requested once', async () => {
     const simulator = await startSimulator({ ...NETWORK, faults: { absent: ['/api/v2'] } });
     try {
       await watch([`0:${'A'.repeat(64)}`, `0:${'B'.repeat(64)}`]);
@@ -134,7 +134,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('look-ups of build %s', (build) 
   });
   afterAll(() => simulator.close());
 
-  test('states of all accounts that transactions name end equal to the truth; a second run asks nothing', async () => {
+  test('states of all accounts that transactions name end equal to the truth; a second run requests nothing', async () => {
     await readStreams(simulator, 'transactions');
     expect(await asked(simulator, '/api/v3/accountStates', ['account_states'], true)).toBeGreaterThan(0);
     const entities = simulator.truth.entities();
@@ -171,12 +171,12 @@ describe.each(some(['1.3', '1.2'] as const, 1))('look-ups of build %s', (build) 
       ...row,
       created_at: created_at === null ? null : (created_at as Date).getTime() / 1000,
     }));
-    // An auction of a name is the item, which names no auction.
+    // An auction of a name is the item itself, which names no auction.
     expect(
       sales.filter(({ type, address, nft_address }) => type === 'telemint' && address === nft_address),
     ).not.toEqual([]);
     expect(sorted(stored)).toEqual(sorted(sales.map((sale) => ({ ...sale, nft_item: undefined }))));
-    // Sales carry bare items: what the items said of their sales and owners stays.
+    // Sales carry incomplete items: the sales and owners that the items have stay.
     expect(sorted(await rebuilt.nft_items(store))).toEqual(sorted(entities.nftItems()));
     const tokens = await plain(store, 'token_metadata');
     const masters = entities.jettonMasters().map(({ address }) => address);
@@ -214,7 +214,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('look-ups of build %s', (build) 
     expect([...simulator.stats.byPath.keys()]).toEqual(['/api/v3/masterchainInfo']);
   });
 
-  test('code and data of accounts are kept where they are chosen', async () => {
+  test('code and data of accounts are kept if they are chosen', async () => {
     const accounts = simulator.truth.entities().balances().slice(0, 20);
     await watch(accounts.map(({ account }) => account));
     await readOnce(store, simulator.url, ['account_states'], { choices: { bocs: true } });
@@ -245,7 +245,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('look-ups of build %s', (build) 
     expect(sorted(await plain(store, 'dns_records'), 'domain')).toEqual(sorted(domains, 'domain'));
   });
 
-  test('those who signed are found in actions', async () => {
+  test('signers are found in actions', async () => {
     await readStreams(simulator, 'actions');
     await readOnce(store, simulator.url, ['multisig_wallets', 'vesting_contracts']);
     const named = await select(store, 'select distinct address from etl.seen_multisigs order by 1');
@@ -263,7 +263,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('look-ups of build %s', (build) 
     expect(unknown).toEqual({ rows: named.length - expected.length });
   });
 
-  test('a balance that cannot have moved is not asked for; one that has is, and its history is kept', async () => {
+  test('a balance that cannot have moved is not requested; one that has is, and its history is kept', async () => {
     const early = await startSimulator({ ...NETWORK, build, headTime: START + 150 });
     try {
       await readStreams(early, 'transactions');
@@ -296,9 +296,9 @@ describe('a look-up of 5,000 addresses', () => {
     (_, index) => `0:${index.toString(16).toUpperCase().padStart(64, '0')}`,
   );
 
-  // The longest query that a gateway takes.
+  // The longest query that a gateway accepts.
   test.each([{ longest: 1_000_000 }, { longest: 32_768 }, { longest: 8192 }])(
-    'needs at most 11 requests more than the least where a query has $longest characters at most',
+    'needs at most 11 requests more than the minimum if a query has $longest characters at most',
     async ({ longest }) => {
       let most = 0;
       const simulator = await startSimulator({
@@ -342,8 +342,8 @@ test('unfit records go to quarantine, new members to extra', async () => {
   });
   try {
     await readOnce(store, simulator.url, ['jetton_masters']);
-    const odd = await select(store, `select dataset, path from etl.quarantine`);
-    expect(odd.map(bare)).toEqual([{ dataset: 'jetton_masters', path: 'total_supply' }]);
+    const quarantined = await select(store, `select dataset, path from etl.quarantine`);
+    expect(quarantined.map(bare)).toEqual([{ dataset: 'jetton_masters', path: 'total_supply' }]);
     const extra = await select(store, `select extra from ton.jetton_masters where extra is not null`);
     expect(extra).toEqual([{ extra: { newborn: { big: [1] } } }]);
   } finally {
@@ -351,7 +351,7 @@ test('unfit records go to quarantine, new members to extra', async () => {
   }
 });
 
-describe('what is due', () => {
+describe('due subjects', () => {
   const name = { dataset: 'account_states', walk: 'lookup', onlyWatched: false, unserved: false };
   const key = (number: number) => `0:${String(number).padStart(4, '0')}`;
   const add = (from: number, to: number) =>
@@ -359,7 +359,7 @@ describe('what is due', () => {
       insert into etl.lookups (dataset, walk, subject, seen_lt, again_at)
       select 'account_states', 'lookup', '0:' || lpad(n::text, 4, '0'), 1, clock_timestamp()
       from generate_series(${from}::int, ${to}::int) n`);
-  /** Asks for a batch, each of which has moved again by the time of the next one. */
+  /** Requests a batch; all of its subjects have moved again by the next batch. */
   const askOnce = async (after: string, limit = 10) => {
     const due = await readDueSubjects(store.database, {
       ...name,
@@ -374,7 +374,7 @@ describe('what is due', () => {
   };
 
   test.each([1, 7, 10, 64])(
-    'is asked for to the last subject in batches of %i, though those before it are due again each time',
+    'are requested to the last one in batches of %i, although the first ones are due again each time',
     async (limit) => {
       await add(1, 100);
       const asked = new Set<string>();
@@ -389,7 +389,7 @@ describe('what is due', () => {
     },
   );
 
-  test('is asked for at once where it is new, and holds up nothing that waits', async () => {
+  test('are requested at once if new, and delay nothing that waits', async () => {
     await add(1, 100);
     let batch = await askOnce('');
     for (let newest = 201; newest <= 260; newest += 10) {

@@ -15,7 +15,7 @@ const RANGE = { from: START + 200, to: START + 215 };
 const raw = (friendly: string): string => parseAddress(friendly) ?? friendly;
 const comparable = (transactions: readonly V2TransactionJson[]): unknown => bare(untagged(transactions, raw));
 
-/** The nodes tell a block of the account's own shard. */
+/** The nodes name a block of the account's own shard. */
 let ofShard = false;
 let store: TestStore;
 beforeEach(async () => {
@@ -28,7 +28,7 @@ async function watch(...addresses: string[]): Promise<void> {
     await store.database.script(`insert into etl.watch (address) values ('${address}')`);
 }
 
-/** Accounts with the most transactions, and how many they have. */
+/** The accounts with the most transactions, and how many they have. */
 function busiest(simulator: Simulator, count: number): string[] {
   const counts = new Map<string, number>();
   for (const { account } of simulator.truth.transactions())
@@ -57,7 +57,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('v2 of build %s', (build) => {
   });
   afterAll(() => simulator.close());
 
-  test('histories of watched accounts end equal to the truth; a second run asks one question', async () => {
+  test('histories of watched accounts end equal to the truth; a second run sends one request', async () => {
     const accounts = busiest(simulator, 3);
     await watch(...accounts);
     await readOnce(store, simulator.url, ['account_transactions']);
@@ -72,7 +72,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('v2 of build %s', (build) => {
     expect(simulator.stats.byPath.get('/api/v3/accountStates')).toBe(1);
   });
 
-  test('a state as of a block of a shard has no number of a masterchain block', async () => {
+  test('a state as of a block of a shard has no masterchain seqno', async () => {
     const [account = ''] = busiest(simulator, 1);
     await watch(account);
     ofShard = true;
@@ -81,7 +81,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('v2 of build %s', (build) => {
     expect(rows).toEqual([{ address: account, mc_seqno: null }]);
   });
 
-  test('a server with no more than JSON-RPC gives the same histories', async () => {
+  test('a server with only JSON-RPC gives the same histories', async () => {
     const [account = ''] = busiest(simulator, 1);
     await watch(account);
     simulator.faults.absent = ['/api/v2/get'];
@@ -95,7 +95,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('v2 of build %s', (build) => {
     );
   });
 
-  test('states of watched accounts are taken apart, and located messages have their transaction', async () => {
+  test('states of watched accounts are parsed, and located messages have their transaction', async () => {
     const [wallet = '', other = ''] = busiest(simulator, 2);
     await watch(wallet, other);
     await readOnce(store, simulator.url, ['extended_account_states']);
@@ -134,7 +134,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('v2 of build %s', (build) => {
     expect(v2Requests('getMasterchainInfo')).toBe(0);
   });
 
-  test('proofs of the stored blocks of a range are kept whole, one request each', async () => {
+  test('proofs of the stored blocks of a range are kept whole, with one request each', async () => {
     await readOnce(store, simulator.url, ['shard_states'], { range: RANGE });
     simulator.stats.clear();
     await readOnce(store, simulator.url, ['shard_block_proofs'], { range: RANGE });
@@ -210,7 +210,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('v2 of build %s', (build) => {
   });
 
   test('messages without a stored receiver are located', async () => {
-    // A part of the traffic is stored: some of its receivers lie behind it.
+    // Some of the traffic is stored: some receivers are after it.
     const range = { from: START + 200, to: START + 210 };
     await readStreamsOf(store, simulator.url, range, ['transactions']);
     const missing = await select(store, 'select hash, destination from etl.unlocated_messages');
@@ -230,7 +230,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('v2 of build %s', (build) => {
   });
 });
 
-test('a history goes on from both ends: what is new, and the older part that was cut off', async () => {
+test('a history continues at both ends: new transactions, and the older part that was cut off', async () => {
   let [fail, isCutOff] = [0, true];
   const simulator = await startSimulator({
     ...NETWORK,
@@ -263,11 +263,11 @@ test('a history goes on from both ends: what is new, and the older part that was
   }
 });
 
-test('a long history leaves each other account its turn, and a gateway that takes short queries holds up nothing', async () => {
+test('a long history does not delay other accounts, and a gateway with short queries delays nothing', async () => {
   const asked: string[] = [];
   const simulator = await startSimulator({
     ...NETWORK,
-    // Short pages, so that each history has many.
+    // Pages are short, so that each history has many.
     after: ({ path }, response) => {
       if (path !== '/api/v2/getTransactions' || response.status !== 200) return response;
       const body = JSON.parse(response.body.toString()) as { result: unknown[] };
@@ -288,7 +288,7 @@ test('a long history leaves each other account its turn, and a gateway that take
     for (const account of accounts) {
       const truth = simulator.truth.accountTransactions(account);
       expect(bare(await rebuiltHistory(store, account))).toEqual(comparable(truth));
-      // Its newest page did not wait for the end of the others.
+      // Its newest page did not wait for the end of the other histories.
       expect(asked.indexOf(account)).toBeLessThan(30);
     }
     expect(new Set(asked.slice(0, 25)).size).toBe(3);

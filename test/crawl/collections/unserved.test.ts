@@ -17,7 +17,7 @@ async function texts(statement: string): Promise<string[]> {
   return (await select(network.store, statement)).map(({ id }) => String(id));
 }
 
-/** What the server does not serve from now on; nothing: it serves all again. */
+/** What the server does not serve from now on; if nothing is named, it serves all again. */
 function withhold(
   path: string,
   member: string,
@@ -47,7 +47,7 @@ describe('a row of a list that cannot be served', () => {
       ] as const,
       2,
     ),
-  )('of %s (%s, %s) is passed over, and read when it can be', async (name, path, as) => {
+  )('of %s (%s, %s) is skipped, and read when it is served', async (name, path, as) => {
     const all = `select address as id from ton.${name} order by 1`;
     await read(name);
     const truth = await texts(all);
@@ -61,7 +61,7 @@ describe('a row of a list that cannot be served', () => {
       `select jsonb_array_length(cursor -> 'lacking')::text as id from etl.cursors where dataset = '${name}' and scope = 'list'`,
     );
     expect(cursor).toBe('3');
-    // Asked for one by one, and found at last.
+    // Requested one by one, and found at last.
     withhold(path, 'address', []);
     expect(await read(name)).toEqual([]);
     expect(await texts(all)).toEqual(truth);
@@ -72,7 +72,7 @@ describe('a row of a list that cannot be served', () => {
 describe('a subject that cannot be served', () => {
   beforeEach(() => network.serve());
 
-  test.each(some(KINDS, 2))('is set aside, and all others of its batch are stored: %s', async (as) => {
+  test.each(some(KINDS, 2))('is skipped, and the rest of its batch is stored: %s', async (as) => {
     const addresses = await watchAccounts();
     const bad = [addresses[0]!, addresses[7]!];
     withhold('/api/v3/accountStates', 'address', bad, as);
@@ -96,7 +96,7 @@ describe('a block that cannot be served', () => {
   const asked = 'select distinct mc_seqno as id from ton.shard_states order by 1';
   beforeEach(() => network.serve());
 
-  test.each(some(KINDS, 2))('is passed over, and read when it can be: %s', async (as) => {
+  test.each(some(KINDS, 2))('is skipped, and read when it is served: %s', async (as) => {
     const masters = [...network.simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
     const all = masters.map(({ seqno }) => String(seqno));
     const bad = [masters[0]!, masters[20]!, masters.at(-1)!];
@@ -110,14 +110,14 @@ describe('a block that cannot be served', () => {
     const left = bad.map(({ seqno }) => String(seqno));
     expect(await texts(asked)).toEqual(all.filter((seqno) => !left.includes(seqno)));
     expect(await failureOf('shard_states')).toMatch(/masterchain block \d+ is not served: /);
-    // It asks for what is missing, and for no other block.
+    // It requests what is missing, and no other block.
     withhold(path, 'root_hash', []);
     expect(await read('shard_states', range)).toEqual([]);
     expect(await texts(asked)).toEqual(all);
     expect(requestsTo(path)).toBe(3);
   });
 
-  test('is the endpoint’s trouble where no other one is served: few requests are made', async () => {
+  test('is a failure of the endpoint if it serves no other block either: few requests are sent', async () => {
     const masters = [...network.simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
     withhold(
       path,
@@ -132,7 +132,7 @@ describe('a block that cannot be served', () => {
   });
 });
 
-test('404 for many blocks and for none a state ends the walk for now: no hour of blocks is asked for in vain', async () => {
+test('404 for many blocks without any state postpones the walk: an hour of blocks is not requested in vain', async () => {
   const path = '/api/v3/masterchainBlockShardState';
   const range = { from: START + 10, to: START + 280 };
   let isBroken = true;
@@ -155,7 +155,7 @@ describe('a transaction of a history that cannot be served', () => {
     texts(`select lt as id from ton.account_transactions where account = '${account}' order by lt desc`);
   beforeEach(() => network.serve({ accounts: 60, load: 10, duration: 300 }));
 
-  test.each(some(KINDS, 2))('keeps what lies below it, and no other history: %s', async (as) => {
+  test.each(some(KINDS, 2))('keeps what is before it, and every other history: %s', async (as) => {
     const { simulator, store } = network;
     const accounts = busiest(3);
     await store.database.script(
@@ -175,8 +175,8 @@ describe('a transaction of a history that cannot be served', () => {
     expect(await read('account_transactions')).toEqual(['account_transactions']);
     const descending = (account: string) =>
       [...lts.get(account)!].sort((a, b) => Number(BigInt(b) - BigInt(a)));
-    const place = descending(victim).indexOf(bad.transaction_id.lt);
-    expect(await stored(victim)).toEqual(descending(victim).slice(0, place));
+    const index = descending(victim).indexOf(bad.transaction_id.lt);
+    expect(await stored(victim)).toEqual(descending(victim).slice(0, index));
     for (const account of accounts.slice(1)) expect(await stored(account)).toEqual(descending(account));
     expect(await failureOf('account_transactions')).toContain(`the history of ${victim} is not served`);
     withhold(path, 'data', []);
@@ -200,7 +200,7 @@ describe('404 for each of many subjects', () => {
     ],
   ];
 
-  test.each(answers)('says of none that it is unknown: %s', async (_, answer) => {
+  test.each(answers)('marks none of them as unknown: %s', async (_, answer) => {
     let isBroken = true;
     await network.serve({ before: (request) => (isBroken && request.path === path ? answer : undefined) });
     const addresses = await watchAccounts();
@@ -214,7 +214,7 @@ describe('404 for each of many subjects', () => {
     );
   });
 
-  test('says of none that it is unknown where many are asked for at once', async () => {
+  test('marks none of them as unknown if many are requested at once', async () => {
     let isBroken = true;
     const states = '/api/v3/accountStates';
     await network.serve({
@@ -229,7 +229,7 @@ describe('404 for each of many subjects', () => {
     expect(await texts('select address as id from ton.account_states')).toHaveLength(addresses.length);
   });
 
-  test('says so of a few, and of those that an answer for another one comes with', async () => {
+  test('marks a few as unknown, and those whose batch got a response for another one', async () => {
     let known = '';
     await network.serve({
       before: ({ path: asked, search }) =>
@@ -243,14 +243,14 @@ describe('404 for each of many subjects', () => {
   });
 });
 
-describe('nothing for each of many accounts that stored transactions name', () => {
+describe('an empty response for each of many accounts that stored transactions name', () => {
   const empty: [string, string, string, (body: string) => string][] = [
     ['an empty list', 'account_states', '/api/v3/accountStates', () => '{"accounts":[]}'],
     ['null', 'account_states', '/api/v3/accountStates', () => '{"accounts":null}'],
     ['an empty map', 'address_book', '/api/v3/addressBook', () => '{}'],
   ];
 
-  test.each(empty)('says of none that it is unknown: %s (%s)', async (_, name, path, answer) => {
+  test.each(empty)('marks none of them as unknown: %s (%s)', async (_, name, path, answer) => {
     let isBroken = true;
     const { url, truth } = await network.serve({
       after: (request, response) =>
@@ -277,10 +277,10 @@ describe('a list whose server', () => {
     ['ignores the offset', (search: URLSearchParams) => search.set('offset', '0')],
     ['takes another name for the offset', (search: URLSearchParams) => search.delete('offset')],
     [
-      'believes the offset to be small',
+      'caps the offset',
       (search: URLSearchParams) => search.set('offset', String(Number(search.get('offset')) % 20)),
     ],
-  ])('%s ends with an error, as its pages repeat', async (_, change) => {
+  ])('%s ends with an error, because its pages repeat', async (_, change) => {
     const path = '/api/v3/nft/items';
     const { url } = await network.serve({
       duration: 600,

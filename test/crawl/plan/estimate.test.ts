@@ -21,7 +21,7 @@ function truth(load: Load, { from, to }: Range): number {
   return rows;
 }
 
-/** What a page of 200 rows from the look's place on would show. */
+/** What pages of 200 rows at the sampled positions would show. */
 function lookInto(load: Load, range: Range, count: number): Sample[] {
   return partsOf(range, count).map((stratum, index) => {
     const from = placeIn(stratum, index);
@@ -96,7 +96,7 @@ describe('an estimate', () => {
   );
 
   test.each([0.02, 0.3, 5])(
-    'of an hour with bursts and clumps at %d clumps a second holds what comes, in nine of ten networks',
+    'of an hour with bursts and clumps at %d clumps a second contains the truth in nine of ten networks',
     (clumpsPerSecond) => {
       const range = { from: START, to: START + 3600 };
       const outcomes = Array.from({ length: 30 }, (_, seed) => {
@@ -111,7 +111,7 @@ describe('an estimate', () => {
     },
   );
 
-  test('counts what is missing alone', () => {
+  test('counts only what is missing', () => {
     const range = { from: START, to: START + 10 * DAY };
     const half = { from: START, to: START + 5 * DAY };
     const samples = lookInto(() => 1, range, 16);
@@ -129,7 +129,7 @@ describe('an estimate', () => {
     expect(rows.high).toBeGreaterThan(0);
   });
 
-  test('looks at every hour of the day, however long the range', () => {
+  test('samples every hour of the day, however long the range', () => {
     for (const days of [16, 40, 365]) {
       const range = { from: START, to: START + days * DAY };
       const hours = partsOf(range, 16).map((part, index) => (placeIn(part, index) % DAY) / 3600);

@@ -13,21 +13,21 @@ const steps = (...rows: readonly (readonly [rows: number, requests: number])[]) 
   rows.map(([count, requests], at) => ({ at, dataset: 'traces', rows: count, requests, waitedMs: 20_000 }));
 
 describe('the speed of a machine', () => {
-  test('is a usual one where nothing was read', () => {
+  test('is a usual one if nothing was read', () => {
     expect(machineSpeed([], SIZES, rateBoundAt(100))).toEqual({ perSecond: 10_000_000, isSeen: false });
   });
 
-  test('is what it did in its busiest moments, but for the two that may be chance, not what it did at rest', () => {
+  test('is that of its busiest moments, without the two that may be chance, and not that at rest', () => {
     const moments = steps([1, 5], [900_000, 50], [3000, 50], [800_000, 50], [2000, 50], [1, 5]);
     expect(machineSpeed(moments, SIZES, rateBoundAt(100))).toEqual({ perSecond: 3_000_000, isSeen: true });
   });
 
-  test('is not what a daemon at rest takes in', () => {
+  test('is not what an idle daemon writes', () => {
     const moments = steps([3, 9], [3, 9], [3, 9]).map((moment) => ({ ...moment, waitedMs: 900 }));
     expect(machineSpeed(moments, SIZES, rateBoundAt(100)).isSeen).toBe(false);
   });
 
-  test('is not what the rate of requests let it do', () => {
+  test('is not what the rate of requests allowed', () => {
     const moments = steps([3000, 90], [3000, 90], [3000, 90]);
     expect(machineSpeed(moments, SIZES, rateBoundAt(10))).toEqual({ perSecond: 10_000_000, isSeen: false });
     expect(machineSpeed(moments, SIZES, rateBoundAt(100))).toEqual({ perSecond: 3_000_000, isSeen: true });

@@ -21,16 +21,16 @@ const timeOfBlock = (block: unknown) =>
 
 const network = useNetwork({ start: START, duration: 1200, seed: 7 });
 
-/** Covers all of the network that is safe to read; the range that was covered. */
+/** Covers all of the network that is safe to read, and returns that range. */
 async function crawl(names: string[], rps = 1000): Promise<Range> {
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(network.store, network.simulator.url, { config: { rps } });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
-    const missing = await backfill({ ...opened, datasets, readable: reach, stop: never });
+    const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
+    const missing = await backfill({ ...opened, datasets, readable, stop: never });
     expect(missing).toEqual(new Map());
-    const range = reach.range!;
+    const range = readable.range!;
     for (const dataset of datasets)
       expect(await readCoverage(network.store.database, streamOf(dataset))).toEqual([range]);
     return range;
@@ -85,14 +85,14 @@ describe.each(some(['1.3', '1.2'] as const, 1))('a backfill from build %s', (bui
     });
   });
 
-  // The longer proofs hold 5000 against both.
+  // The longer proofs test 5000 with both.
   test.each(build === '1.2' ? some([[[2, 999, 1000, 1001]], [[5000]]], 1) : [[[2, 999, 1000, 1001]]])(
-    'loses nothing where %j transactions share a second',
+    'loses nothing if %j transactions share a second',
     async (counts) => {
-      const ties = counts.flatMap((count, place) => [
-        { second: START + 400 + 40 * place, count },
-        { second: START + 401 + 40 * place, count: 3 },
-        { second: START + 420 + 40 * place, count },
+      const ties = counts.flatMap((count, index) => [
+        { second: START + 400 + 40 * index, count },
+        { second: START + 401 + 40 * index, count: 3 },
+        { second: START + 420 + 40 * index, count },
       ]);
       await network.serve({ build, load: 0.2, duration: 600, accounts: 400, ties });
       const range = await crawl(['transactions']);
@@ -141,7 +141,7 @@ describe('a backfill', () => {
     expect(within(stored, timeOfBlock, range)).toHaveLength(network.simulator.truth.counts(range).blocks);
   });
 
-  test('reads what lies before the end of a range while it waits for that', async () => {
+  test('reads what is before the end of a range while it waits for that end', async () => {
     await network.serve({ load: 1, duration: 600 });
     const opened = await openTestCrawl(network.store, network.simulator.url);
     const datasets = await datasetsNamed('blocks');
@@ -152,13 +152,13 @@ describe('a backfill', () => {
       { from: START, to: START + 500 },
     ];
     const seen: unknown[] = [];
-    const settle = async () => {
+    const untilSafe = async () => {
       seen.push(await covered());
       return START + 560;
     };
     const { missing } = await coverStreams({
       ...{ ...opened, datasets, range, jobs: datasets, stop: never, owner: 'test', watermark: START + 330 },
-      held: { before, waitUntilSafe: settle },
+      held: { before, waitUntilSafe: untilSafe },
       onDerived: () => undefined,
     });
     expect(missing).toEqual(new Map());
@@ -167,7 +167,7 @@ describe('a backfill', () => {
     await opened.close();
   });
 
-  test('asks for nothing that is covered already', async () => {
+  test('requests nothing that is covered already', async () => {
     await network.serve({ load: 1 });
     await crawl(['blocks', 'transactions']);
     const before = requestsTo('transactions');

@@ -31,7 +31,7 @@ afterEach(async () => {
   await store.close();
 });
 
-test('a second that the server never has time for is given up and given back', async () => {
+test('a second for which the server never has time is given up and released', async () => {
   simulator = await startSimulator({ start: START, duration: 900, faults: { timeoutAboveLimit: 0 } });
   const [dataset] = await datasetsNamed('validator_events');
   const crawl = await openTestCrawl(store, simulator.url);
@@ -47,7 +47,7 @@ test('a second that the server never has time for is given up and given back', a
   await crawl.close();
 });
 
-/** A lease of ten seconds of transactions, which the source refuses while it answers else. */
+/** A lease of ten seconds of transactions, which the source refuses while it serves the rest. */
 async function openRefused() {
   simulator = await startSimulator({
     start: START,
@@ -62,7 +62,7 @@ async function openRefused() {
   return { crawl, want, assignment };
 }
 
-test('no other reader gets a range that failed before it is refused: it would be requested twice', async () => {
+test('no other reader gets a failed range before it is refused: it would be requested twice', async () => {
   const { crawl, want, assignment } = await openRefused();
   const { api } = crawl.context;
   const takenByOthers: unknown[] = [];
@@ -78,7 +78,7 @@ test('no other reader gets a range that failed before it is refused: it would be
   await crawl.close();
 });
 
-test('a page that is on its way while another network is seen is not written, and its range is given back', async () => {
+test('a page in flight while another network is seen is not written, and its range is released', async () => {
   let isForeign = false;
   simulator = await startSimulator({
     start: START,
@@ -90,7 +90,7 @@ test('a page that is on its way while another network is seen is not written, an
   const zones = [[{ from: START + 400, to: START + 410 }]];
   const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
   const { api } = crawl.context;
-  // The head is polled between the page's response and its commit; then the own network is back.
+  // The head is polled between the page's response and its commit; then its own network is back.
   const get: typeof api.get = async (request) => {
     const exchange = await api.get(request);
     if (request.path !== '/api/v3/transactions') return exchange;
@@ -113,7 +113,7 @@ test('a page that is on its way while another network is seen is not written, an
   await crawl.close();
 });
 
-test('a range that another reader holds by now is not refused by the reader that lost it', async () => {
+test('a range that another reader holds meanwhile is not refused by the reader that lost it', async () => {
   const { crawl, want, assignment } = await openRefused();
   const { logger, records } = keptLog();
   const { api } = crawl.context;
@@ -131,7 +131,7 @@ test('a range that another reader holds by now is not refused by the reader that
   await crawl.close();
 });
 
-test('what of a lease was given to another reader is not refused with the rest', async () => {
+test('the part of a lease that another reader got is not refused with the rest', async () => {
   let asked = 0;
   const isSecond = ({ path }: { readonly path: string }) =>
     path === '/api/v3/transactions' && (asked += 1) === 2;
@@ -154,7 +154,7 @@ test('what of a lease was given to another reader is not refused with the rest',
   await crawl.close();
 });
 
-test('a page that took long is a warning that says where to look; others are none', async () => {
+test('a slow page is a warning that names the page of the manual; other pages log nothing', async () => {
   simulator = await startSimulator({ start: START, duration: 900, load: 1 });
   const [dataset] = await datasetsNamed('transactions');
   const crawl = await openTestCrawl(store, simulator.url);

@@ -8,7 +8,7 @@ import { thorough } from '../../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const RPS = 10;
-/** Rows of a page: small ones, so that a busy machine says nothing of what waits. */
+/** Pages are small, so that a busy machine does not change what waits. */
 const PAGE = 20;
 
 let store: TestStore;

@@ -16,7 +16,7 @@ const Page = z.looseObject({
   transactions: z.array(z.looseObject({ in_msg: Message.nullish(), out_msgs: z.array(Message).nullish() })),
 });
 
-/** The sender's side of each message lacks its content, and the receiver's what the sender's has. */
+/** The sender's side of each message lacks its content, and the receiver's side lacks what the sender's has. */
 const lacking: SimulatorOptions['after'] = ({ path }, response) => {
   if (!path.endsWith('/transactions') || response.status !== 200) return response;
   const page = Page.parse(JSON.parse(String(response.body)));
@@ -36,7 +36,7 @@ const lacking: SimulatorOptions['after'] = ({ path }, response) => {
 const Count = z.object({ count: z.coerce.number() });
 
 thorough(
-  'has of each message what either of its sides has told',
+  'has for each message what either of its sides has',
   async () => {
     const store = await openTestStore();
     const simulator = await startSimulator({
@@ -54,11 +54,16 @@ thorough(
       await Promise.all(
         crawls.map(async (crawl) => {
           const wanted = { from: 0, to: crawl.chain.last.utime };
-          const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
+          const readable = await findReadablePart({
+            ...crawl,
+            wanted,
+            delaySeconds: 0,
+            signal: never.leaving,
+          });
           await backfill({
             ...crawl,
             datasets: await datasetsNamed('transactions'),
-            readable: reach,
+            readable,
             stop: never,
           });
         }),

@@ -22,14 +22,14 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(network.store, network.simulator.url);
   try {
-    const reach = await findReadablePart({
+    const readable = await findReadablePart({
       ...opened,
       wanted: { from: 0, to: opened.chain.last.utime },
       delaySeconds: 0,
       signal: never.leaving,
     });
-    expect(await backfill({ ...opened, datasets, readable: reach, stop: never })).toEqual(new Map());
-    return reach.range!;
+    expect(await backfill({ ...opened, datasets, readable, stop: never })).toEqual(new Map());
+    return readable.range!;
   } finally {
     await opened.close();
   }
@@ -39,7 +39,7 @@ const Participants = z.array(z.looseObject({ stake: z.string() }));
 
 const PoolPage = z.looseObject({ events: z.array(z.looseObject({ pool_address: z.string() })) });
 
-/** Reads what one stream wants, to the end. */
+/** Reads one wanted range of a stream to its end. */
 async function crawlWants(opened: Crawl, want: Want): Promise<void> {
   await readLeases({
     ...opened,
@@ -58,7 +58,7 @@ async function ids(query: SQL): Promise<string[]> {
 const between = ({ from, to }: Range) => sql`utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`;
 
 describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
-  test('every trace is stored, with the transactions and messages that its pages carry', async () => {
+  test('every trace is stored, with the transactions and messages on its pages', async () => {
     const range = await crawl(['traces'], { build });
     const traces = [...network.simulator.truth.traces(range)];
     expect(await ids(sql`select trace_id as id from ton.traces where ${between(range)}`)).toEqual(
@@ -68,7 +68,7 @@ describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
     expect(await ids(sql`select hash as id from ton.transactions`)).toEqual(transactions.sort());
   });
 
-  test('every transfer and burn is stored, though the server shuffles those of one second', async () => {
+  test('every transfer and burn is stored, even if the server shuffles those of one second', async () => {
     const range = await crawl(['jetton_transfers', 'jetton_burns', 'nft_transfers'], { build });
     const expected = {
       jetton_transfers: [...network.simulator.truth.jettonTransfers(range)],
@@ -86,18 +86,21 @@ describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
 });
 
 describe('actions', () => {
-  test.each(['1.2', '1.3'] as const)('from build %s are stored as they are settled', async (build) => {
-    const range = await crawl(['actions'], { build });
-    const expected = [...network.simulator.truth.actions(range, actionTypes)].map(
-      ({ trace_id, action_id }) => `${trace_id} ${action_id}`,
-    );
-    expect(expected.length).toBeGreaterThan(500);
-    expect(
-      await ids(sql`select trace_id || ' ' || action_id as id from ton.actions where ${between(range)}`),
-    ).toEqual(expected.sort());
-  });
+  test.each(['1.2', '1.3'] as const)(
+    'from build %s are stored as they are finally classified',
+    async (build) => {
+      const range = await crawl(['actions'], { build });
+      const expected = [...network.simulator.truth.actions(range, actionTypes)].map(
+        ({ trace_id, action_id }) => `${trace_id} ${action_id}`,
+      );
+      expect(expected.length).toBeGreaterThan(500);
+      expect(
+        await ids(sql`select trace_id || ' ' || action_id as id from ton.actions where ${between(range)}`),
+      ).toEqual(expected.sort());
+    },
+  );
 
-  test('that were reclassified after the first reading are exchanged in the second, whole seconds at a time', async () => {
+  test('that were reclassified after the first reading are replaced in the second, whole seconds at a time', async () => {
     const options = { duration: 900, faults: { reclassify: { probability: 0.3, seconds: 200 } } };
     await network.serve({ load: 4, ...options, headTime: START + 620 });
     const [dataset] = await datasetsNamed('actions');
@@ -137,8 +140,8 @@ describe.each(some(['1.2', '1.3'] as const, 1))('ties of a shuffled list of buil
       .sort();
 
   test.each([[[2, 999, 1000, 1001]], [[5000]]])('%j transfers in one second are all read', async (counts) => {
-    const ties = counts.map((count, place) => ({
-      second: START + 300 + 20 * place,
+    const ties = counts.map((count, index) => ({
+      second: START + 300 + 20 * index,
       count,
       of: 'jetton_transfers' as const,
     }));
@@ -157,7 +160,7 @@ describe.each(some(['1.2', '1.3'] as const, 1))('ties of a shuffled list of buil
     expect(await stored(range)).toEqual(expected(range));
   });
 
-  test('more than a page in one logical time are gathered, or reported as saturated: never covered unread', async () => {
+  test('more than a page in one logical time is collected, or reported as saturated: never covered unread', async () => {
     const ties = [{ second: START + 300, count: 1250, sameLt: true, of: 'jetton_transfers' as const }];
     const range = await crawl(['jetton_transfers'], { ...quiet, ties });
     const refused = await ids(sql`select reason as id from etl.refused`);
@@ -168,7 +171,7 @@ describe.each(some(['1.2', '1.3'] as const, 1))('ties of a shuffled list of buil
 
 describe('from build 1.3', () => {
   const elections = { build: '1.3' as const, duration: 4000, load: 1, electionSeconds: 600 };
-  /** Far enough in the past of the head for sources that lag. */
+  /** Far enough behind the head for sources that lag. */
   const readable = ({ from, to }: Range): Range => ({ from, to: to - 900 });
 
   test('every event of the elector is stored, and every complaint with its votes', async () => {
@@ -191,7 +194,7 @@ describe('from build 1.3', () => {
     ).toEqual(votes.sort());
   });
 
-  test('every election is stored with who took part, and every cycle with its validators', async () => {
+  test('every election is stored with its participants, and every cycle with its validators', async () => {
     const names = ['validator_elections', 'validator_cycles'];
     const range = readable(await crawl(names, elections));
     const ask = async (path: string, member: string) => {
@@ -234,7 +237,7 @@ describe('from build 1.3', () => {
     );
   });
 
-  test('pools of the watch list, and everybody who staked, are read one by one, each its own', async () => {
+  test('pools of the watch list, and all of their nominators, are read one by one', async () => {
     await network.serve(elections);
     for (const pool of network.simulator.truth.pools) await addWatch(network.store.database, pool, 'a pool');
     let mixedUp = 0;

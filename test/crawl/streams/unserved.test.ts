@@ -18,7 +18,7 @@ const END = START + 1800;
 
 const network = useNetwork({ start: START, duration: END - START, seed: 11, load: 3 });
 
-/** Streams whose rows name themselves, and what does. */
+/** Streams whose rows have an identifying member, and that member. */
 const STREAMS = [
   { name: 'transactions', path: '/api/v3/transactions', member: 'hash' },
   { name: 'traces', path: '/api/v3/traces', member: 'trace_id' },
@@ -29,10 +29,10 @@ const STREAMS = [
   { name: 'validator_events', path: '/api/v3/validators/events', member: 'tx_hash' },
 ] as const;
 
-/** What the network is asked for since this was emptied. */
+/** What the network was asked for since this was emptied. */
 const asked: ApiRequest[] = [];
 
-/** Serves the network, and notes what it is asked for. */
+/** Serves the network, and notes its requests. */
 const serve = (options: SimulatorOptions = {}) =>
   network.serve({
     before: (request) => {
@@ -44,17 +44,17 @@ const serve = (options: SimulatorOptions = {}) =>
 
 type Member = (typeof STREAMS)[number]['member'];
 
-/** Covers the range as far as it can be had. */
+/** Covers the range as far as possible. */
 async function crawl(name: string): Promise<readonly Range[]> {
   const datasets = await datasetsNamed(name);
-  const reach = { range: RANGE, watermark: END };
+  const readable = { range: RANGE, watermark: END };
   await network.crawl(
     async (opened) => {
-      // A request is not tried again, which would take most of the time.
+      // A request is not retried: retries would take most of the time.
       const { api } = opened.context;
       const get: typeof api.get = (request) => api.get({ ...request, attemptsInDoubt: 1 });
       const context = { ...opened.context, api: { ...api, get } };
-      await backfill({ ...opened, context, datasets, readable: reach, stop: never });
+      await backfill({ ...opened, context, datasets, readable, stop: never });
     },
     { hasty: true },
   );
@@ -89,14 +89,14 @@ function refused() {
 const forget = (name: string) =>
   network.store.database.script(`truncate etl.coverage, etl.refused, etl.pages, ton.${name} cascade`);
 
-/** One row of each third of those that there are, and the last one. */
+/** One row of each third, and the last one. */
 function someOf<T>(rows: readonly T[]): T[] {
   return [0.1, 0.35, 0.7].map((share) => rows[Math.floor(share * rows.length)]!).concat(rows.at(-1)!);
 }
 
 type As = NonNullable<Faults['unservableAs']>;
 
-/** Takes some rows of a stream away that was read whole, and expects that their seconds are all that is lost. */
+/** Removes some rows of a stream that was read whole, and expects to lose only their seconds. */
 async function loseSome({ name, path, member }: (typeof STREAMS)[number], unservableAs: As = '500') {
   const { store, simulator } = network;
   expect(await crawl(name)).toEqual([RANGE]);
@@ -114,7 +114,7 @@ async function loseSome({ name, path, member }: (typeof STREAMS)[number], unserv
   const ids = new Set((await stored(name, member)).map(({ id }) => id));
   const lost = truth.filter(({ id }) => !ids.has(id));
   const [dataset] = await datasetsNamed(name);
-  // Where the rows of a second come in another order each time, its other pages may lack some, too.
+  // If the rows of a second come in another order each time, its other pages may lack some, too.
   if (dataset!.job.paginator.wholeSeconds)
     expect(
       without(
@@ -125,7 +125,7 @@ async function loseSome({ name, path, member }: (typeof STREAMS)[number], unserv
   else expect(lost).toEqual(bad);
   expect(lost).toEqual(expect.arrayContaining(bad));
   const requests = simulator.stats.byPath.get(path);
-  // A second run asks for these seconds alone, and ends where they are served.
+  // A second run requests only these seconds, and ends when they are served.
   simulator.faults.unservable = [];
   await endPauses(store.database, [name], RANGE);
   asked.length = 0;
@@ -136,8 +136,8 @@ async function loseSome({ name, path, member }: (typeof STREAMS)[number], unserv
     expect(bad.some(({ utime }) => first! <= utime && utime <= last!)).toBe(true);
     expect(last! - first!).toBeLessThanOrEqual(30);
   }
-  // A second is asked for, and what lies behind its short page. If its rows came in another order meanwhile, it is read anew,
-  // as often as that happens.
+  // A second is requested, and then what follows its short page. If its rows came in another order meanwhile,
+  // it is read again, as often as that happens.
   if (!dataset!.job.paginator.wholeSeconds) expect(again.length).toBeLessThanOrEqual(2 * bad.length);
   expect(await stored(name, member)).toEqual(truth);
   expect(await refused()).toEqual([]);
@@ -165,7 +165,7 @@ const OTHERWISE = [
 ] as const;
 
 thorough.each(OTHERWISE)(
-  'a row that the server fails for in another way (%s) costs its second of %s alone',
+  'a row for which the server fails in another way (%s) costs its second of %s alone',
   async (as, name) => {
     await serve();
     await loseSome(

@@ -24,7 +24,7 @@ function blocksOf(seqno: number) {
     global_id: -239,
     prev_blocks: [{ workchain, shard, seqno: seqno - 1 }],
   });
-  // The lowest bit ends the prefix, and the API writes no zeros in front.
+  // The lowest bit ends the prefix, and the API prints no leading zeros.
   const shardOf = (prefix: number) => ((2n * BigInt(prefix) + 1n) << 59n).toString(16).toUpperCase();
   const shards = Array.from({ length: SHARDS }, (_, prefix) => blockOf(0, shardOf(prefix)));
   return [blockOf(-1, '8000000000000000'), ...shards];

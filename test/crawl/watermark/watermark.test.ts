@@ -32,7 +32,7 @@ interface Look extends PolledWatermark {
   readonly visible: number;
 }
 
-/** Moves the head from `from` to `to` seconds after the start and looks at the watermark after each step. */
+/** Moves the head from `from` to `to` seconds after the start and reads the watermark after each step. */
 async function watch(options: SimulatorOptions, from: number, to: number, step = STEP): Promise<Look[]> {
   simulator = await startSimulator({
     start: START,
@@ -88,7 +88,10 @@ const ALONE = {
   global_id: -777,
 };
 
-/** What polls find with a delay of 30 s; what blocks the source sends is changed at one second of the polling clock. */
+/**
+ * The watermark of each poll with a delay of 30 s; the blocks that the source sends change at one second of
+ * the polling clock.
+ */
 async function poll(change: Change, changedAt: number): Promise<Watermark[]> {
   const time = { seconds: 0 };
   const after: SimulatorOptions['after'] = ({ path }, response) => {
@@ -114,7 +117,7 @@ async function poll(change: Change, changedAt: number): Promise<Watermark[]> {
 
 const recent = (utime: number) => ({ from: utime - 120, to: utime });
 
-/** What a fresh replica shows: the watermark must hold whichever replica it was read from. */
+/** What an up-to-date replica shows: the watermark must hold for every replica. */
 async function visibleBelow(utime: number): Promise<number> {
   const { stale, capLimit } = simulator.faults;
   Object.assign(simulator.faults, { stale: 0, capLimit: Infinity });
@@ -129,7 +132,7 @@ async function visibleBelow(utime: number): Promise<number> {
   return value;
 }
 
-/** No block below a watermark may have become visible after it; and it must not stand still without a reason. */
+/** No block below a watermark may have become visible after it, and the watermark must not stop without a reason. */
 function expectSound(looks: readonly Look[]): void {
   simulator.headTime = START + 1800;
   for (const { utime, visible } of looks.filter((look) => look.utime > 0)) {
@@ -152,7 +155,7 @@ describe('the watermark', () => {
     expect(looks.some(({ waitingFor }) => waitingFor?.startsWith('masterchain block') === true)).toBe(true);
   });
 
-  test('stands below a hole as long as it lasts, and moves on when it is filled', async () => {
+  test('stays below a hole as long as it lasts, and moves on when it is filled', async () => {
     const seqno = Math.floor(500 / 2.5);
     const looks = await watch({ faults: { holes: [{ from: seqno, to: seqno + 2 }] } }, 400, 700);
     expectSound(looks);
@@ -182,7 +185,7 @@ describe('the watermark', () => {
     expect(second!.to).toBeGreaterThan(START + 905);
   });
 
-  test('a process that begins to look stands below a hole of half an hour, too', async () => {
+  test('a process that starts later stays below a hole of half an hour, too', async () => {
     const seqno = Math.floor(500 / 2.5);
     const looks = await watch(
       { duration: 5400, faults: { holes: [{ from: seqno, to: seqno }] } },
@@ -195,13 +198,13 @@ describe('the watermark', () => {
 
   test.each<[string, SimulatorOptions]>([
     ['leave the masterchain out', { after: withoutWorkchain(-1) }],
-    ['are only to be had of v2', { faults: { absent: ['/api/v3/masterchainBlockShardState'] } }],
-  ])('is known where the tops of shards %s', async (_, options) => {
+    ['come only from v2', { faults: { absent: ['/api/v3/masterchainBlockShardState'] } }],
+  ])('is known if the tops of shards %s', async (_, options) => {
     expectSound(await watch(options, 400, 500));
     expect(simulator.stats.byPath.size).toBeGreaterThan(1);
   });
 
-  test('says of tops that lack a workchain that no later answer will do', async () => {
+  test('reports that tops without a workchain will not change in a later response', async () => {
     const [look] = await watch({ after: withoutWorkchain(0) }, 400, 400);
     expect(look!.utime).toBe(0);
     const error = watermarkNotKnown(look!);
@@ -227,12 +230,12 @@ describe('the watermark', () => {
     expectSound(await watch({ reshardEvery: 8 }, 400, 800));
   });
 
-  test('does not fall when a replica answers whose head lies back', async () => {
+  test('does not fall if a replica with an older head responds', async () => {
     const looks = await watch({ faults: { stale: 0.4, staleSeconds: 40 } }, 400, 800);
     expectSound(looks);
   });
 
-  test('is found by a later look where the first one got answers that were cut short', async () => {
+  test('is found by a later poll if the first one got responses that were cut short', async () => {
     simulator = await startSimulator({ start: START, duration: 1800, load: 1, headTime: START + 400 });
     const budget = freeBudget();
     api = createApiClient({
@@ -257,7 +260,7 @@ describe('the watermark', () => {
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
   });
 
-  thorough('is found in smaller pages where the server has no time for large ones', async () => {
+  thorough('is found in smaller pages if the server has no time for large ones', async () => {
     await watch({}, 400, 400);
     simulator.faults.timeoutAboveLimit = 40;
     const reader = createWatermarkReader({
@@ -269,17 +272,17 @@ describe('the watermark', () => {
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
     const before = simulator.stats.total;
     await reader.read(never.leaving);
-    // It is not tried with large ones again.
+    // It does not try large ones again.
     expect(simulator.stats.total - before).toBeLessThanOrEqual(6);
   });
 
   test.each<[string, Change]>([
-    ['that nothing joins to the others', (blocks) => [...blocks, { ...ALONE, gen_utime: FUTURE }]],
+    ['that links to no other block', (blocks) => [...blocks, { ...ALONE, gen_utime: FUTURE }]],
     [
-      'that the chain has, of another time',
+      'that the chain has, with another time',
       (blocks) => blocks.map((block) => (block.workchain === -1 ? { ...block, gen_utime: FUTURE } : block)),
     ],
-  ])('takes no time from a block of the year 2100 in one answer, %s', async (_, change) => {
+  ])('ignores the time of a block of the year 2100 in one response, %s', async (_, change) => {
     const asIs = await poll(change, Infinity);
     await api.close();
     await simulator.close();
@@ -289,18 +292,18 @@ describe('the watermark', () => {
       expect(utime).toBeLessThanOrEqual(asIs[index]!.utime);
       expect(everywhere).toBeLessThanOrEqual(asIs[index]!.everywhere);
     }
-    // When the delay has passed, nothing of it is left.
+    // After the delay, no effect of it is left.
     const [last, undisturbed] = [led.at(-1)!, asIs.at(-1)!];
     expect(last).toEqual(undisturbed);
   });
 
-  test('follows the head where the server gives fewer rows than it is asked for', async () => {
+  test('follows the head if the server gives fewer rows than requested', async () => {
     const looks = await watch({ faults: { capLimit: 64 } }, 400, 600);
     expectSound(looks);
     for (const { utime, headTime } of looks) expect(headTime - utime).toBeLessThan(15);
   });
 
-  test('costs two requests a look near the head', async () => {
+  test('costs two requests a poll near the head', async () => {
     await watch({}, 400, 500);
     const before = simulator.stats.total;
     const reader = createWatermarkReader({

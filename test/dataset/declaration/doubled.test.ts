@@ -8,7 +8,7 @@ import type { Job } from '../../../src/dataset/job.ts';
 import { sampleBlock, sampleTransaction } from '../../support/samples/sample-records.ts';
 import { sampleTrace } from '../../support/samples/sample-streams.ts';
 
-/** What a page of one record has for quarantine, read in both ways. */
+/** The quarantine entries of a page with one record, read both ways. */
 async function rejectedOf(job: Job, record: string): Promise<string[]> {
   const body = `{"${job.list}":[${record}]}`;
   const fast = (await readBody(job, Buffer.from(body), () => Promise.resolve())).reading.rejected;
@@ -24,14 +24,14 @@ const twice = (record: unknown, place: RegExp, again: string) =>
 
 test.each([
   ['a member of a record', transactions, twice(sampleTransaction(), /^\{/, '"lt":"1",'), 'lt'],
-  ['one that was sent alike', transactions, twice(sampleTransaction(), /^\{/, '"account":"x",'), 'account'],
+  ['one with equal values', transactions, twice(sampleTransaction(), /^\{/, '"account":"x",'), 'account'],
   [
     'a member deep in it',
     transactions,
     twice(sampleTransaction(), /"compute_ph":\{/, '"gas_used":"1",'),
     'description.compute_ph.gas_used',
   ],
-  ['a member whose name is escaped', blocks, twice(sampleBlock(), /^\{/, '"\\u0073eqno":1,'), 'seqno'],
+  ['a member with an escaped name', blocks, twice(sampleBlock(), /^\{/, '"\\u0073eqno":1,'), 'seqno'],
   [
     'a currency',
     transactions,
@@ -41,24 +41,24 @@ test.each([
     ),
     'total_fees_extra_currencies.1',
   ],
-] as const)('%s that comes twice takes its record to quarantine', async (_name, job, record, path) => {
+] as const)('%s that is repeated takes its record to quarantine', async (_name, job, record, path) => {
   expect(await rejectedOf(job, record)).toEqual([`${path}: is a duplicate member`]);
 });
 
-test('a node of a tree of which a member comes twice takes its trace to quarantine', async () => {
+test('a tree node with a repeated member takes its trace to quarantine', async () => {
   const record = twice(sampleTrace(), /"trace":\{/, '"in_msg_hash":null,');
   expect(await rejectedOf(traces, record)).toEqual([
     expect.stringMatching(/^trace\..*: is a duplicate member$/),
   ]);
 });
 
-test('what comes twice within free JSON is no matter of ours', async () => {
+test('a repeated member within free-form JSON is accepted', async () => {
   const record = JSON.stringify(sampleTransaction()).replace(/"decoded":\{/, '"decoded":{"a":1,"a":2,');
   expect(record).toContain('"a":1,"a":2');
   expect(await rejectedOf(transactions, record)).toEqual([]);
 });
 
-test('a list that comes twice makes its page a bad one', async () => {
+test('a repeated list makes its page a bad response', async () => {
   for (const body of [
     '{"blocks":[],"blocks":[]}',
     `{"blocks":[${JSON.stringify(sampleBlock())}],"blocks":[]}`,

@@ -5,7 +5,7 @@ const SPAN = { from: 100, to: 105 };
 const rows = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ utime: 100, lt: '1', id: String(index) }));
 
-test('reads each block to its end, by offset where it fills a page, and completes the span with the last', () => {
+test('reads each block to its end, by offset if it fills a page, and completes the range with the last one', () => {
   const records = new Map([
     [7, 4],
     [8, 0],

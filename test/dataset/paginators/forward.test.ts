@@ -8,7 +8,7 @@ import { runs } from '../../support/thorough.ts';
 
 const SPAN: Range = { from: 100, to: 140 };
 
-/** A server that sorts by utime, and within a second by (lt, id) or, `partial`, differently in each request. */
+/** A server that sorts by utime, and within a second by (lt, id) or, if `partial`, differently in each request. */
 function createServer(rows: readonly Position[], order: 'total' | 'partial', seed = 1) {
   let state = seed;
   const random = () => {
@@ -35,7 +35,7 @@ interface Walk {
   readonly requests: Params[];
 }
 
-/** Walks the span to its end and checks after each step that all of what is completed was read. */
+/** Walks the range to its end and checks after each step that every completed row was read. */
 function walk(
   options: Parameters<typeof forward>[0],
   serve: (params: Params, request: number) => Position[],
@@ -89,7 +89,7 @@ const anyRows = fc
 const anySize = fc.integer({ min: 2, max: 12 });
 
 describe('a forward walk', () => {
-  test('reads every row of a total order, whatever lies at the borders of its pages', () => {
+  test('reads every row of a total order, whatever is at the borders of its pages', () => {
     fc.assert(
       fc.property(anyRows, anySize, (rows, maxSize) => {
         const { completed } = walk({ order: 'total', maxSize }, createServer(rows, 'total'), rows);
@@ -114,7 +114,7 @@ describe('a forward walk', () => {
     );
   });
 
-  test('that asks for about a page at a time reads every row, and asks for fewer seconds with a smaller page', () => {
+  test('that requests about a page at a time reads every row, and requests fewer seconds with a smaller page', () => {
     fc.assert(
       fc.property(anyRows, anySize, fc.integer({ min: 1, max: 20 }), (rows, maxSize, narrow) => {
         const { completed, saturated, requests } = walk(
@@ -131,14 +131,14 @@ describe('a forward walk', () => {
     expect(paginator.request(paginator.start(SPAN), 500)).toMatchObject({ start_utime: 100, end_utime: 109 });
   });
 
-  test('of a total order goes on within a second, so no dataset of one may be read a second time', () => {
+  test('of a total order continues within a second, so none of its datasets may be read a second time', () => {
     const [total, partial] = [forward({ order: 'total' }), forward({ order: 'partial' })];
     expect([total.wholeSeconds, partial.wholeSeconds]).toEqual([false, true]);
     expectTypeOf(total).not.toExtend<WholeSecondsPaginator<ForwardCursor>>();
     expectTypeOf(partial).toExtend<WholeSecondsPaginator<ForwardCursor>>();
   });
 
-  test('never asks for an offset deeper than one second', () => {
+  test('never requests an offset deeper than one second', () => {
     fc.assert(
       fc.property(anyRows, anySize, (rows, maxSize) => {
         const { requests } = walk({ order: 'total', maxSize }, createServer(rows, 'total'), rows);
@@ -151,7 +151,7 @@ describe('a forward walk', () => {
     );
   });
 
-  test('reads a second again when another replica answers whose rows stand elsewhere', () => {
+  test('reads a second again if another replica responds with another order of rows', () => {
     const rows = Array.from({ length: 30 }, (_, index) => ({
       utime: 110,
       lt: String(index),
@@ -170,7 +170,7 @@ describe('a forward walk', () => {
     expect(read.size).toBe(30);
   });
 
-  test('gives up offsets where the order changes from answer to answer, and still loses nothing', () => {
+  test('gives up offsets if the order changes from response to response, and still loses nothing', () => {
     const rows = Array.from({ length: 40 }, (_, index) => ({
       utime: 110,
       lt: String(index % 20),
@@ -181,7 +181,7 @@ describe('a forward walk', () => {
     expect(read.size).toBe(40);
   });
 
-  test('gathers a logical time larger than a page, or tells that it is saturated: never covers it unread', () => {
+  test('collects a logical time larger than a page, or reports it as saturated: never covers it unread', () => {
     const rows = Array.from({ length: 15 }, (_, index) => ({ utime: 110, lt: '7', id: String(index) }));
     const gathered = walk({ order: 'partial', maxSize: 10 }, createServer(rows, 'partial'), rows);
     expect(gathered.saturated).toEqual([]);
@@ -192,7 +192,7 @@ describe('a forward walk', () => {
   });
 
   test.each([
-    ['outside of the window', [{ utime: 99, lt: '1', id: 'a' }]],
+    ['outside the window', [{ utime: 99, lt: '1', id: 'a' }]],
     [
       'not sorted by time',
       [
@@ -200,17 +200,17 @@ describe('a forward walk', () => {
         { utime: 119, lt: '2', id: 'b' },
       ],
     ],
-  ])('refuses a page whose rows are %s', (_, positions) => {
+  ])('refuses a page with rows %s', (_, positions) => {
     const paginator = forward({ order: 'total' });
     expect(() => paginator.next(paginator.start(SPAN), { size: 1000, positions })).toThrow(BadResponseError);
   });
 });
 
-describe('a walk whose pages may be cut short', () => {
+describe('a walk with pages that may be cut short', () => {
   const paginator = forward({ order: 'partial', joined: true });
   const row = (utime: number) => ({ utime, lt: '1', id: String(utime) });
 
-  test('completes a short page only as far as its rows are joined', () => {
+  test('completes a short page only as far as its rows are linked', () => {
     const step = paginator.next(paginator.start(SPAN), {
       size: 1000,
       positions: [row(101), row(120)],
@@ -220,7 +220,7 @@ describe('a walk whose pages may be cut short', () => {
     expect(paginator.request(step.cursor!, 1000)['start_utime']).toBe(118);
   });
 
-  test('looks further ahead where nothing is joined, and gives up in the end', () => {
+  test('looks further ahead if nothing is linked, and gives up in the end', () => {
     let cursor = paginator.start(SPAN);
     let last = 0;
     const look = () => {
@@ -243,7 +243,7 @@ describe('a page of one second that may have been cut', () => {
     lt: String(n >> 1),
     id: String(n),
   }));
-  /** Every page with rows and fewer than were asked for is doubted; the server gives so many at most. */
+  /** Every page with fewer rows than requested is doubted; the server gives so many at most. */
   const read = (most: number) => {
     const paginator = forward({ order: 'partial', maxSize: 40 });
     const serve = createServer(rows, 'partial');
@@ -265,7 +265,7 @@ describe('a page of one second that may have been cut', () => {
     expect(read(40)).toEqual({ requests: 2, seen: 17 });
   });
 
-  test.each([16, 9, 5, 3])('loses nothing where the server gives %i rows at most', (most) => {
+  test.each([16, 9, 5, 3])('loses nothing if the server gives %i rows at most', (most) => {
     const { requests, seen } = read(most);
     expect(seen).toBe(17);
     expect(requests).toBeLessThan(100);

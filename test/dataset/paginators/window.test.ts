@@ -25,7 +25,7 @@ interface Sizes {
   readonly size?: number;
 }
 
-/** Reads a span from a server that gives the newest rows of a window, and holds the paginator to its contract. */
+/** Reads a range from a server that gives the newest rows of a window, and checks the paginator's contract. */
 function crawl(rows: readonly Position[], span: Range, sizes: Sizes = {}): Crawl {
   const { maxSize = 1000, size = maxSize } = sizes;
   const paginator: Paginator<WindowCursor> = window({ maxSize });
@@ -64,12 +64,12 @@ function range(from: number, to: number): Range {
 }
 
 describe('the window paginator', () => {
-  it('reads a sparse span with one request', () => {
+  it('reads a sparse range with one request', () => {
     const rows = Array.from({ length: 999 }, (_, index) => row(index * 60, index));
     expect(crawl(rows, range(0, 60_000))).toMatchObject({ requests: 1, completed: [range(0, 60_000)] });
   });
 
-  it('asks with limit and a closed window only', () => {
+  it('requests only with a limit and a closed window', () => {
     const paginator = window();
     expect(paginator.request(paginator.start(range(0, 3600)), 100)).toEqual({
       start_utime: ORIGIN,
@@ -78,7 +78,7 @@ describe('the window paginator', () => {
     });
   });
 
-  it('reads a dense span with pages that are nearly full', () => {
+  it('reads a dense range with pages that are nearly full', () => {
     const rows = Array.from({ length: 100_000 }, (_, index) => row(Math.floor(index / 20), index));
     const { ids, requests } = crawl(rows, range(0, 5000));
     expect(ids.size).toBe(100_000);
@@ -102,14 +102,14 @@ describe('the window paginator', () => {
     for (const { id } of others) expect(ids).toContain(id);
   });
 
-  it('asks for a single second with the full limit, however small pages have become', () => {
+  it('requests a single second with the full limit, however small pages have become', () => {
     const rows = Array.from({ length: 999 }, (_, index) => row(7, index));
     const { ids, saturated } = crawl(rows, range(0, 20), { size: 10 });
     expect(ids.size).toBe(999);
     expect(saturated).toEqual([]);
   });
 
-  it('reads every row of any stream, and completes its span from below', () => {
+  it('reads every row of any stream, and completes its range from the start', () => {
     const stream = fc.array(fc.tuple(fc.nat(400), fc.integer({ min: 1, max: 30 })), { maxLength: 60 });
     const sizes = fc.tuple(fc.integer({ min: 2, max: 40 }), fc.integer({ min: 2, max: 40 }));
     fc.assert(
@@ -131,7 +131,7 @@ describe('the window paginator', () => {
     );
   });
 
-  it('refuses a response to another window than the one asked for', () => {
+  it('refuses a response for another window than the requested one', () => {
     const paginator = window();
     const cursor = paginator.start(range(0, 100));
     const page = { size: 10, positions: [] };
@@ -142,7 +142,7 @@ describe('the window paginator', () => {
     expect(given({ start_utime: ORIGIN, end_utime: ORIGIN + 99 })).not.toThrow();
   });
 
-  it('refuses rows outside of the window', () => {
+  it('refuses rows outside the window', () => {
     const paginator = window();
     const cursor = paginator.start(range(0, 100));
     for (const time of [-1, 100]) {

@@ -3,7 +3,7 @@ import type { Range } from '../../../src/range.ts';
 import type { Truth } from '../simulator/truth.ts';
 import { phases } from './facts.ts';
 
-/** One movement of money, as ton.account_ledger tells it; the jetton is empty for coins. */
+/** One movement of money, as in ton.account_ledger; the jetton is empty for coins. */
 export interface Movement {
   readonly account: string;
   readonly utime: number;
@@ -50,7 +50,7 @@ export function jettonMovements(truth: Truth, span: Range): Movement[] {
   return [...found, ...mints(truth, span)];
 }
 
-/** Transactions of transfers whose jettons were refused where they arrived. */
+/** Transactions of transfers whose jettons the receiving wallet refused. */
 export function refusedTransfers(truth: Truth): ReadonlySet<string | undefined> {
   const senders = new Map([...truth.messages()].map(({ hash, out_msg_tx_hash: sender }) => [hash, sender]));
   return new Set(
@@ -60,7 +60,7 @@ export function refusedTransfers(truth: Truth): ReadonlySet<string | undefined> 
   );
 }
 
-/** Jettons that a master sent to a wallet that took them, whatever the classifier made of it. */
+/** Jettons that a master sent to a wallet that accepted them, whatever the classifier says. */
 function mints(truth: Truth, span: Range): Movement[] {
   const wallets = new Map(
     truth
@@ -92,7 +92,7 @@ function mints(truth: Truth, span: Range): Movement[] {
   });
 }
 
-/** Every movement of coins of one transaction, in order; each ends in a balance, the last in the chain's own. */
+/** Every movement of coins of one transaction, in order. Each has a balance; the last one is the chain's own. */
 function coinEntries(transaction: TransactionJson): Entry[] {
   const { account, now: utime, in_msg: received, out_msgs: sent } = transaction;
   const parts: { kind: string; amount: bigint; counterparty: string | null; step?: number }[] = [
@@ -111,19 +111,19 @@ function coinEntries(transaction: TransactionJson): Entry[] {
     );
   }
   let balance = BigInt(transaction.account_state_before.balance ?? 0);
-  let place = 1;
+  let lastStep = 1;
   return parts
     .filter(({ amount }) => amount !== 0n)
     .map(({ step, ...part }) => {
       balance += part.amount;
-      const at = { account, utime, lt: BigInt(transaction.lt), step: step ?? (place += 1) };
+      const at = { account, utime, lt: BigInt(transaction.lt), step: step ?? (lastStep += 1) };
       return { ...at, jetton: '', ...part, txHash: transaction.hash, balance };
     });
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The order of an account's book: by jetton, then by time. */
+/** The order of an account's ledger: by jetton, then by time. */
 export function inOrder(a: Movement, b: Movement): number {
   return (
     compare(a.account, b.account) ||
@@ -135,7 +135,7 @@ export function inOrder(a: Movement, b: Movement): number {
   );
 }
 
-/** The books of all accounts: coins and jettons with the balance after each movement. */
+/** The ledgers of all accounts: coins and jettons with the balance after each movement. */
 export function ledger(truth: Truth, span: Range): Entry[] {
   const coins = [...truth.transactions(span)].flatMap(coinEntries);
   const balances = new Map<string, bigint>();
@@ -150,7 +150,7 @@ export function ledger(truth: Truth, span: Range): Entry[] {
   return [...coins, ...jettons].sort(inOrder);
 }
 
-/** Who held a jetton before a moment, richest first. */
+/** The holders of a jetton before a moment, richest first. */
 export function holders(truth: Truth, span: Range, jetton: string): { owner: string; balance: string }[] {
   const balances = new Map<string, bigint>();
   for (const movement of jettonMovements(truth, span))

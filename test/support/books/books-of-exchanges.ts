@@ -4,7 +4,7 @@ import type { Range } from '../../../src/range.ts';
 import { dayOf, groupBy, sum } from './facts.ts';
 import type { Truth } from '../simulator/truth.ts';
 
-/** What the simulator prints of a swap. */
+/** The members of a swap that the simulator prints. */
 interface Swap {
   readonly dex: string;
   readonly sender: string;
@@ -23,7 +23,7 @@ interface Leg {
   readonly destination_jetton_wallet: string | null;
 }
 
-/** Masters that stand for TON on mainnet; a simulated STON.fi v1 uses the first. */
+/** Masters that represent TON on mainnet; a simulated STON.fi v1 uses the first. */
 export const PROXIES: readonly string[] = [
   '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C',
   '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3',
@@ -31,7 +31,7 @@ export const PROXIES: readonly string[] = [
   '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2',
 ];
 
-/** What each side of a swap is: TON, a jetton, or null for one that the server does not know. */
+/** The asset on each side of a swap: TON, a jetton, or null for one that the server does not know. */
 export function assetsOf(swap: Swap): { in: string | null; out: string | null } {
   const known = (asset: string | null, leg: Leg): string | null => {
     const named = asset ?? leg.asset;
@@ -52,14 +52,14 @@ export function isSwap(action: ActionJson): action is SwapAction {
   return action.type === 'jetton_swap';
 }
 
-/** The exchange's account on the side of the swap that is no TON. */
+/** The exchange's account on the side of the swap that is not TON. */
 export function poolOf(swap: Swap): string {
   return assetsOf(swap).in === 'TON'
     ? swap.dex_outgoing_transfer.source
     : swap.dex_incoming_transfer.destination;
 }
 
-/** What ton.dex_volume tells of a range: trades of a jetton for TON, by day, exchange, pool and jetton. */
+/** The rows of ton.dex_volume for a range: trades of a jetton for TON, by day, exchange, pool and jetton. */
 export function tonVolumes(truth: Truth, span: Range) {
   const trades = [...truth.actions(span, actionTypes)].filter(isSwap).flatMap((action) => {
     const { success, trace_end_utime, details } = action;

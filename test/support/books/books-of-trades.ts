@@ -5,7 +5,7 @@ import { assetsOf, isSwap, PROXIES, type SwapAction } from './books-of-exchanges
 import { groupBy } from './facts.ts';
 import type { Truth } from '../simulator/truth.ts';
 
-/** A side of a trade: what it is of, and how much in the smallest units. */
+/** A side of a trade: its asset, and the amount in the smallest units. */
 interface Side {
   readonly asset: string | null;
   readonly raw: number;
@@ -31,7 +31,10 @@ interface Hop {
   readonly amount_out: string | null;
 }
 
-/** What a hop names between two others: TON where it names nothing, but for STON.fi v1, which names TON by a proxy. */
+/**
+ * The asset that a hop names between two others: TON if it names none, except for STON.fi v1, which names TON
+ * by a proxy.
+ */
 function assetOf(dex: string, word: string | null): string | null {
   if (word === null) return dex === 'stonfi' ? null : 'TON';
   return PROXIES.includes(word) ? 'TON' : word;
@@ -54,10 +57,10 @@ export function legsOf(truth: Truth, span: Range): TradeLeg[] {
     const whole = assetsOf(details);
     const utime = action.trace_end_utime;
     const sides =
-      (details as { peer_swaps?: readonly Hop[] }).peer_swaps?.map((hop, place, { length }) => ({
-        // At its ends it names what the whole swap names.
-        sold: sideOf(place === 0 ? whole.in : assetOf(dex, hop.asset_in), hop.amount_in),
-        bought: sideOf(place === length - 1 ? whole.out : assetOf(dex, hop.asset_out), hop.amount_out),
+      (details as { peer_swaps?: readonly Hop[] }).peer_swaps?.map((hop, index, { length }) => ({
+        // The first and the last leg have the assets of the whole swap.
+        sold: sideOf(index === 0 ? whole.in : assetOf(dex, hop.asset_in), hop.amount_in),
+        bought: sideOf(index === length - 1 ? whole.out : assetOf(dex, hop.asset_out), hop.amount_out),
       })) ?? [];
     const hops =
       sides.length > 0
@@ -80,7 +83,7 @@ export function legsOf(truth: Truth, span: Range): TradeLeg[] {
   });
 }
 
-/** Decimals by master; those of content that lies off chain are not known. */
+/** Decimals by master; those of off-chain content are not known. */
 export function decimalsOf(masters: readonly JettonMasterJson[]): ReadonlyMap<string, number> {
   return new Map(
     masters.flatMap(({ address, jetton_content }) => {
@@ -137,13 +140,13 @@ export function tradedBy(
   return periods;
 }
 
-/** Price of a TON in dollars; undefined where none was traded for a stable jetton. */
+/** Price of a TON in dollars; undefined if none was traded for a stable jetton. */
 export function tonPrice(assets: ReadonlyMap<string, Traded> | undefined): number | undefined {
   const ton = assets?.get('TON');
   return ton === undefined || ton.usdAmount === 0 ? undefined : ton.usd / (ton.usdAmount / 1e9);
 }
 
-/** Price of the smallest unit of an asset, TON; stable jettons count only where the price of TON is known. */
+/** Price of the smallest unit of an asset in TON; stable jettons count only if the price of TON is known. */
 export function rawPrice(traded: Traded | undefined, tonUsd: number | undefined): number | undefined {
   if (traded === undefined) return undefined;
   const worth = traded.ton + (tonUsd === undefined ? 0 : traded.usd / tonUsd);

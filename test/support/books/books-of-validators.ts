@@ -11,7 +11,7 @@ interface Income {
   readonly returned_at: number | null;
 }
 
-/** What ton.validator_income tells of events, which ascend in time. */
+/** The rows of ton.validator_income for events, which ascend in time. */
 export function incomes(events: readonly ValidatorEventJson[]): Income[] {
   const elections = [
     ...new Set(

@@ -1,6 +1,6 @@
 import type { TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
 
-/** What the simulator prints of a transaction's phases, as far as reports need it. */
+/** The members of a transaction's phases that reports need, as the simulator prints them. */
 export interface Phases {
   readonly aborted?: boolean;
   readonly storage_ph?: { readonly storage_fees_collected: string };
@@ -39,7 +39,7 @@ export function groupBy<T>(rows: Iterable<T>, keyOf: (row: T) => string): Map<st
   return groups;
 }
 
-/** Members as Postgres prints them, rows in an order that does not depend on where they come from. */
+/** Members as Postgres prints them, and rows in an order that does not depend on their source. */
 export function sorted(rows: readonly object[]): Readonly<Record<string, string | null>>[] {
   const texts = rows.map((row) =>
     Object.fromEntries(
@@ -61,7 +61,7 @@ export function wayOfFailing(transaction: TransactionJson) {
   return { phase: 'action', reason: null, code: action?.result_code };
 }
 
-/** What the fees of transactions paid for, nanotons. */
+/** What the fees of transactions paid for, in nanotons. */
 export function feesByPart(transactions: readonly TransactionJson[]) {
   const of = (part: (each: Phases) => string | undefined) =>
     sum(transactions.map((each) => part(phases(each))));
@@ -82,7 +82,7 @@ export function feesByPart(transactions: readonly TransactionJson[]) {
   };
 }
 
-/** Every message that one transaction sent and another received, with both. */
+/** Every message that one transaction sent and another received, with both transactions. */
 export function deliveries(
   transactions: readonly TransactionJson[],
 ): { readonly from: TransactionJson; readonly to: TransactionJson; readonly seconds: number }[] {

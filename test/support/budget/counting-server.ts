@@ -14,12 +14,12 @@ export interface CountingServer {
   readonly url: string;
   /** Every request that was counted, in order. */
   readonly arrivals: Arrival[];
-  /** The part of its limit that the server really grants. */
+  /** The share of its limit that the server really grants. */
   grants: number;
   close(): Promise<void>;
 }
 
-/** Counts as the API does, after a random delay of up to `thereMs` on the way, and answers `{}`. */
+/** Counts as the API does, after a random delay of up to `thereMs` on the way, and responds with `{}`. */
 export async function startCountingServer(limit: RateLimit, thereMs: number): Promise<CountingServer> {
   const counting = { grants: 1 };
   const limiter = createRateLimiter(limit, () => counting.grants);

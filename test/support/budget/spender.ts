@@ -7,14 +7,14 @@ import { openDatabase } from '../../../src/postgres/database.ts';
 import { createLogger } from '../../../src/logger.ts';
 import type { Priority } from '../../../src/budget/priority.ts';
 
-/** What a process of its own shall do: ask the API from so many lanes, as often as the budget lets it. */
+/** The task of a separate process: it asks the API from so many lanes, as often as the budget allows. */
 export interface SpendingOrder {
   readonly database: string;
   readonly api: string;
   readonly rps: number;
   readonly lanes: number;
   readonly priority: Priority;
-  /** Milliseconds between two requests of a lane; 0 for as soon as it can. */
+  /** Milliseconds between two requests of a lane; 0 for none. */
   readonly pauseMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface SpendingReport {
   /** Statements that the budget cost, and the mean of their milliseconds. */
   readonly statements: number;
   readonly statementMs: number;
-  /** Milliseconds from asking for a slot to its grant, of each request. */
+  /** Milliseconds from asking for a slot to its grant, for each request. */
   readonly waits: readonly number[];
 }
 

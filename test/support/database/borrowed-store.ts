@@ -1,6 +1,6 @@
 import type { Store } from '../../../src/app/open-store.ts';
 
-/** A store over a database that the caller opened, and closes. */
+/** A store on a database that the caller opened, and closes. */
 export function borrowedStore({ database, url }: Pick<Store, 'database' | 'url'>): Store {
   const leave = () => Promise.resolve();
   return { database, url, embedded: undefined, close: leave, abandon: leave };

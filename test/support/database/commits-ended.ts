@@ -6,7 +6,7 @@ import type { Database } from '../../../src/postgres/database.ts';
 const Moment = z.object({ now: z.string() });
 const Session = z.object({ pid: z.number() });
 
-/** Waits for transactions that are under way: what they write is decided. */
+/** Waits for running transactions, so that their writes are decided. */
 export async function commitsEnded(database: Database): Promise<void> {
   const now = (await database.rows(sql`select clock_timestamp()::text as now`, Moment))[0]?.now;
   const older = sql`

@@ -7,7 +7,7 @@ const PROBE_MS = 2_000;
 const IMAGE = 'postgres:18-alpine';
 const PASSWORD = 'test';
 
-/** A Postgres in a container, undefined where no Docker engine answers or it cannot get the image. */
+/** A Postgres in a container; undefined if no Docker engine responds or if it cannot get the image. */
 export async function startContainer(): Promise<{ url: string; close(): Promise<void> } | undefined> {
   if (!(await engineResponses())) return undefined;
   try {
@@ -40,7 +40,7 @@ export async function startContainer(): Promise<{ url: string; close(): Promise<
   }
 }
 
-/** Asked directly and briefly: an installed `docker` command says nothing about an engine. */
+/** Asks the engine itself, with a short timeout: an installed `docker` command says nothing about an engine. */
 async function engineResponses(): Promise<boolean> {
   for (const target of engines()) if (await ping(target)) return true;
   return false;

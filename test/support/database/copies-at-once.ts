@@ -9,7 +9,7 @@ const LARGE = Array.from({ length: 200 }, () => Buffer.from('1\n'.repeat(32_768)
 
 const Count = z.object({ count: z.number() });
 
-/** Copies into a table of one transaction, and more behind it; how many rows are there then. */
+/** Copies twice into a table in one transaction, and returns how many rows are there then. */
 function copied(database: Database, table: string, pieces: Iterable<string | Buffer>) {
   const copy = sql.raw(
     `create temp table given (number int unique) on commit drop; copy ${table} from stdin`,
@@ -30,7 +30,7 @@ function* failing() {
   throw new Error('no more of them');
 }
 
-/** Whatever a COPY fails of, its data is dropped, and the next transaction goes on. */
+/** If a COPY fails, its data is dropped, and the next transaction continues. */
 export async function expectCopiesAtOnce(database: Database): Promise<void> {
   expect(await copied(database, 'given', ['1\n2\n', '3\n'])).toEqual([{ count: 4 }]);
   await expect(copied(database, 'given', LARGE)).rejects.toThrow('given_number_key');

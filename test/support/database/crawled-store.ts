@@ -26,17 +26,17 @@ export type Printed = Readonly<Record<string, string | null>>;
 
 export interface CrawledStore {
   readonly url: string;
-  /** What the network really is, within the range that was crawled. */
+  /** The truth of the network within the crawled range. */
   readonly truth: Truth;
   readonly span: Range;
-  /** What a dataset was read for: some stay further away from the head than others. */
+  /** The range that was read for a dataset: some stay further behind the head than others. */
   readonly spanOf: (dataset: string) => Range;
   /** Runs a statement as an analyst in Tokyo does. */
   ask(statement: string): Promise<Printed[]>;
   close(): Promise<void>;
 }
 
-/** All of a network in a database of its own, pools included: crawled once a run, through the API, and cloned. */
+/** All of a network in a separate database, pools included: crawled once a run, through the API, and cloned. */
 export async function openCrawledStore({ options, name }: CrawledNetwork): Promise<CrawledStore> {
   const template = await templateDatabase(name, (url) => crawlAll(url, options));
   const { url, drop } = await createDatabase({ template });
@@ -90,17 +90,17 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
       await database.run(sql`insert into etl.watch (address) values (${pool})`);
     const crawl = await openTestCrawl(store, simulator.url);
     const { from, to } = { from: crawl.chain.first.utime, to: crawl.chain.last.utime };
-    const reach = await findReadablePart({
+    const readable = await findReadablePart({
       ...crawl,
       wanted: { from, to },
       delaySeconds: 0,
       signal: never.leaving,
     });
     const datasets = chooseDatasets(['all'], await loadJobs());
-    const left = await backfill({ ...crawl, datasets, readable: reach, stop: never });
+    const left = await backfill({ ...crawl, datasets, readable, stop: never });
     await crawl.close();
     await readOnce(store, simulator.url, TOKENS);
-    if (left.size > 0) throw new Error(`not all was read: ${[...left.keys()].map(String).join(', ')}`);
+    if (left.size > 0) throw new Error(`not everything was read: ${[...left.keys()].map(String).join(', ')}`);
   } finally {
     await simulator.close();
     await database.close();

@@ -8,7 +8,7 @@ export interface TestStore {
   close(): Promise<void>;
 }
 
-/** A migrated database of its own, dropped when closed. */
+/** A separate, migrated database that is dropped when closed. */
 export async function openTestStore(): Promise<TestStore> {
   const template = await templateDatabase('migrated', async (url) => {
     const database = await openDatabase({ url, applicationName: 'template' });

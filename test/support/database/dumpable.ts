@@ -11,7 +11,7 @@ export function installed(name: string): boolean {
 
 const configured = (what: string): string => execFileSync('pg_config', [what]).toString().trim();
 
-/** The directories of an installed Postgres, as a package of npm has them. */
+/** The directories of an installed Postgres, in the layout of the npm package. */
 async function asPackaged(bin: string, native: string): Promise<string> {
   await mkdir(join(native, 'share'), { recursive: true });
   await symlink(bin, join(native, 'bin'));
@@ -25,7 +25,7 @@ export interface DumpableServer extends EmbeddedServer {
   readonly canDump: boolean;
 }
 
-/** A server of the version that `pg_dump` is of, else the embedded one, which pg_dump of this machine cannot read. */
+/** A server of `pg_dump`'s version, or else the embedded one, which pg_dump of this machine cannot read. */
 export async function openDumpable(dataDir: string): Promise<DumpableServer> {
   const bin = installed('pg_config') ? configured('--bindir') : '';
   const canDump = existsSync(join(bin, 'initdb')) && existsSync(join(bin, 'pg_dump'));

@@ -11,7 +11,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A superuser's connection string of the one server that all tests of this run share. */
     postgresUrl: string;
-    /** Begins the name of every database that this run makes. */
+    /** The prefix of the names of all databases that this run creates. */
     postgresRun: string;
     /** The directory for the compiled program, which the first process that needs it creates. */
     compiledProgram: string;
@@ -23,7 +23,7 @@ interface TestServer {
   close(): Promise<void>;
 }
 
-/** Starts one Postgres for the whole run, and takes away what the run made in it. */
+/** Starts one Postgres for the whole run, and removes what the run created in it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await openServer();
   const run = `t${randomBytes(4).toString('hex')}`;
@@ -44,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** `DATABASE_URL` where it is set, else a container where a Docker engine answers, else the embedded server. */
+/** `DATABASE_URL` if it is set, else a container if a Docker engine responds, else the embedded server. */
 async function openServer(): Promise<TestServer> {
   const url = process.env['DATABASE_URL'];
   if (url !== undefined && url !== '') return { url, close: () => Promise.resolve() };
@@ -52,8 +52,8 @@ async function openServer(): Promise<TestServer> {
 }
 
 /**
- * Without fsync, and in a directory of this checkout and user: runs at the same time share the server, and one that
- * was killed leaves it to the next.
+ * Without fsync, and in a directory of this checkout and user: concurrent runs share the server, and a killed
+ * one leaves it to the next.
  */
 async function openSharedEmbedded(): Promise<TestServer> {
   const key = createHash('sha256')
@@ -65,7 +65,7 @@ async function openSharedEmbedded(): Promise<TestServer> {
       fsync: 'off',
       synchronous_commit: 'off',
       full_page_writes: 'off',
-      // What it would tidy is dropped a minute later.
+      // What it would vacuum is dropped a minute later.
       autovacuum: 'off',
       shared_buffers: '128MB',
       max_connections: '200',

@@ -1,9 +1,10 @@
 import pg from 'pg';
 
 /**
- * Puts into `public` what any role may make there, under every name that Postgres' own catalog has: functions, aggregates
- * called as functions, operators, types and relations. Of functions and operators also those whose arguments fit better
- * than Postgres' own where a literal, or a column of another type, is given. Each counts its calls, and fails.
+ * Creates in `public` what any role may create there, under every name in Postgres' own catalog: functions,
+ * aggregates called as functions, operators, types and relations. Functions and operators also exist with
+ * arguments that fit a literal or a column of another type better than Postgres' own. Each counts its calls,
+ * and fails.
  */
 export async function plantHostile(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=pg_catalog' });
@@ -15,7 +16,7 @@ export async function plantHostile(url: string): Promise<void> {
   }
 }
 
-/** How often anything hostile was called, whatever became of the transaction. */
+/** How often a hostile object was called, whatever became of the transaction. */
 export async function hostileCalls(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=pg_catalog' });
   await client.connect();
@@ -29,7 +30,7 @@ export async function hostileCalls(url: string): Promise<number> {
   }
 }
 
-/** The objects are made by the server itself: there are tens of thousands. */
+/** The server itself creates the objects: there are tens of thousands. */
 const PLANT = `
 set check_function_bodies = off;
 create sequence public.calls;

@@ -9,9 +9,9 @@ import type { Job } from '../../../src/dataset/job.ts';
 import { openTestStore } from './database.ts';
 import { textColumns, type TextRow } from '../rebuild/text-row.ts';
 
-/** A database of its own that takes what pages of records become, and gives rows back as text. */
+/** A separate database that stores the rows of records, and returns rows as text. */
 export interface PageStore {
-  /** Writes the rows of these records, which all must fit; how many rows were new or changed. */
+  /** Writes the rows of these records, which all must fit, and returns how many rows were new or changed. */
   write(job: Job, records: readonly unknown[]): Promise<number>;
   read(table: PgTable, where: string, values: readonly unknown[]): Promise<TextRow[]>;
   close(): Promise<void>;

@@ -20,7 +20,7 @@ test('each database is separate, and gone after drop', async () => {
   await expect(query(one.url, 'select 1')).rejects.toThrow('does not exist');
 });
 
-test('a template is prepared once, however many ask at the same time, and every copy holds what is in it', async () => {
+test('a template is prepared once, however many ask at the same time, and every copy has its contents', async () => {
   let prepared = 0;
   const copies = await Promise.all(
     Array.from({ length: 4 }, async () => {

@@ -5,30 +5,32 @@ import { inject } from 'vitest';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends every connection to it and removes it. What is left is removed when the run ends. */
+  /** Ends every connection to it and removes it. Databases that are left are removed when the run ends. */
   readonly drop: () => Promise<void>;
 }
 
-/** object_in_use: another session is connected to the template, or clones it too. */
+/** object_in_use: another session is connected to the template, or clones it, too. */
 const IN_USE = '55006';
 const CLONE_PATIENCE_MS = 20_000;
 
-/** A database of its own for one test or file, empty or a copy of a template that `templateDatabase` named. */
+/** A separate database for one test or file, empty or a copy of a template that `templateDatabase` named. */
 export async function createDatabase({ template }: { template?: string } = {}): Promise<TestDatabase> {
   const name = `${inject('postgresRun')}_${randomBytes(5).toString('hex')}`;
-  // Copied as files, not page by page through the log: a tenth of the time where nothing waits for a disk.
+  // Copied as files, not page by page through the log: this takes a tenth of the time if no process waits for
+  // a disk.
   const source =
     template === undefined ? '' : ` template ${pg.escapeIdentifier(template)} strategy file_copy`;
   await whileInUse(() => admin().query(`create database ${pg.escapeIdentifier(name)}${source}`));
   return { url: urlOf(name), drop: () => drop(name) };
 }
 
-/** Templates that this process knows to be there, or waits for. */
+/** Templates that exist, or that this process waits for. */
 const templates = new Map<string, Promise<string>>();
 
 /**
- * The name of a database that `prepare` filled, once in a run however many workers ask; `name` must tell what is in it.
- * `prepare` closes its connections before it resolves; where it fails the next caller tries again.
+ * The name of a database that `prepare` filled, once in a run however many workers ask; `name` must identify
+ * its contents. `prepare` closes its connections before it resolves; if it fails, the next caller tries
+ * again.
  */
 export function templateDatabase(name: string, prepare: (url: string) => Promise<void>): Promise<string> {
   const template = `${inject('postgresRun')}_tpl_${name}`;
@@ -40,7 +42,7 @@ export function templateDatabase(name: string, prepare: (url: string) => Promise
   return making;
 }
 
-/** While one worker makes a template, the others wait for its lock, each on a connection of its own. */
+/** While one worker makes a template, the others wait for its lock, each on its own connection. */
 async function makeOnce(template: string, prepare: (url: string) => Promise<void>): Promise<string> {
   const waiting = new pg.Client({ connectionString: inject('postgresUrl') });
   await waiting.connect();
@@ -62,7 +64,7 @@ async function makeOnce(template: string, prepare: (url: string) => Promise<void
 
 let admins: pg.Pool | undefined;
 
-/** Kept open for all files of a worker: a connection costs more than what is asked over it. */
+/** Kept open for all files of a worker: a connection costs more than the statements that it runs. */
 function admin(): pg.Pool {
   if (admins !== undefined) return admins;
   admins = new pg.Pool({
@@ -79,7 +81,7 @@ async function drop(name: string): Promise<void> {
   await admin().query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
 }
 
-/** A client that ended a moment ago can still be listed as connected. */
+/** A client that ended a moment ago may still be listed as connected. */
 async function whileInUse(work: () => Promise<unknown>): Promise<void> {
   const deadline = performance.now() + CLONE_PATIENCE_MS;
   for (;;) {

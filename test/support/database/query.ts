@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Asks a server that may end the connection, on one of its own. */
+/** Runs a statement on a separate connection, which the server may end. */
 export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);

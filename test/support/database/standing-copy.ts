@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { untilAborted } from '../../../src/stop.ts';
 
-/** A way to a database, for the first COPY of a kind. */
+/** A proxy to a database that stops the first COPY of a kind. */
 export interface StandingCopy {
   readonly url: string;
-  /** Resolves when the COPY stands still. */
+  /** Resolves when the COPY is stopped. */
   readonly stopped: Promise<void>;
   goOn(): void;
   close(): Promise<void>;
@@ -18,8 +18,9 @@ const LENGTH_BYTES = 4;
 const FIRST = { type: '', head: LENGTH_BYTES } as const;
 
 /**
- * Leads to a database, and stops within the data of the first COPY whose statement is like `copy`, behind a message of it
- * and so many bytes at least, until it may go on. To the server it is a process that froze while it sent.
+ * Leads to a database. It stops within the data of the first COPY whose statement is like `copy`, after at
+ * least one message and `bytes` bytes, until it is released. To the server it is a process that froze while
+ * it sent.
  */
 export async function openStandingCopy(url: string, copy: RegExp, bytes = 0): Promise<StandingCopy> {
   const [gate, reached] = [new AbortController(), new AbortController()];
@@ -56,7 +57,7 @@ export async function openStandingCopy(url: string, copy: RegExp, bytes = 0): Pr
   };
 }
 
-/** Forwards message by message; `behindData` is awaited behind each one with data of a COPY, and hears how much it was. */
+/** Forwards message by message; `behindData` is awaited after each message with data of a COPY, and gets its length. */
 async function forward(
   near: Socket,
   far: Socket,

@@ -1,10 +1,10 @@
 import type { Database, OpenTransaction } from '../../../src/postgres/database.ts';
 import { untilAborted } from '../../../src/stop.ts';
 
-/** What of a transaction stands still: it calls `stop`, and waits for it. */
+/** Wraps a transaction's methods: the result calls `stop`, and waits for it. */
 type Stopping = (session: OpenTransaction, stop: () => Promise<void>) => Partial<OpenTransaction>;
 
-/** A database whose transactions stand still at some point, until they may go on. */
+/** A database whose transactions stop at some point, until they are released. */
 export function stopping(real: Database, at: Stopping) {
   const [gate, reached] = [new AbortController(), new AbortController()];
   const stop = () => {

@@ -6,7 +6,7 @@ import { transactions } from '../../../src/tables/ton/transactions.ts';
 import { rebuildBlock, rebuildTransaction } from '../rebuild/rebuild.ts';
 import { textColumns, type TextRow } from '../rebuild/text-row.ts';
 
-/** What a database holds, rebuilt into the API's JSON. */
+/** The contents of a database, rebuilt into the API's JSON. */
 export interface Stored {
   blocks(): Promise<unknown[]>;
   transactions(): Promise<unknown[]>;

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import type { Database, Session } from '../../../src/postgres/database.ts';
 
 /**
- * Until a statement like this waits for a lock, or for its client. `session`: a transaction that is kept from standing
- * idle.
+ * Waits until a statement like this waits for a lock, or for its client. `session`: a transaction that is
+ * kept from being idle.
  */
 export async function untilOneWaits(
   database: Database,

@@ -7,7 +7,7 @@ import type { Range } from '../../../src/range.ts';
 import { never, silent, testConfig } from '../crawl.ts';
 
 interface CrawlOrder {
-  /** Of the database, with all of its addresses. */
+  /** The URL of the database, with all of its addresses. */
   readonly url: string;
   readonly api: string;
   readonly datasets: readonly string[];
@@ -16,7 +16,7 @@ interface CrawlOrder {
   readonly page: number;
   /** Name in leases and pages. */
   readonly owner: string;
-  /** Called after each page that completed something. */
+  /** Called after each page that completed a second. */
   readonly onPage: () => void;
 }
 
@@ -48,8 +48,8 @@ export async function crawl(order: CrawlOrder): Promise<number> {
       const paginator = { ...job.paginator, maxSize: Math.min(order.page, job.paginator.maxSize) };
       return { name, job: { ...job, paginator } };
     });
-    const reach = { range, watermark: range.to };
-    const missing = await backfill({ ...opened, attempts: 10, datasets, readable: reach, stop: never });
+    const readable = { range, watermark: range.to };
+    const missing = await backfill({ ...opened, attempts: 10, datasets, readable, stop: never });
     return missing.size;
   } finally {
     await opened.close();

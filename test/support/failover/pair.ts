@@ -8,36 +8,36 @@ import { runningPostmaster, stopPostmaster } from '../../../src/embedded/keeper.
 import { formatPostgres, parsePostgres } from '../../../src/settings/postgres-url.ts';
 import { query } from '../database/query.ts';
 
-/** One server of a pair; its URL stays the same whatever it is. */
+/** One server of a pair; its URL stays the same in both roles. */
 export interface Node {
   readonly url: string;
-  /** Ends all of its processes at once, as a machine that loses its power. */
+  /** Kills all of its processes at once, like a power failure. */
   kill(): Promise<void>;
   query(text: string): Promise<Record<string, unknown>[]>;
 }
 
-/** Two embedded servers, of which one streams to the other. */
+/** Two embedded servers, one of which streams to the other. */
 export interface Pair {
   primary(): Node;
   standby(): Node;
   /** Both addresses as one connection string, with `target_session_attrs`. */
   url(wants: string): string;
-  /** Makes commits wait until the standby has applied them, or not. */
+  /** Sets whether commits wait until the standby has applied them. */
   wait(isSynchronous: boolean): Promise<void>;
-  /** Lets nothing reach the standby any more. */
+  /** Cuts the standby off. */
   cutOff(): Promise<void>;
-  /** Makes the standby the primary; what was the primary is no part of it any more. */
+  /** Makes the standby the primary; the former primary is no part of the pair any more. */
   promote(): Promise<void>;
-  /** Makes what was the primary a standby of the new one, from a copy of that. */
+  /** Makes the former primary a standby of the new one, from a copy of that. */
   rejoin(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a server needs so that another can follow it. */
+/** The settings of a server that another can follow. */
 export const REPLICATION = {
   wal_level: 'replica',
   max_wal_senders: '4',
-  // What the standby has not fetched yet while the copy is made.
+  // Keeps what the standby has not fetched yet while the copy is made.
   wal_keep_size: '512MB',
   max_wal_size: '512MB',
   // A standby that was cut off must not be waited for.
@@ -58,7 +58,7 @@ const SETTINGS = {
   max_locks_per_transaction: '256',
 };
 
-/** Makes a primary and a standby of it in directories below `scratch`, which every user can enter. */
+/** Makes a primary and its standby in directories below `scratch`, which every user can enter. */
 export async function openPair(scratch: string): Promise<Pair> {
   let [primary, standby] = [createMember(join(scratch, 'one')), createMember(join(scratch, 'two'))];
   await primary.open();
@@ -89,7 +89,7 @@ export async function openPair(scratch: string): Promise<Pair> {
       await until(async () => (await standby.query('select from pg_stat_wal_receiver')).length === 0);
     },
     async promote() {
-      // The name of the former standby would be waited for by every commit.
+      // Otherwise every commit would wait for the name of the former standby.
       await standby.query("alter system set synchronous_standby_names = ''");
       await standby.query('select pg_promote()');
       [primary, standby] = [standby, primary];
@@ -134,7 +134,10 @@ function createMember(directory: string): Member {
   };
 }
 
-/** As pg_basebackup does, which the embedded binaries lack: the files, and what the server says of them. */
+/**
+ * Does what pg_basebackup does, which the embedded binaries lack: it copies the files, and the server's
+ * backup label.
+ */
 export async function copyAsStandby(
   primary: Pick<Member, 'url' | 'directory'>,
   directory: string,

@@ -1,10 +1,10 @@
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** Where a process that works with files is killed, as `kill -9` does. */
+/** The call at which a process that works with files is killed, as by `kill -9`. */
 export interface FileCall {
   readonly call: 'rename' | 'link';
-  /** Of the path that is made: what it fits. */
+  /** A pattern of the file's path. */
   readonly path: string;
   /** Before the file has its name, or after. */
   readonly isAfter: boolean;

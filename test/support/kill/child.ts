@@ -7,18 +7,18 @@ import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';
 import { createLogger } from '../../../src/logger.ts';
 import type { Range } from '../../../src/range.ts';
 
-/** What a crawling process learns from its first argument. */
+/** The first argument of a crawling process. */
 export interface Order {
   readonly database: string;
   readonly api: string;
   readonly applicationName: string;
   readonly datasets: readonly string[];
   readonly range: Range;
-  /** Rows a page; absent: as many as the program asks for. */
+  /** Rows a page; default: as many as the program requests. */
   readonly page?: number;
 }
 
-/** The program's own crawl of a range, to be killed. Exit 0: all is there. */
+/** The program's own crawl of a range, to be killed. Exit 0: the range is complete. */
 const order = JSON.parse(process.argv[2] ?? '') as Order;
 const config = readConfig(
   { DATABASE_URL: order.database, TONCENTER_NETWORK: order.api, TONCENTER_RPS: '1000' },

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** A digest of all rows of each table of schema ton: every column but `loaded_at`, in an order of their own. */
+/** A digest of all rows of each table of schema ton: every column except `loaded_at`, in an order of their own. */
 export async function digestTables(client: pg.Client): Promise<Record<string, string>> {
   const { rows: tables } = await client.query<{ name: string }>(
     `select relname as name from pg_class

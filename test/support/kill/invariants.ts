@@ -3,10 +3,10 @@ import type pg from 'pg';
 import { parseRangeText, type Range } from '../../../src/range.ts';
 import type { Truth } from '../simulator/truth.ts';
 
-/** The rows of a network by time, as short as a comparison allows. */
+/** The keys of a network's rows by time, as short as a comparison allows. */
 export type Keys = Readonly<Record<string, readonly { readonly utime: number; readonly key: string }[]>>;
 
-/** How a row's key is written in SQL. */
+/** A row's key in SQL. */
 const KEYS: Readonly<Record<string, string>> = {
   blocks: `workchain || ':' || shard || ':' || seqno`,
   transactions: 'hash',
@@ -28,8 +28,8 @@ export function keysOf(truth: Truth, span: Range): Keys {
 }
 
 /**
- * What does not hold: coverage without exactly the rows that the network has there, or a transaction without its
- * messages. Nothing is wrong where the list is empty.
+ * The violations: coverage without exactly the rows that the network has there, or a transaction without its
+ * messages. An empty list means that there are none.
  */
 export async function violations(client: pg.Client, keys: Keys): Promise<string[]> {
   const { rows: streams } = await client.query<{ dataset: string; covered: string }>(

@@ -10,28 +10,31 @@ import type { Order } from './child.ts';
 import { digestTables } from './digest.ts';
 import { keysOf, violations, type Keys } from './invariants.ts';
 
-/** Where a process was when it was killed, seen from outside: the furthest that one of its loops had come. */
+/** The phase in which a process was killed, seen from outside: that of its most advanced loop. */
 export type Phase = 'fetch' | 'within a statement' | 'between statements' | 'commit' | 'elsewhere';
 
-/** Those that are aimed at, in turn. */
+/** The phases that kills aim at, in turn. */
 const TARGETS: readonly Phase[] = ['fetch', 'between statements', 'commit', 'within a statement'];
 const APPLICATION = 'to-be-killed';
-/** Between which milliseconds an answer takes. */
+/** The minimum and maximum of a response's milliseconds. */
 const LATENCY_MS = [0, 30] as const;
-/** The same where a process is to be killed while it waits for answers: else one of its loops nearly always writes. */
+/**
+ * The same if a process is to be killed while it waits for responses: otherwise one of its loops nearly
+ * always writes.
+ */
 const WAITED_FOR_MS = [2000, 2000] as const;
-/** A process that was not seen in the phase aimed at is killed all the same. */
+/** A process that was not seen in the phase aimed at is still killed. */
 const PATIENCE_MS = 15_000;
 
 export interface Proof {
-  /** Starts the crawl and kills it; where it was, or undefined where all was there by then. */
+  /** Starts the crawl and kills it; returns the phase, or undefined if the range was complete by then. */
   kill(number: number): Promise<Phase | undefined>;
-  /** What does not hold now: see `violations`. */
+  /** The current violations, see `violations`. */
   violations(): Promise<string[]>;
-  /** Runs the crawl to its end; its exit code. */
+  /** Runs the crawl to its end, and returns its exit code. */
   finish(): Promise<number | null>;
   digest(): Promise<Record<string, string>>;
-  /** The digest of an undisturbed crawl, of a database of its own. */
+  /** The digest of an undisturbed crawl in a separate database. */
   undisturbed(): Promise<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -46,7 +49,7 @@ interface ProofOptions {
   readonly page: number;
 }
 
-/** A network, a database, and a program to be killed at work between them. */
+/** Opens a network, a database, and a program that is killed while it works between them. */
 export async function openProof({ network, datasets, page }: ProofOptions): Promise<Proof> {
   const program = await compile();
   const simulator = await openNetwork(network);
@@ -80,7 +83,7 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
   };
 }
 
-/** A network whose answers can be made to take long. */
+/** A network whose responses can be slowed down. */
 interface Network extends Simulator {
   keepWaiting(isKept: boolean): void;
 }
@@ -107,7 +110,7 @@ async function connect({ url }: TestStore): Promise<pg.Client> {
   return client;
 }
 
-/** What a disk does to commits: without it no process would ever be seen in one. */
+/** Slows commits down as a disk does: otherwise no process would ever be seen in one. */
 async function slowDownCommits(client: pg.Client): Promise<void> {
   await client.query(`
     create function public.wait_a_moment() returns trigger language plpgsql as
@@ -146,7 +149,7 @@ async function killOnce(
   }
 }
 
-/** Stops the process in the phase aimed at, and looks where it stands. */
+/** Stops the process in the phase aimed at, and reads its phase. */
 async function catchIn(
   child: ChildProcess,
   client: pg.Client,
@@ -193,7 +196,7 @@ async function isComplete(client: pg.Client, { datasets, range }: Order): Promis
   return rows[0]?.complete === datasets.length;
 }
 
-/** Waits until its sessions are over, as they are by the time that anybody restarts it; its leases have run out then. */
+/** Waits until its sessions are over, as they are before any restart; its leases have expired by then. */
 async function forgetProcess(client: pg.Client): Promise<void> {
   for (;;) {
     const { rowCount } = await client.query(

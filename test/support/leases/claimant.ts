@@ -17,16 +17,17 @@ export interface ClaimingOrder {
   readonly stream: Stream;
   readonly wanted: Range;
   /**
-   * `work`: claims parts and commits them, bit by bit, until nothing is left, and gives some of it up in between.
-   * `freeze`: claims the whole, stops itself within its commit, and says afterwards what became of it.
-   * `overtaken`: the same, but stops itself while its page is under way, before its commit.
+   * `work`: claims parts and commits them, bit by bit, until nothing is left, and gives some of it up in
+   * between.
+   * `freeze`: claims the whole, stops itself within its commit, and reports the outcome afterwards.
+   * `overtaken`: the same, but it stops itself while its page is in flight, before its commit.
    */
   readonly kind: 'work' | 'freeze' | 'overtaken';
 }
 
 export interface ClaimingReport {
   readonly claims: number;
-  /** What its transactions committed. */
+  /** The ranges that its transactions committed. */
   readonly covered: Range[];
   /** The code of the error that ended it. */
   readonly error: string | undefined;
@@ -64,7 +65,7 @@ async function commit(lease: Lease, to: number, before?: () => void): Promise<Le
   return { ...lease, span: { from: to, to: lease.span.to } };
 }
 
-/** Every way in which a lease can end, by chance. */
+/** Every way in which a lease can end, at random. */
 async function work(): Promise<void> {
   for (;;) {
     let lease = await claim(1 + Math.floor(Math.random() * 5));

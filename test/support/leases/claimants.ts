@@ -3,24 +3,27 @@ import { join } from 'node:path';
 import { nextMessage } from '../messages.ts';
 import type { ClaimingOrder, ClaimingReport } from './claimant.ts';
 
-/** `compile` translates it for processes of their own. */
+/** `compile` translates it for separate processes. */
 const CLAIMANT = 'test/support/leases/claimant.js';
 
-/** A process that waits for the word to begin. */
+/** A process that waits for `go`. */
 export async function startClaimant(compiled: string, order: ClaimingOrder): Promise<ChildProcess> {
   const process = fork(join(compiled, CLAIMANT), [JSON.stringify(order)]);
   await nextMessage(process);
   return process;
 }
 
-/** Lets it begin; what it says next. */
+/** Lets it begin, and returns its next message. */
 export function go(process: ChildProcess): Promise<unknown> {
   const message = nextMessage(process);
   process.send('go');
   return message;
 }
 
-/** Lets a frozen process go on; what it says next. It says that it is frozen just before it is, so it is told until it answers. */
+/**
+ * Lets a frozen process continue, and returns its next message. It reports that it is frozen just before it
+ * is, so this repeats until it responds.
+ */
 export async function thaw(process: ChildProcess): Promise<unknown> {
   const message = nextMessage(process);
   const again = setInterval(() => process.kill('SIGCONT'), 50);
@@ -31,7 +34,7 @@ export async function thaw(process: ChildProcess): Promise<unknown> {
   }
 }
 
-/** Lets so many processes claim and commit at once until nothing is left; what each of them did. */
+/** Lets so many processes claim and commit at once until nothing is left, and returns what each of them did. */
 export async function claimTogether(
   compiled: string,
   count: number,

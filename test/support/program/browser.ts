@@ -3,7 +3,7 @@ import { chromium, type Browser } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The browser of this machine; undefined where there is none: then tests of pages say that they were skipped. */
+/** The browser of this machine; undefined if there is none: then tests of pages report that they were skipped. */
 export const browserPath: string | undefined = PLACES.find((path) => existsSync(path));
 
 /** A real Chromium without a window. */

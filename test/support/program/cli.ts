@@ -7,7 +7,7 @@ import { compile } from './compile.ts';
 import { openWarmProgram } from './warm-program.ts';
 
 export interface CliResult {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -16,19 +16,19 @@ export interface CliResult {
 export interface RunningCli {
   readonly child: ChildProcess;
   readonly ended: Promise<CliResult>;
-  /** The part of stdout and stderr together that fits, as soon as it is there. */
+  /** The matching part of stdout and stderr together, as soon as it is printed. */
   sees(pattern: RegExp): Promise<string>;
 }
 
 type Settings = Readonly<Record<string, string>>;
 
-/** The program as its users have it: compiled, in processes of its own, with no setting but those that are given. */
+/** The program as its users have it: compiled, in separate processes, with no settings except the given ones. */
 export interface Cli {
   start(args: readonly string[], settings?: Settings, input?: string): RunningCli;
   run(args: readonly string[], settings?: Settings, input?: string): Promise<CliResult>;
   /**
-   * As `run`, in a process that has run others before, in their order: for what a command does and says. How a process
-   * begins, reads, is ended and leaves takes one of its own.
+   * Like `run`, in a process that has run earlier commands, in their order: for the effects and output of a
+   * command. Tests of how a process begins, reads, is ended and exits use a separate one.
    */
   ask(args: readonly string[], settings?: Settings): Promise<CliResult>;
   /** As after `ulimit -n`. */
@@ -38,7 +38,7 @@ export interface Cli {
 
 export async function openCli(): Promise<Cli> {
   const compiled = await compile();
-  // No .env lies here.
+  // This directory has no .env.
   const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
   // As npm links it: by its name.
   const bin = join(cwd, 'toncenter-etl');

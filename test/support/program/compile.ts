@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { inject } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-/** What the program looks for beside itself. */
+/** Files that the program expects next to itself. */
 const BESIDE = ['node_modules', 'package.json', 'migrations', 'web'];
-/** What tests run in processes of their own, beside the program. */
+/** Programs that tests run as separate processes, next to the program. */
 const PROCESSES = [
   'test/embedded/child.ts',
   'test/support/budget/spender.ts',
@@ -22,8 +22,8 @@ const PROCESSES = [
 ];
 
 /**
- * The directory with the program, and what tests run beside it, as `npm run build` makes it; every user can read it.
- * All tests of a run share it: the first makes it, the run's end takes it away.
+ * The directory with the program, and what tests run next to it, as `npm run build` makes it; every user can
+ * read it. All tests of a run share it: the first one makes it, and the end of the run removes it.
  */
 export async function compile(): Promise<string> {
   const directory = inject('compiledProgram');
@@ -31,7 +31,7 @@ export async function compile(): Promise<string> {
   return directory;
 }
 
-/** Where two do it at the same time, one of them is late, and has done nothing that the other has not. */
+/** If two processes do this at the same time, the later one repeats the work and changes nothing. */
 async function compileInto(directory: string): Promise<void> {
   const unfinished = `${directory}-${randomBytes(6).toString('hex')}`;
   const build = join(ROOT, 'tools', 'build.js');

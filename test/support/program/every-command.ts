@@ -10,8 +10,8 @@ const START = Date.UTC(2026, 0, 1) / 1000;
 const [FROM, TO] = [String(START), String(START + 300)];
 
 /**
- * Runs what the program can do with a database that is empty, one command after another; each must do its work. With
- * `target`, another empty database, a promotion to that one, too.
+ * Runs everything that the program can do with an empty database, one command after another; each must
+ * succeed. With `target`, another empty database, it also promotes to that one.
  */
 export async function runEveryCommand(
   cli: Cli,
@@ -32,23 +32,23 @@ export async function runEveryCommand(
   const account = `0:${'A'.repeat(64)}`;
   const run = async (args: readonly string[], codes: readonly number[] = [0], extra = {}) => {
     const { code, stdout, stderr } = await cli.ask(args, { ...settings, ...extra });
-    expect({ args, code, said: codes.includes(code ?? -1) ? '' : stdout + stderr }).toEqual({
+    expect({ args, code, output: codes.includes(code ?? -1) ? '' : stdout + stderr }).toEqual({
       args,
       code: codes.find((each) => each === code) ?? codes[0],
-      said: '',
+      output: '',
     });
   };
   try {
     await run(['migrate']);
     await run(['watch', 'add', account]);
     await run(['plan', ...range]);
-    // Datasets of which this network has nothing have no end either.
+    // Datasets without rows in this network have no end either.
     await run(['backfill', ...range, '--quiet'], [0, 3], { ETL_DATASETS: datasets });
     await run(['verify', ...range]);
     await run(['verify', ...range, '--deep', '100%', '--repair']);
     await run(['status', '--json']);
     await run(['quarantine', 'list']);
-    // Settings that are no network of toncenter.com are findings.
+    // Settings of a network that is not toncenter.com are findings.
     await run(['doctor'], [0, 1]);
     await run(['export', ...range, '--out', join(scratch, 'lake')]);
     await run([
@@ -69,9 +69,9 @@ export async function runEveryCommand(
     const more = { ETL_DATASETS: datasets, ETL_LISTEN: 'off', ETL_SINCE: FROM, ETL_WATERMARK_DELAY: '0s' };
     const loud = { ...settings, ...more, ETL_LAKE: join(scratch, 'lake'), LOG_LEVEL: 'info' };
     const daemon = cli.start(['sync'], loud);
-    // Before that, a signal ends it as any process; blocks of later seconds may be stored already.
+    // Before that, a signal ends it like any process; blocks of later seconds may be stored already.
     await daemon.sees(/daemon started/);
-    // It has gone on where the backfill ended.
+    // It has continued from the end of the backfill.
     const newest = `select max(utime) > to_timestamp(${START + 400}::float8) as reached from blocks`;
     await expect
       .poll(async () => (await cli.ask(['sql', '--csv', newest], settings)).stdout, { timeout: 60_000 })

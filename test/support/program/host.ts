@@ -2,8 +2,9 @@ import { pathToFileURL } from 'node:url';
 import type { Order } from './warm-program.ts';
 
 /*
- * Runs commands of the program one after the other, in one process: none but the first waits for the program to load.
- * The entry is evaluated anew for each, and what it imports stays. The order's mark ends what a command has printed.
+ * Runs commands of the program one after the other, in one process: only the first one waits for the program
+ * to load. The entry is evaluated again for each, and its imports stay loaded. The order's mark ends what a
+ * command has printed.
  */
 const entry = pathToFileURL(process.argv[2] ?? '').href;
 let runs = 0;
@@ -19,7 +20,7 @@ class Exit extends Error {
 process.exit = (code) => {
   throw new Exit(Number(code));
 };
-// Each command adds its listeners, for a process that ends with it.
+// Each command adds its listeners, because its process usually ends with it.
 for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
 
 async function run({ args, env }: Order): Promise<number> {

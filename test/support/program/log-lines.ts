@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from '../../../src/logger.ts';
 
-/** A logger whose records can be looked at. */
+/** A logger whose records can be read. */
 export function keptLog(level = 'warn'): { logger: Logger; records: Record<string, unknown>[] } {
   const records: Record<string, unknown>[] = [];
   const destination = {

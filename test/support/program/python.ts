@@ -5,15 +5,15 @@ import { packageRoot } from '../../../src/package.ts';
 
 export interface Packages {
   readonly name: string;
-  /** What pip installs: exact versions. */
+  /** Packages for pip, in exact versions. */
   readonly install: readonly string[];
-  /** What must be importable. */
+  /** Modules that must be importable. */
   readonly modules: string;
 }
 
 /**
- * A Python that has the packages: the one that PYTHON names, else one of a virtual environment that the first run makes.
- * Undefined, and said, if there is none.
+ * A Python that has the packages: the one that PYTHON names, else one of a virtual environment that the first
+ * run makes. If there is none, it returns undefined and reports why.
  */
 export function pythonWith({ name, install, modules }: Packages): string | undefined {
   const given = process.env['PYTHON'];

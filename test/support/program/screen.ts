@@ -4,11 +4,11 @@ import xterm from '@xterm/headless';
 /** A program on a pseudo-terminal of so many columns, and what a terminal shows of it. */
 export interface Screen {
   readonly child: ChildProcess;
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly ended: Promise<number | null>;
-  /** What a user types. */
+  /** Sends the keys of a user. */
   type(text: string): void;
-  /** All lines down to the last that holds something, those that scrolled off first. */
+  /** All lines down to the last one that is not empty, those that scrolled off first. */
   lines(): string[];
 }
 
@@ -20,7 +20,7 @@ interface ScreenOptions {
   readonly onChange?: (lines: string[]) => void;
 }
 
-/** Runs a shell's command on a terminal of 24 rows, by util-linux' `script`. */
+/** Runs a shell command on a terminal of 24 rows, through util-linux' `script`. */
 export function openScreen(command: string, { columns, env, cwd, onChange }: ScreenOptions): Screen {
   const terminal = new xterm.Terminal({
     cols: columns,
@@ -45,7 +45,7 @@ export function openScreen(command: string, { columns, env, cwd, onChange }: Scr
   const ended = new Promise<number | null>((resolve) => {
     child.once('close', (code) => terminal.write('', () => resolve(code)));
   });
-  // Who has ended reads nothing any more.
+  // A process that has ended reads nothing any more.
   child.stdin.on('error', () => undefined);
   return { child, ended, type: (text) => void child.stdin.write(text), lines };
 }

@@ -2,7 +2,7 @@ import { comparable } from './same-record.ts';
 
 type Json = Record<string, unknown>;
 
-/** What of a trace is compared; the records in it as those of their own endpoints. */
+/** The part of a trace that is compared; its records are compared as those of their own endpoints. */
 export function comparableTrace(record: unknown): unknown {
   const { transactions, actions, trace, ...own } = record as Json;
   return {
@@ -20,7 +20,7 @@ export function comparableTrace(record: unknown): unknown {
   };
 }
 
-/** `children: null` is kept: it says something else than a list, and something else than nothing. */
+/** `children: null` is kept: it differs from a list, and from a missing member. */
 function comparableNode({ children, transaction, in_msg, ...own }: Json): Json {
   const carrier = comparable('transactions', { in_msg }) as Json;
   return {

@@ -1,10 +1,10 @@
-/** A member of the API that the database deliberately does not hold. */
+/** A member of the API that the database deliberately does not store. */
 export interface Omission {
   /** Path of the endpoint below its version. */
   readonly endpoint: string;
-  /** Path of the member: within a record, or beside the list of records. `[]` stands for each element of an array. */
+  /** Path of the member: within a record, or next to the list of records. `[]` stands for each element of an array. */
   readonly member: string;
-  /** Why nothing is lost, or why what is lost is not wanted. */
+  /** Why no information is lost, or why the lost information is not wanted. */
   readonly reason: string;
 }
 
@@ -28,8 +28,8 @@ const SAME = 'is account in its friendly form';
 const MASTER = 'workchain and shard of a masterchain block are always -1 and 8000000000000000';
 
 /**
- * Everything documented that is neither a column, nor derived from one, nor kept in `extra`. With these exceptions, and
- * except that a member left out means the same as one that is null, the API's JSON can be rebuilt from the tables.
+ * Everything documented that is neither a column, nor derived from one, nor kept in `extra`. With these
+ * exceptions, the API's JSON can be rebuilt from the tables; a missing member counts as one that is null.
  */
 export const omissions: readonly Omission[] = [
   { endpoint: 'transactions', member: 'address_book', reason: NAMES },

@@ -1,7 +1,7 @@
 import type { TestStore } from '../database/database.ts';
 import { select, without } from '../collections.ts';
 
-/* The way back for collections: from rows to the API's JSON. Shares nothing with the way in. */
+/* Rebuilds collections: from rows to the API's JSON. Shares nothing with the mapping that made the rows. */
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -68,7 +68,7 @@ export async function plain(store: TestStore, table: string, ...leaveOut: string
   return (await all(store, table)).map((row) => without(row, ...leaveOut));
 }
 
-/** Transactions of an account as v2 prints them, but for the form of addresses, newest first. */
+/** Transactions of an account as v2 prints them, newest first, in another form of addresses. */
 export async function rebuiltHistory(store: TestStore, account: string): Promise<unknown[]> {
   const of = `account = '${account}'`;
   const rows = await select(store, `select * from ton.account_transactions where ${of} order by lt desc`);
@@ -98,7 +98,7 @@ function rebuiltMessage(row: Row): unknown {
   return { ...columns, msg_data: { '@type': data_type, body, init_state, text } };
 }
 
-/** What v2 printed, with addresses in raw form and without the tags that a member's place says already. */
+/** What v2 printed, with addresses in raw form and without the tags that a member's path implies. */
 export function untagged(value: unknown, raw: (friendly: string) => string): unknown {
   if (Array.isArray(value)) return value.map((element) => untagged(element, raw));
   if (typeof value !== 'object' || value === null) return value;

@@ -50,16 +50,16 @@ export function traceRebuilder(store: TraceStore): (id: unknown, withActions?: b
   };
 }
 
-/** Rebuilds stored actions that are asked for, by their start and end as the API sorts them within a trace. */
+/** Rebuilds the requested stored actions, by their start and end as the API sorts them within a trace. */
 export function actionRebuilder(
   store: Pick<TraceStore, 'actions' | 'action_accounts' | 'action_transactions'>,
 ): (wanted: (row: TextRow) => boolean) => Json[] {
-  const place = (row: TextRow): string =>
+  const positionOf = (row: TextRow): string =>
     ['start_lt', 'end_lt'].map((name) => String(row[name]).padStart(20, '0')).join(' ');
   return (wanted) =>
     [...store.actions]
       .filter(wanted)
-      .sort((a, b) => (place(a) < place(b) ? -1 : 1))
+      .sort((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1))
       .map((row) =>
         rebuildAction(row, partsOf(store.action_accounts, row), partsOf(store.action_transactions, row)),
       );

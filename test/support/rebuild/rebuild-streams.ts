@@ -1,22 +1,22 @@
 import { flags, json, numbers, orNull, rebuildMessage, seconds, texts, withExtra } from './rebuild.ts';
 import type { TextRow } from './text-row.ts';
 
-/* The way back for every stream but blocks and transactions; like there, nothing is shared with the way in. */
+/* Rebuilds every stream except blocks and transactions; nothing is shared with the mapping that made the rows. */
 
 type Json = Record<string, unknown>;
 
-/** What of other tables a trace is put together from. */
+/** The rows of other tables that a trace consists of. */
 export interface TraceParts {
   readonly nodes: readonly TextRow[];
-  /** A stored transaction, whole; undefined where there is none of this hash. */
+  /** A whole stored transaction; undefined if there is none of this hash. */
   readonly transaction: (hash: string) => Json | undefined;
   /** A row of messages. */
   readonly message: (hash: string) => TextRow | undefined;
-  /** The trace's actions, rebuilt, where they are asked for. */
+  /** The trace's actions, rebuilt, if they are requested. */
   readonly actions?: readonly Json[];
 }
 
-/** A trace of GET /api/v3/traces, from its row, its nodes in any order, and what it carries. */
+/** A trace of GET /api/v3/traces, from its row, its nodes in any order, and the rows that it carries. */
 export function rebuildTrace(row: TextRow, parts: TraceParts): Json {
   const order = orderOf(row, parts);
   const stored = extraOf(row);
@@ -50,12 +50,12 @@ function orderOf(row: TextRow, { nodes, transaction }: TraceParts): string[] | n
   const stored = extraOf(row);
   if ('transactions_order' in stored) return stored['transactions_order'] as string[] | null;
   const found = nodes.map(({ tx_hash }) => transaction(String(tx_hash))!);
-  const place = ({ lt, account }: Json): string => `${String(lt).padStart(20, '0')} ${String(account)}`;
-  found.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+  const positionOf = ({ lt, account }: Json): string => `${String(lt).padStart(20, '0')} ${String(account)}`;
+  found.sort((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1));
   return found.length === 0 ? null : found.map((one) => String(one['hash']));
 }
 
-/** Where the tree was sent with bodies, the hash of the body stands in its place. */
+/** If the tree was sent with bodies, the hash of the body is in its place. */
 function bodyOf(path: string, value: unknown, { transaction, message }: TraceParts): unknown {
   if (!path.startsWith('trace.') && !path.startsWith('trace')) return value;
   if (path.endsWith('.transaction')) return transaction(String(value));

@@ -1,8 +1,8 @@
 import type { TextRow } from './text-row.ts';
 
 /*
- * The way back: the API's JSON from rows of the tables. It shares nothing with the mapping that made the rows, so that
- * a column filled from the wrong member cannot be read back into the right one unnoticed.
+ * Rebuilds the API's JSON from rows of the tables. It shares nothing with the mapping that made the rows, so
+ * that a column filled from the wrong member cannot be read back into the right one unnoticed.
  */
 
 type Json = Record<string, unknown>;
@@ -52,7 +52,7 @@ export function rebuildTransaction(
   return withExtra(record, row);
 }
 
-/** A message as it stands in a transaction, from its row. */
+/** A message of a transaction, from its row. */
 export function rebuildMessage(row: TextRow): Json {
   const record = {
     ...texts(
@@ -127,7 +127,7 @@ function blockId(row: TextRow, prefix: string): Json | null {
 
 type Text = string | null | undefined;
 
-/** The columns of a list of members, by what the list says: the lists are few, and the rows are many. */
+/** The columns of a list of members, by the text of the list: the lists are few, and the rows are many. */
 const columnsOf = new Map<string, readonly (readonly [member: string, column: string])[]>();
 
 function members(row: TextRow, names: string, prefix: string, read: (value: string) => unknown): Json {
@@ -160,7 +160,7 @@ export function json(row: TextRow, names: string, prefix = ''): Json {
   return members(row, names, prefix, (value) => JSON.parse(value) as unknown);
 }
 
-/** Unix seconds as a string of digits, of a timestamp as ISO 8601 or as Postgres prints it in UTC. */
+/** Unix seconds as a string of digits, from a timestamp in ISO 8601 or as Postgres prints it in UTC. */
 export function seconds(text: Text): string | null {
   return text == null ? null : String(Date.parse(text.replace(' ', 'T').replace(/\+00$/, 'Z')) / 1000);
 }

@@ -44,7 +44,7 @@ import type { TextRow } from './text-row.ts';
 
 type Json = Record<string, unknown>;
 
-/** A dataset whose records are one row each, perhaps with parts in a second table, and the way back. */
+/** A dataset whose records are one row each, perhaps with parts in a second table, and how to rebuild them. */
 export interface RebuiltStream {
   readonly name: string;
   readonly endpoint: string;
@@ -53,24 +53,24 @@ export interface RebuiltStream {
   readonly tables: Readonly<Record<string, PgTable>>;
   readonly sample: (changes?: Json) => Json;
   readonly rebuild: (row: TextRow, parts: readonly TextRow[]) => Json;
-  /** Members without which a record is refused. */
+  /** A record without one of these members is refused. */
   readonly required: readonly string[];
-  /** One of its members that is an amount. */
+  /** A member that is an amount. */
   readonly amount: string;
-  /** What places a record, and the position that it has then. */
-  readonly place: Json;
+  /** The members that give a record its position, and that position. */
+  readonly positionMembers: Json;
   readonly position: Position;
 }
 
 const transfer = {
   required: ['transaction_hash', 'transaction_lt', 'transaction_now'],
-  place: { transaction_hash: 'h', transaction_lt: '7', transaction_now: 1_760_000_009 },
+  positionMembers: { transaction_hash: 'h', transaction_lt: '7', transaction_now: 1_760_000_009 },
   position: { utime: 1_760_000_009, lt: '7', id: 'h' },
 };
 
 const event = {
   required: ['tx_hash', 'tx_lt', 'utime', 'type'],
-  place: { tx_hash: 'h', tx_lt: '7', utime: 1_760_000_009 },
+  positionMembers: { tx_hash: 'h', tx_lt: '7', utime: 1_760_000_009 },
   position: { utime: 1_760_000_009, lt: '7', id: 'h' },
 };
 
@@ -135,7 +135,7 @@ export const rebuiltStreams: readonly RebuiltStream[] = [
     sample: sampleNominatorEvent,
     rebuild: rebuildNominatorEvent,
     required: [...event.required, 'pool_address', 'nominator_address'],
-    place: { ...event.place, nominator_address: 'n', type: 't' },
+    positionMembers: { ...event.positionMembers, nominator_address: 'n', type: 't' },
     position: { ...event.position, id: 'h/n/t' },
   },
   {
@@ -147,7 +147,7 @@ export const rebuiltStreams: readonly RebuiltStream[] = [
     sample: sampleComplaint,
     rebuild: rebuildComplaint,
     required: ['election_id', 'complaint_hash', 'created_at'],
-    place: { election_id: 5, complaint_hash: 'h', created_at: 1_760_000_009 },
+    positionMembers: { election_id: 5, complaint_hash: 'h', created_at: 1_760_000_009 },
     position: { utime: 1_760_000_009, lt: '0', id: '5/h' },
   },
   {
@@ -159,7 +159,7 @@ export const rebuiltStreams: readonly RebuiltStream[] = [
     sample: sampleElection,
     rebuild: rebuildElection,
     required: ['election_id'],
-    place: { election_id: 1_760_000_009 },
+    positionMembers: { election_id: 1_760_000_009 },
     position: { utime: 1_760_000_009, lt: '0', id: '1760000009' },
   },
   {
@@ -171,7 +171,7 @@ export const rebuiltStreams: readonly RebuiltStream[] = [
     sample: (changes) => sampleCycle(changes),
     rebuild: rebuildCycle,
     required: ['cycle_start'],
-    place: { cycle_start: 1_760_000_009 },
+    positionMembers: { cycle_start: 1_760_000_009 },
     position: { utime: 1_760_000_009, lt: '0', id: '1760000009' },
   },
 ];

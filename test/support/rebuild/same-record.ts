@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { omissions } from './omissions.ts';
 
-/** JSON whose inner shape is not the API's: a null in it is kept. */
+/** Free-form JSON: a null in it is kept. */
 const FREE_FORM = /^(decoded|extra|details)$|currencies$/;
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * True where a record rebuilt from the tables says what the API said. The one deliberate equivalence: a member that is
- * left out equals one that is null. Members on the list of omissions are not compared.
+ * True if a record that is rebuilt from the tables equals the API's. The one deliberate equivalence: a
+ * missing member equals one that is null. Members on the list of omissions are not compared.
  */
 export function sameRecord(endpoint: string, rebuilt: unknown, original: unknown): boolean {
   return isSame(rebuilt, original, '', omittedOf(endpoint));
@@ -22,7 +22,7 @@ export function comparable(endpoint: string, record: unknown): unknown {
 const omittedOf = (endpoint: string): ReadonlySet<string> =>
   new Set(omissions.filter((one) => one.endpoint === endpoint).map((one) => one.member));
 
-// Compares in place: a proof holds hundreds of thousands of records against each other, and copies would be its cost.
+// Compares in place: a proof compares hundreds of thousands of records, and copies would be expensive.
 function isSame(left: unknown, right: unknown, path: string, omitted: ReadonlySet<string>): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

@@ -11,7 +11,7 @@ export function textColumns(table: PgTable): string {
     .join(', ');
 }
 
-/** What Postgres would print of a row that a job made, without Postgres: the row goes through JSON as it does there. */
+/** A job's row as Postgres would print it, without Postgres: the row goes through JSON as it does there. */
 export function asTextRow(table: PgTable, row: object): TextRow {
   const columns = getTableColumns(table);
   const sent = JSON.parse(JSON.stringify(row)) as Record<string, unknown>;

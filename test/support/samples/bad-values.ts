@@ -4,7 +4,7 @@ import { toCopyText } from '../../../src/write/copy-buffer.ts';
 import { targetOf } from '../../../src/write/target.ts';
 import type { Rows, Tables } from '../../../src/dataset/declaration/row-layout.ts';
 
-/** JSON texts that a server should not send, and may. */
+/** JSON texts that a server should not send, but may. */
 const VALUES = [
   ...[
     'null',
@@ -42,11 +42,11 @@ const VALUES = [
   ],
   `"${'x'.repeat(5000)}"`,
 ];
-/** A scalar that is a member's value; that of a name by which rows are distinguished is left alone. */
+/** A scalar that is a member's value; the value of a member that identifies rows is left alone. */
 const SCALAR =
   /(?<!"(?:hash|root_hash|tx_hash|transaction_hash|trace_id|action_id|complaint_hash)"):(?:"(?:[^"\\]|\\.)*"|-?[\d.eE+]+|true|false|null)(?=[,}])/g;
 
-/** Scalars to replace, by number, and by what. */
+/** Scalars to replace, by number, and their replacements. */
 export const harm = fc.array(
   fc.tuple(fc.nat(), fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...VALUES) }, fc.json())),
   {
@@ -58,7 +58,7 @@ export const harm = fc.array(
 /** The text with some of its scalars replaced. */
 export function harmed(text: string, changes: readonly (readonly [number, string])[]): string {
   const places = [...text.matchAll(SCALAR)];
-  const chosen = new Map(changes.map(([place, value]) => [place % places.length, value]));
+  const chosen = new Map(changes.map(([index, value]) => [index % places.length, value]));
   let at = -1;
   return text.replace(SCALAR, (scalar) => {
     at += 1;
@@ -67,7 +67,7 @@ export function harmed(text: string, changes: readonly (readonly [number, string
   });
 }
 
-/** Every row has a line of as many values as its table has columns. */
+/** Expects for every row a line with as many values as its table has columns. */
 export function expectWritable(tables: Tables, rows: Rows): void {
   for (const [name, table] of Object.entries(tables)) {
     const columns = targetOf(table).staging.columns;

@@ -19,7 +19,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   tgbtc_dkg_log_fallback: 'DkgLogFallback',
 };
 
-/** The schema of the details of a type of action; undefined where the document has none. */
+/** The schema of the details of a type of action; undefined if the document has none. */
 export function detailsSchema(type: string): Described | undefined {
   const pascal = type
     .replace(/_fallback$/, '')
@@ -36,7 +36,7 @@ export function detailsSchemas(): [string, Described][] {
   );
 }
 
-/** Synthetic details with every member of their schema; each second nullable one is null where `sparse`. */
+/** Synthetic details with every member of their schema; every second nullable one is null if `sparse`. */
 export function sampleDetails(schema: Described, sparse = false): Json {
   const members = Object.entries(schema.properties ?? {});
   return Object.fromEntries(

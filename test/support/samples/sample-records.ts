@@ -1,6 +1,6 @@
 /*
- * Synthetic records in the API's form, with every documented member set and no two values alike, so that a member
- * that lands in its neighbour's column shows.
+ * Synthetic records in the API's form, with every documented member set and no two values alike: a member in
+ * its neighbor's column is noticed.
  */
 
 type Json = Record<string, unknown>;
@@ -13,7 +13,7 @@ export const digits = (): string => String(1_000_000_000_000 + ++last);
 export const int = (): number => 1000 + ++last;
 export const words = (name: string): string => `${name} ${++last}`;
 let statuses = 0;
-/** Each in turn, so that neighbours differ. */
+/** Each in turn, so that neighbors differ. */
 const status = () => ['nonexist', 'uninit', 'frozen', 'active'][statuses++ % 4];
 
 export const address = (): string => `0:${String(++last).padStart(64, 'A')}`;
@@ -84,7 +84,7 @@ export function sampleMessage(changes: Json = {}): Json {
   };
 }
 
-/** An external-in message: it comes from nowhere, at no time. */
+/** An external-in message: it has no sender and no time. */
 export function sampleExternal(changes: Json = {}): Json {
   const nothing = {
     source: null,
@@ -111,7 +111,7 @@ function sampleAccountState(): Json {
   };
 }
 
-/** `flag` is what every boolean is: a pair of flags that were exchanged shows between a record and its negative. */
+/** Every boolean is `flag`: swapped flags differ between a record and its negative. */
 function sampleDescription(flag: boolean): Json {
   return {
     type: words('kind'),

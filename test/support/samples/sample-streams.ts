@@ -9,7 +9,7 @@ import {
   words,
 } from './sample-records.ts';
 
-/* Synthetic records of every stream but blocks and transactions, in the same manner as those. */
+/* Synthetic records of every stream except blocks and transactions, in the same manner as those. */
 
 type Json = Record<string, unknown>;
 
@@ -49,8 +49,8 @@ export function sampleAction(changes: Json = {}): Json {
 }
 
 /**
- * A trace of four transactions: an external message, its receiver with two children, one of which has a child, while
- * the other sent a message that was not received.
+ * A trace of four transactions: an external message and its receiver with two children. One of these has a
+ * child, and the other sent a message that was not received.
  */
 export function sampleTrace(changes: Json = {}): Json {
   const trace_id = hash();
@@ -100,7 +100,7 @@ export function sampleTrace(changes: Json = {}): Json {
   };
 }
 
-/** A trace as the document shows it: bodies in the tree, no map beside it. */
+/** A trace as the document shows it: bodies in the tree, no map next to it. */
 export function sampleDocumentedTrace(): Json {
   const { trace, transactions, ...members } = sampleTrace();
   const bodies = transactions as Record<string, Json>;

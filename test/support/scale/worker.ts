@@ -8,13 +8,13 @@ import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';
 import { createLogger } from '../../../src/logger.ts';
 import type { Range } from '../../../src/range.ts';
 
-/** What a crawling process of its own shall do. */
+/** The task of a separate crawling process. */
 export interface WorkOrder {
   readonly database: string;
   readonly api: string;
   readonly rps: number;
   readonly datasets: readonly string[];
-  /** To be read once; absent: the daemon runs until SIGTERM. */
+  /** The range to read once; if absent, the daemon runs until SIGTERM. */
   readonly range?: Range;
   /** Rows a page. */
   readonly page?: number;

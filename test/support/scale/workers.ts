@@ -15,7 +15,7 @@ export interface Workers {
   close(): Promise<void>;
 }
 
-/** The program, to be run in as many processes as it takes. */
+/** The program, which runs in as many processes as needed. */
 export async function openWorkers(): Promise<Workers> {
   const compiled = await compile();
   const started: ChildProcess[] = [];

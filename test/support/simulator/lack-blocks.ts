@@ -7,7 +7,10 @@ const Body = z.looseObject({
   blocks: z.array(z.looseObject({ workchain: z.number(), gen_utime: z.string() })),
 });
 
-/** A server whose index of blocks lacks those of the masterchain in some seconds; other responses are the same objects. */
+/**
+ * A server whose index of blocks lacks those of the masterchain in some seconds; other responses are the same
+ * objects.
+ */
 export function lackMasterchain(gap: Range) {
   return ({ path }: ApiRequest, response: HttpResponse): HttpResponse => {
     if (path !== '/api/v3/blocks' || response.status !== 200) return response;

@@ -1,6 +1,6 @@
 import type { Truth } from './truth.ts';
 
-/** What the chain owes: from when on no row of a second can still appear, because all tops of the shards lie behind it. */
+/** The time from which no row of a second can still appear, because all tops of the shards are behind it. */
 export function createNamed({ world: { ticks, blocks } }: Truth): (second: number) => number {
   const watermarkOf = (tick: number) => {
     const end = tick + 1 < ticks.utime.length ? ticks.firstTop.get(tick + 1) : ticks.tops.length;

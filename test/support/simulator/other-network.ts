@@ -1,6 +1,6 @@
 import type { SimulatorOptions } from './simulator.ts';
 
-/** Lets a simulated network name itself testnet while `isOther` says so. */
+/** Makes a simulated network name itself testnet while `isOther` is true. */
 export function otherNetwork(isOther: () => boolean): NonNullable<SimulatorOptions['after']> {
   return (_, response) => {
     if (!isOther()) return response;

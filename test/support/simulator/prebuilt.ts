@@ -8,16 +8,17 @@ import type { Ledger, TransactionSource } from '../../../src/simulator/ledger.ts
 const WRITE_BYTES = 1 << 22;
 
 /**
- * The JSON of every transaction, written once to an unlinked temporary file in the order (now, lt, account): a page of
- * that order is one read. For benchmarks, where the simulator must cost next to nothing.
+ * The JSON of every transaction, written once to an unlinked temporary file in the order (now, lt, account),
+ * so that a page of that order is one read. It is for benchmarks, in which the simulator must cost next to
+ * nothing.
  */
 class Prebuilt {
   private readonly file: number;
-  /** Where each row's text begins; it ends one byte, the comma, before the next in the file. */
+  /** The offset of each row's text; it ends one byte, the comma, before the next one. */
   private readonly starts: Float64Array;
   private readonly ends: Float64Array;
 
-  /** `rows` in the order of the file; `directory`: where the file is made, default the system's. */
+  /** `rows` in the order of the file; `directory` of the file, default the system's. */
   constructor(
     source: TransactionSource,
     rows: Iterable<number>,
@@ -37,7 +38,7 @@ class Prebuilt {
     return fstatSync(this.file).size;
   }
 
-  /** Texts of rows joined by commas: neighbours in the file are read at once. */
+  /** Texts of rows joined by commas: neighbors in the file are read at once. */
   texts(rows: readonly number[]): Buffer {
     const size = rows.reduce((sum, row) => sum + this.end(row) - this.start(row) + 1, 0);
     const body = Buffer.allocUnsafe(Math.max(0, size - 1));
@@ -90,7 +91,7 @@ class Prebuilt {
   }
 }
 
-/** The ledger with the texts of all transactions that there are now served from a file. */
+/** The ledger, with the texts of all current transactions served from a file. */
 export function prebuild(ledger: ChainLedger): { readonly ledger: Ledger; readonly dispose: () => void } {
   const { world, transactions } = ledger;
   const { byTime, count } = world.transactions;

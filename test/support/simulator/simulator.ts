@@ -12,17 +12,17 @@ import { prebuild } from './prebuilt.ts';
 import { Truth } from './truth.ts';
 
 export interface SimulatorOptions extends ServedOptions {
-  /** Answers a request in the server's stead, behind the gateway; undefined leaves it to the server. */
+  /** Responds in place of the server, behind the gateway; undefined leaves the request to the server. */
   readonly before?: (request: ApiRequest) => HttpResponse | undefined;
   /** Changes a response of the server. */
   readonly after?: (request: ApiRequest, response: HttpResponse) => HttpResponse;
-  /** True: the JSON of all transactions is made at the start and kept in a file, for benchmarks. Not with `live`. */
+  /** If true, the JSON of all transactions is made at the start and kept in a file, for benchmarks. Not with `live`. */
   readonly prebuilt?: boolean;
 }
 
-/** A running simulator that also tells what is true of its network. */
+/** A running simulator that also returns the truth of its network. */
 export interface Simulator extends ServedSimulator {
-  /** The generated network as it really is, whatever faults hide of it; empty where recorded data are served. */
+  /** The whole generated network, whatever faults hide of it; empty if recorded data are served. */
   readonly truth: Truth;
 }
 

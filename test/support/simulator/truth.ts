@@ -30,9 +30,9 @@ import type { Range } from '../../../src/range.ts';
 const ALWAYS: Range = { from: 0, to: Infinity };
 
 /**
- * The network as it really is, as far as it has been generated, without regard to heads, holes and faults. What
- * was read through the API is compared with it. Blocks that no masterchain block has registered yet, and what they
- * hold, are left out.
+ * The network as far as it has been generated, without regard to heads, holes and faults. Tests compare it
+ * with what was read through the API. Blocks that no masterchain block has registered yet, and their
+ * contents, are left out.
  */
 export class Truth {
   readonly world: World;
@@ -68,7 +68,7 @@ export class Truth {
     for (const row of this.transactionRows(span)) yield transactionJson(this.world, this.bocs, row);
   }
 
-  /** Messages by created_at, or by the receiver's time where they have none; each once, with both transactions. */
+  /** Messages by created_at, or by the receiver's time if they have none; each once, with both transactions. */
   *messages(span: Range = ALWAYS): Generator<MessageJson> {
     for (const row of this.messageRows(span))
       yield messageRowJson(this.world, this.bocs, row, { in: true, out: true });
@@ -80,9 +80,9 @@ export class Truth {
   }
 
   /**
-   * What complete traces did in the end, whenever the classifier is done with them, by the trace's end_utime. `types`:
-   * what is supported, as in the request; default everything that build 1.3 knows by itself. Ascending by
-   * (trace_end_utime, trace_id); numbers beyond 2^53 in details are bigints.
+   * What complete traces did in the end, once the classifier is done with them, by the trace's end_utime.
+   * `types`: the supported ones, as in the request; default everything that build 1.3 knows by itself.
+   * Ascending by (trace_end_utime, trace_id); numbers beyond 2^53 in details are bigints.
    */
   *actions(span: Range = ALWAYS, types: readonly string[] = []): Generator<ActionJson> {
     const { actions } = this.ledger;
@@ -95,7 +95,7 @@ export class Truth {
       }
   }
 
-  /** The contracts of the network as they are once all of it is visible. */
+  /** The contracts of the network once all of it is visible. */
   entities(): Entities {
     return this.ledger.entities.at({ headTime: Infinity, head: undefined, seesMasterchain: () => true });
   }
@@ -116,7 +116,7 @@ export class Truth {
       yield jettonTransferJson(this.world, this.bocs, row);
   }
 
-  /** Jetton burns, failed ones too, ascending as transfers are. */
+  /** Jetton burns, failed ones too, in the order of transfers. */
   *jettonBurns(span: Range = ALWAYS): Generator<JettonBurnJson> {
     for (const row of this.eventRows('jetton_burns', span)) yield jettonBurnJson(this.world, this.bocs, row);
   }
@@ -134,14 +134,14 @@ export class Truth {
   }
 
   /**
-   * Complaints by created_at, ascending by (created_at, hash), as they stand at a second of chain time: default the
-   * newest masterchain block's.
+   * Complaints by created_at, ascending by (created_at, hash), in their state at a second of chain time:
+   * default the newest masterchain block's.
    */
   validatorComplaints({ from, to }: Range = ALWAYS, at = Number(this.head().gen_utime)): ComplaintJson[] {
     return this.ledger.staking.complaints({ first: from, last: to - 1 }, at);
   }
 
-  /** Cycles of validators with their validators, as they stand at the newest masterchain block. */
+  /** Cycles of validators with their validators, in their state at the newest masterchain block. */
   cycles(): CycleJson[] {
     return this.ledger.staking.cycles(Number(this.head().gen_utime), true);
   }

@@ -41,7 +41,7 @@ async function askAll(ask: Ask): Promise<void> {
   }
 }
 
-/** The day and the month of the questions become those that are asked for; times get the seconds that DuckDB wants. */
+/** Replaces the day and the month of the questions by the requested ones; times get the seconds that DuckDB wants. */
 function timed(sql: string): string {
   return sql
     .replaceAll('2025-06-14', order.day)

@@ -1,9 +1,9 @@
-/** Who is asked, and about which time: `2026-01-01`, UTC. */
+/** The lake or database that is asked, and the time: `2026-01-01`, UTC. */
 export type Asked = ({ readonly lake: string } | { readonly database: string }) & {
-  /** Of questions about a day or less. */
+  /** For questions about a day or less. */
   readonly day: string;
   readonly next: string;
-  /** Of questions about more. */
+  /** For questions about more. */
   readonly from: string;
   readonly to: string;
 };

@@ -11,9 +11,9 @@ import { addDays } from './more-days.ts';
 import { CLI, runApart, type Cost } from './run-apart.ts';
 
 /*
- * `npm run bench -- network`: what commands cost in a database and a lake of so many transactions, and in those of a fifth
- * of them, and how much that grew. One day is crawled; all others are made of it, straight into parts of a lake, which is
- * then imported: rows and coverage are counted, and not said.
+ * `npm run bench -- network`: the cost of commands in a database and a lake of so many transactions, and in
+ * those of a fifth of them, and its growth. One day is crawled; all others are derived from it, directly into
+ * parts of a lake, which is then imported: rows and coverage are counted, and not assumed.
  *
  *   --transactions 5000000   how many, default a million
  *   --day 100000             of a day; more of them at once cost more memory here, for the simulated network
@@ -30,9 +30,9 @@ const { values } = parseArgs({
 });
 const [transactions, perDay] = [Number(values.transactions), Number(values.day)];
 
-/** On the disk for a transaction and what belongs to it: in Postgres, its log and a lake, at the most. */
+/** The maximum of bytes on disk for a transaction with its rows: in Postgres, its log and a lake. */
 const BYTES = 7000;
-/** Days, of which the first and the last are needed whole. */
+/** The minimum of days: the first and the last are needed whole. */
 const FEWEST = 3;
 
 const most = Math.max(FEWEST, Math.ceil(transactions / perDay));
@@ -44,9 +44,9 @@ const day = networkOfDay(perDay);
 const network = { ...day, duration: day.duration + 1800 };
 const api = await serveNetwork(network);
 const server = await startServer();
-const place = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-network-'));
+const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-network-'));
 try {
-  const lake = join(place, 'lake');
+  const lake = join(directory, 'lake');
   const scale = { server, api: api.url, start: network.start, lake };
   await crawlFirstDay(scale);
   const costs: ReadonlyMap<string, Cost>[] = [];
@@ -57,7 +57,7 @@ try {
   }
   printTable(costs);
 } finally {
-  await rm(place, { recursive: true });
+  await rm(directory, { recursive: true });
   await server.stop();
   await api.stop();
 }
@@ -66,7 +66,7 @@ function begin(step: string): void {
   console.error(`${Math.round(performance.now() / 1000)} s: ${step}`);
 }
 
-/** @throws Error where the disk has not so many bytes to spare */
+/** @throws Error if the disk does not have so many bytes to spare */
 async function requireRoom(bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(tmpdir());
   const spare = bavail * bsize - Number(values.leave) * 1e9;

@@ -10,7 +10,7 @@ export interface Scale {
   readonly server: BenchServer;
   /** Serves the first day. */
   readonly api: string;
-  /** Unix seconds: when the first day begins. */
+  /** The start of the first day, in Unix seconds. */
   readonly start: number;
   readonly lake: string;
 }
@@ -27,7 +27,7 @@ export const WHOLE = ['blocks', ...DATASETS];
 
 const ONLY = ['--only', 'blocks,transactions,traces'];
 
-/** Fills a database from the lake, and runs what people run; what each of it took, by name. */
+/** Fills a database from the lake, runs the usual commands, and returns the cost of each, by name. */
 export async function measureSize(scale: Sized): Promise<ReadonlyMap<string, Cost>> {
   const { server, start, days, lake, begin } = scale;
   const store = await server.create(`days_${days}`);
@@ -45,7 +45,7 @@ export async function measureSize(scale: Sized): Promise<ReadonlyMap<string, Cos
     await run('plan of a day', ['plan', ...range(first, second)]);
     const inner = range(formatTime(start + ENDS), formatTime(start + DAY - ENDS));
     await run('verify of a day', ['verify', ...inner, ...ONLY]);
-    // The rows are younger than those of the lake: every part of the day is written anew.
+    // The rows are younger than those of the lake: every part of the day is rewritten.
     await run('export of a day', ['export', ...range(first, second), '--out', lake]);
     await ask('questions, a day, Postgres', { database: store.url, ...asked(start + DAY, 1, start + DAY) });
     await ask('questions, all of it, lake', { lake, ...asked(start, days, start + DAY) });

@@ -18,12 +18,12 @@ const DUCK: Dialect = {
 };
 
 /**
- * Puts the first day of a lake once more into each of the days `from` to `to` after it, under other hashes and accounts.
- * What the log says of the new parts, rows and keys, is counted from their files.
+ * Copies the first day of a lake into each of the days `from` to `to` after it, with other hashes and
+ * accounts. The rows and keys in the log of the new parts are counted from their files.
  */
-export async function addDays(place: string, from: number, to: number): Promise<void> {
+export async function addDays(location: string, from: number, to: number): Promise<void> {
   const tables = new Map((await loadTables()).map(describeTable).map((table) => [table.name, table]));
-  await withLake(place, async (lake) => {
+  await withLake(location, async (lake) => {
     for (const name of await tablesIn(lake.store)) {
       const [facts, log] = [tables.get(name), await readLog(lake, name)];
       if (facts?.partitioned === true) await addDaysOf(lake, facts, log, { from, to });

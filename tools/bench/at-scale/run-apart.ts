@@ -7,18 +7,18 @@ import { text } from 'node:stream/consumers';
 import * as z from 'zod';
 import type { BenchServer } from '../store.ts';
 
-/** What something took. */
+/** The cost of a step. */
 export interface Cost {
   readonly seconds: number;
   /** Of the program and of Postgres together. */
   readonly cpuSeconds: number;
-  /** The most memory that the program had at once; that of Postgres is set by its settings. */
+  /** The peak memory of the program; that of Postgres depends on its settings. */
   readonly megabytes: number;
 }
 
 interface Ran extends Cost {
   readonly printed: string;
-  /** False where it ended with 3: incomplete. */
+  /** False if it ended with 3: incomplete. */
   readonly isDone: boolean;
 }
 
@@ -30,8 +30,8 @@ export const CLI = new URL('../../../src/cli.js', import.meta.url);
 export const ASK = new URL('./ask.js', import.meta.url);
 
 /**
- * Runs a program in a process of its own, whose memory is then its own too.
- * @throws Error with all that it said, where it ends neither well nor incomplete
+ * Runs a program in a separate process, so that its memory is measured alone.
+ * @throws Error with all that it printed, unless it ends done or incomplete
  */
 export async function runApart(
   server: BenchServer,
@@ -51,7 +51,7 @@ interface Run {
   readonly program: URL;
   readonly args: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
-  /** Where the program leaves what it has cost. */
+  /** The file in which the program leaves its cost. */
   readonly costFile: string;
 }
 
@@ -62,11 +62,11 @@ async function runTelling(server: BenchServer, { program, args, settings, costFi
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
-  const [printed, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await ended) as [number | null];
-  // What is incomplete was measured, too: 3.
+  // An incomplete run (3) was measured, too.
   if (code !== 0 && code !== 3)
-    throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${said}`);
+    throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${errors}`);
   const own = OwnCost.parse(JSON.parse(await readFile(costFile, 'utf8')));
   return {
     printed,

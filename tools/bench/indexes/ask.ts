@@ -5,17 +5,17 @@ import { questionsOf, type Question } from './questions.ts';
 
 const ROUNDS = 5;
 
-/** How soon a question was answered. */
+/** How fast a question was answered. */
 export interface Answer {
   readonly question: string;
-  /** Null: with the indexes that are there. */
+  /** Null: with the existing indexes. */
   readonly using: string | null;
   readonly rows: number;
   /** Median of warm answers, planning included. */
   readonly milliseconds: number;
 }
 
-/** Asks each question with the indexes that are there, and with each candidate that might help. */
+/** Asks each question with the existing indexes, and with each candidate that might help. */
 export async function askAll({ client }: BenchStore): Promise<Answer[]> {
   const questions = await questionsOf(client);
   const answers: Answer[] = [];

@@ -1,4 +1,4 @@
-/** An index that might be there: `USING …`, or null for the table as it is. */
+/** An index that might be added: `USING …`, or null for the table without it. */
 export interface Candidate {
   readonly table: 'transactions' | 'messages' | 'actions';
   readonly using: string | null;

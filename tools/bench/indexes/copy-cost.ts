@@ -6,19 +6,19 @@ import type { BenchStore } from '../store.ts';
 import { CANDIDATES, type Candidate } from './candidates.ts';
 import { MONTH } from './generate.ts';
 
-/** What the rows of a month take when they come in. */
+/** The cost of storing the rows of a month. */
 export interface CopyCost extends Candidate {
   readonly rows: number;
   /** The least of all rounds: other work on the machine can only add to it. */
   readonly seconds: number;
-  /** Of the index alone; of all that the table has, where the candidate is none. */
+  /** Of the index alone; of all indexes of the table if the candidate is none. */
   readonly indexBytes: number;
   readonly walBytes: number;
 }
 
 const TARGET = 'bench.target';
 
-/** What each candidate adds to a COPY of a month's rows into a table with the indexes that it has. */
+/** What each candidate adds to a COPY of a month's rows into a table with its indexes. */
 export async function copyCosts({ client }: BenchStore, rounds: number): Promise<CopyCost[]> {
   const costs: CopyCost[] = [];
   for (const table of new Set(CANDIDATES.map((candidate) => candidate.table))) {
@@ -49,7 +49,7 @@ async function copy(
     const position = await numberOf(client, `select pg_current_wal_lsn() - '0/0'`);
     const start = performance.now();
     await client.query(`copy ${TARGET} from '${path}'`);
-    // A BRIN is made of ranges of pages when they are full: by a vacuum, sooner or later.
+    // A BRIN index summarizes ranges of pages when they are full: a vacuum does it sooner or later.
     if (using?.startsWith('brin') === true)
       await client.query(`select brin_summarize_new_values('bench.candidate')`);
     seconds = Math.min(seconds, (performance.now() - start) / 1000);

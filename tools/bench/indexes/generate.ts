@@ -6,19 +6,19 @@ import type { BenchStore } from '../store.ts';
 
 /** Months of rows, so that a question about the last one has partitions to leave out. */
 export const MONTHS = ['2026-01-01', '2026-02-01', '2026-03-01', '2026-04-01', '2026-05-01'] as const;
-/** The month that is copied and asked for. */
+/** The month that is copied and queried. */
 export const MONTH = { name: '2026_05_01', from: '2026-05-01 00:00Z', to: '2026-06-01 00:00Z' } as const;
 
 const TABLES = ['transactions', 'messages', 'actions'];
-/** So many accounts, of which the busiest one has some 1.5 of a hundred transactions. */
+/** So many accounts; the busiest one has some 1.5 of a hundred transactions. */
 const ACCOUNTS = 300_000;
 /** Transactions of one second, and of one trace. */
 const PER_SECOND = 25;
 const PER_TRACE = 5;
 
 /*
- * Everything follows from a row's number: equal numbers give equal rows. Few accounts do most, as on
- * the chain; hashes are as random as they are there, and bodies cannot be compressed.
+ * Everything follows from a row's number: equal numbers give equal rows. As on the chain, few accounts have
+ * most transactions, hashes are random, and bodies cannot be compressed.
  */
 const FUNCTIONS = `
   create schema bench;
@@ -52,7 +52,7 @@ const TRANSACTIONS = `
     1000000009 * (1 + i % 999983), 'active', bench.hash('d', i + 1), bench.hash('c', i % 100), false, 'finalized'
   from numbered`;
 
-/** The message that began each transaction; the first of a trace comes from outside. */
+/** The message that began each transaction; the first of a trace is external. */
 const MESSAGES = `
   insert into ton.messages (utime, hash, source, destination, value, fwd_fee, ihr_fee, created_lt, opcode, ihr_disabled,
     bounce, bounced, import_fee, content_hash, content_body, hash_norm, out_msg_tx_hash)
@@ -72,7 +72,7 @@ const ACTIONS = `
     time, i * 1000, time, i * 1000 + 4000, i * 1000 + 4000, i / 60, bench.hash('m', i), 2, ${PER_TRACE}, 'finalized'
   from numbered where i % ${PER_TRACE} = 0`;
 
-/** Puts so many transactions with their messages and actions into a store, by SQL alone. */
+/** Inserts so many transactions with their messages and actions into a store, by SQL alone. */
 export async function generate({ database, client }: BenchStore, transactions: number): Promise<void> {
   const tables = (await loadTables()).filter((table) => TABLES.includes(describeTable(table).name));
   await createPartitions(database, 'month').ensure(tables, MONTHS.map(String));

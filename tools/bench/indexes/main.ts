@@ -6,16 +6,16 @@ import { copyCosts } from './copy-cost.ts';
 import { generate } from './generate.ts';
 
 /*
- * `npm run bench -- indexes`: what an index that is not there would cost each COPY, and which questions it would answer
- * sooner. The rows are made by SQL, in five monthly partitions; a month of them is copied.
+ * `npm run bench -- indexes`: what a missing index would cost each COPY, and which questions it would answer
+ * faster. The rows are made by SQL, in five monthly partitions; a month of them is copied.
  *
  *   --transactions 5000000   how many, default 500,000; with their messages and actions they take 2.3 kB each
  *   --rounds 3               how often each COPY is repeated, default once
  */
 
 function option(name: string, otherwise: number): number {
-  const place = process.argv.indexOf(`--${name}`);
-  return place === -1 ? otherwise : Number(process.argv[place + 1]);
+  const index = process.argv.indexOf(`--${name}`);
+  return index === -1 ? otherwise : Number(process.argv[index + 1]);
 }
 
 function tell(values: object): void {

@@ -2,14 +2,14 @@ import type pg from 'pg';
 import type { Candidate } from './candidates.ts';
 import { MONTH } from './generate.ts';
 
-/** A question about the last month, and the indexes that might answer it sooner. */
+/** A question about the last month, and the indexes that might answer it faster. */
 export interface Question {
   readonly name: string;
   readonly sql: string;
   readonly helps: (candidate: Candidate) => boolean;
 }
 
-/** Accounts by their place among those that do anything in the month, sorted by how much. */
+/** Accounts by their rank among those with transactions in the month, sorted by how many. */
 const ACCOUNTS = { 'a quiet account': 0.5, 'a busy account': 0.999, 'the busiest account': 1 } as const;
 
 const during = (table: string) => `${table}.utime >= '${MONTH.from}' and ${table}.utime < '${MONTH.to}'`;
@@ -21,13 +21,13 @@ const on =
 
 export async function questionsOf(client: pg.Client): Promise<Question[]> {
   const questions: Question[] = [];
-  for (const [name, place] of Object.entries(ACCOUNTS)) {
+  for (const [name, rank] of Object.entries(ACCOUNTS)) {
     const account = await literal(
       client,
       `select account from (
          select account, percent_rank() over (order by count(*), account) as place
          from ton.transactions where ${during('transactions')} group by account) as counted
-       where place >= ${place} order by place limit 1`,
+       where place >= ${rank} order by place limit 1`,
     );
     questions.push(...aboutAccount(name, account));
   }
@@ -37,7 +37,7 @@ export async function questionsOf(client: pg.Client): Promise<Question[]> {
   return [...questions, ...aboutOthers({ trace, hour })];
 }
 
-/** What came to an account and what it sent: by its transactions, as the documents say, and by messages alone. */
+/** What an account received and sent: by its transactions, as the documents say, and by messages alone. */
 function aboutAccount(name: string, account: string): Question[] {
   const columns = 'm.utime, m.source, m.destination, m.value, m.opcode';
   const byTransactions = (join: string) =>

@@ -22,9 +22,9 @@ export async function copyFiles(source: BenchStore): Promise<RowFiles> {
     path: join(tmpdir(), `toncenter-etl-bench-${process.pid}-${name}`),
   }));
   let rows = 0;
-  for (const [place, { name, order }] of TABLES.entries()) {
+  for (const [index, { name, order }] of TABLES.entries()) {
     const copied = await source.client.query(
-      `copy (select * from ${name} order by ${order}) to '${files[place]?.path ?? ''}'`,
+      `copy (select * from ${name} order by ${order}) to '${files[index]?.path ?? ''}'`,
     );
     rows += copied.rowCount ?? 0;
   }
@@ -37,7 +37,7 @@ export async function copyFiles(source: BenchStore): Promise<RowFiles> {
   };
 }
 
-/** The one in the middle; NaN of none. */
+/** The median; NaN of no values. */
 export function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
@@ -52,15 +52,16 @@ export interface CopyCost {
 interface CopyOptions {
   readonly rounds?: number;
   readonly before?: string;
-  /** Counted too. */
+  /** A statement afterwards that counts, too. */
   readonly afterwards?: string;
   /** CPU seconds that the server has used so far. */
   readonly cpuSeconds?: () => Promise<number>;
 }
 
 /**
- * What the server itself takes with `COPY … FROM 'file'` for rows into the empty tables of `target`, which have the same
- * indexes and partitions: the limit that every other way is held against. Of `rounds` the middle of each figure.
+ * What the server itself takes with `COPY … FROM 'file'` for rows into the empty tables of `target`, with the
+ * same indexes and partitions. Every other way is compared with this limit. Each figure is the median of
+ * `rounds`.
  */
 export async function copyCost(
   { client }: BenchStore,
@@ -69,7 +70,7 @@ export async function copyCost(
 ): Promise<CopyCost> {
   const costs: CopyCost[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    // In a transaction of its own: else Postgres would leave the rows out of the WAL.
+    // In a separate transaction: otherwise Postgres would leave the rows out of the WAL.
     await client.query(`truncate ${TABLES.map(({ name }) => name).join(', ')}`);
     await client.query(before);
     await client.query('checkpoint');

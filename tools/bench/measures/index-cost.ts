@@ -5,7 +5,7 @@ const ROUNDS = 3;
 
 export interface IndexCost {
   readonly index: string;
-  /** What all rows take without it, for what they take with all: 0.9 means that it costs a tenth of the time. */
+  /** The time for all rows without it, divided by the time with all: 0.9 means that it costs a tenth of the time. */
   readonly without: number;
 }
 
@@ -15,8 +15,8 @@ interface Index {
 }
 
 /**
- * What each secondary index costs while rows come in, and what it would cost to build all of them when the rows are
- * there, as for a partition that is filled by a backfill. Keys stay: they identify rows.
+ * What each secondary index costs during inserts, and what it would cost to build all of them afterwards, as
+ * for a partition that a backfill fills. Keys stay: they identify rows.
  */
 export async function indexCosts(target: BenchStore, files: RowFiles): Promise<IndexCost[]> {
   const { client } = target;
@@ -37,5 +37,5 @@ export async function indexCosts(target: BenchStore, files: RowFiles): Promise<I
   const drop = indexes.map(({ name }) => `drop index if exists ${name}`).join(';');
   const build = indexes.map(({ definition }) => definition).join(';');
   const later = await secondsOf({ before: drop, afterwards: build });
-  return [...costs, { index: 'all of them, built when the rows are there', without: later / all }];
+  return [...costs, { index: 'all of them, built after the rows', without: later / all }];
 }

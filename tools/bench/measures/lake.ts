@@ -24,8 +24,8 @@ interface Cost {
 }
 
 /**
- * What a crawl of so many transactions costs, and what it costs to bring them out of the database into a lake and from
- * there into an empty one. CPU seconds compare on a machine that others use too.
+ * The cost of crawling so many transactions, of exporting them into a lake, and of importing them into an
+ * empty database. CPU seconds are comparable even on a shared machine.
  */
 export async function measureLake(
   tell: (measure: string, values: Readonly<Record<string, unknown>>) => void,
@@ -35,7 +35,7 @@ export async function measureLake(
   const range = { from: network.start, to: network.start + network.duration };
   const api = await serveNetwork(network);
   const server = await startServer();
-  const place = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-lake-'));
+  const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-lake-'));
   try {
     const source = await server.create('crawled', range);
     let crawler = 0;
@@ -49,7 +49,7 @@ export async function measureLake(
     const datasets = chooseDatasets(['transactions'], available);
     const shared = { range, stop, now: range.to };
     const exported = await costOf(server, () =>
-      withLake(place, async (lake) => {
+      withLake(directory, async (lake) => {
         const { database } = source;
         await exportLake({
           ...shared,
@@ -65,7 +65,7 @@ export async function measureLake(
     tell('export', perSecond(exported));
     const target = await server.create('imported');
     const imported = await costOf(server, () =>
-      withLake(place, async (lake) => {
+      withLake(directory, async (lake) => {
         const { database } = target;
         const partitions = createPartitions(database, 'month');
         const expected = new Set(datasets.map(({ name }) => name));
@@ -79,7 +79,7 @@ export async function measureLake(
     await target.close();
     await source.close();
   } finally {
-    await rm(place, { recursive: true });
+    await rm(directory, { recursive: true });
     await server.stop();
     await api.stop();
   }

@@ -7,11 +7,11 @@ import { startServer, type BenchServer } from '../store.ts';
 
 const RATES = ['10', '25'];
 const LATENCIES_MS = ['50', '300', '1000', '3000'];
-/** Rows of a page, and seconds of each crawl. Small pages cost hardly any CPU: they show what waits, and nothing else. */
+/** Rows of a page, and seconds of each crawl. Small pages cost hardly any CPU, so they show only the time of waits. */
 const PAGES = { whole: { rows: 1000, seconds: 40 }, small: { rows: 40, seconds: 20 } };
-/** As many answers, one after the other, are added to these seconds: for the first requests and the last ones. */
+/** As many responses, one after the other, are added to these seconds: for the first requests and the last ones. */
 const MORE_ANSWERS = 10;
-/** Whole pages at more than 10 a second are more than two cores can read, store and serve. */
+/** With fewer cores, rates above 10 whole pages a second are left out: two cannot read, store and serve them. */
 const CORES_FOR_MORE = 4;
 
 const HEADER = [
@@ -30,9 +30,10 @@ const HEADER = [
 ];
 
 /**
- * How much of the allowed rate a dense backfill uses where answers take long, and what it takes for that: requests a
- * second while the middle half of the pages came. `--small`: of small pages; `--rate` and `--latency`: of some rows of the
- * table alone. The source serves JSON that was made in advance; what it and Postgres cost stands beside.
+ * How much of the allowed rate a dense backfill uses if responses take long: requests a second while the
+ * middle half of the pages came. `--small`: of small pages; `--rate` and `--latency`: of some rows of the
+ * table alone. The source serves JSON that was made in advance; its CPU and that of Postgres are printed,
+ * too.
  */
 export async function measureLatencies(
   tell: (measure: string, values: Record<string, unknown>) => void,

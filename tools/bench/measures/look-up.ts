@@ -4,7 +4,7 @@ import { createPartitions } from '../../../src/write/partitions.ts';
 import { SPAN } from '../network.ts';
 import { monthsOf, TABLES, type BenchStore } from '../store.ts';
 
-/** With the two years that are there: ten years of months. */
+/** Together with the existing two years: ten years of months. */
 const COPIES = 4;
 const YEARS = 2;
 const SAMPLES = 300;
@@ -17,9 +17,9 @@ export interface LookUp {
 
 export interface LookUps {
   readonly partitions: number;
-  /** What `why` asks: which rows of transactions carry the hash. */
+  /** The query of `why`: which rows of transactions have the hash. */
   readonly why: LookUp;
-  /** What an analyst types, each time planned anew, and prepared. */
+  /** The query that an analyst types: planned each time, and prepared. */
   readonly typed: LookUp;
   readonly prepared: LookUp;
   /** The first look-up of a new connection, which reads the catalog first. */
@@ -33,13 +33,13 @@ export async function lookUp(store: BenchStore): Promise<LookUps> {
   for (let copy = 1; copy <= COPIES; copy += 1) await addYears(store, copy);
   await store.client.query('vacuum analyze ton.transactions');
   const hashes = await someHashes(store.client);
-  const place = [{ schema: 'ton', table: 'transactions', column: 'hash' }];
+  const columns = [{ schema: 'ton', table: 'transactions', column: 'hash' }];
   const client = await store.connect();
   try {
     const [first = NaN] = await timesOf(hashes.slice(0, 1), (hash) => client.query(QUERY, [hash]));
     return {
       partitions: (COPIES + 1) * YEARS * 12,
-      why: summary(await timesOf(hashes, (hash) => findRows(store.database, place, hash))),
+      why: summary(await timesOf(hashes, (hash) => findRows(store.database, columns, hash))),
       typed: summary(await timesOf(hashes, (hash) => client.query(QUERY, [hash]))),
       prepared: summary(
         await timesOf(hashes, (hash) => client.query({ name: 'by-hash', text: QUERY, values: [hash] })),
@@ -78,7 +78,7 @@ function summary(times: readonly number[]): LookUp {
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-/** A fifth of the transactions once more, under other hashes and years earlier. */
+/** Copies a fifth of the transactions to earlier years, with other hashes. */
 async function addYears({ database, client }: BenchStore, copy: number): Promise<void> {
   const years = YEARS * copy;
   const span = { from: earlier(SPAN.from, years), to: earlier(SPAN.to, years) };

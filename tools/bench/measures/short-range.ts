@@ -6,7 +6,7 @@ import type { BenchServer } from '../store.ts';
 
 /** Some seven pages. */
 const TRANSACTIONS = 6_700;
-/** One after the other in turn, so that what else the machine does meets both. */
+/** They run in turn, so that other work of the machine affects both. */
 const RUNS = 7;
 /** How much longer than the script the program may take, its migrations included. */
 const AIM = 1.5;
@@ -19,8 +19,8 @@ const backfill = (range: Range): string[] => [
 const plain = script('plain.py');
 
 /**
- * What a short range costs beside a script that does only that: both as a whole command, from an empty
- * database on a running server to the last row. Nearly all of it is what comes before the first page and after the last.
+ * The cost of a short range compared with a script that does only that. Both run as a whole command, from an empty
+ * database on a running server to the last row. Nearly all of it is spent before the first page and after the last.
  */
 export async function measureShortRange(
   tell: (measure: string, values: Record<string, unknown>) => void,
@@ -31,7 +31,7 @@ export async function measureShortRange(
     tell(measure, { skipped: `${PYTHON} has no psycopg or requests; PYTHON=venv/bin/python names another` });
     return;
   }
-  if (!existsSync('dist/src/cli.js')) throw new Error('dist/ is not there: run `npm run build` first');
+  if (!existsSync('dist/src/cli.js')) throw new Error('dist/ is missing: run `npm run build` first');
   const options = quietHourOf(TRANSACTIONS);
   const network = await serveNetwork(options);
   const span = { from: options.start, to: options.start + HOUR };

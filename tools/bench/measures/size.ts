@@ -7,7 +7,7 @@ export interface Size {
   readonly transaction: number;
 }
 
-/** What rows take in Postgres, indexes and TOAST included. */
+/** The size of rows in Postgres, indexes and TOAST included. */
 export async function sizeOf({ client }: BenchStore): Promise<Size> {
   const tables: Record<string, number> = {};
   let bytes = 0;

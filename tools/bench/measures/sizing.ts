@@ -24,8 +24,9 @@ interface Needs {
 }
 
 /**
- * `npm run bench -- sizing`: the table of docs/operator/sizing.md. It backfills and exports simulated networks of several
- * loads, counts requests, rows and bytes of each dataset, and multiplies them by the length of a month.
+ * `npm run bench -- sizing`: the table of docs/operator/sizing.md. It backfills and exports simulated
+ * networks of several loads, counts requests, rows and bytes of each dataset, and multiplies them by the
+ * length of a month.
  */
 export async function measureSizing(
   tell: (measure: string, values: Readonly<Record<string, unknown>>) => void,
@@ -47,7 +48,7 @@ export async function measureSizing(
   }
 }
 
-/** The columns of the table: what is counted, and in which unit. */
+/** The columns of the table: the quantity and its unit. */
 const QUANTITIES = [
   ['requests', 'requests', 1],
   ['million rows', 'rows', 1e6],
@@ -69,7 +70,8 @@ async function monthOf(
   const lake = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-sizing-'));
   try {
     const available = await loadJobs();
-    // What is read pool by pool depends on the number of pools, and what is no stream on the number of its subjects.
+    // Datasets that are read pool by pool depend on the number of pools, and those that are not streams on
+    // the number of their subjects.
     const streams = available.filter(({ job }) => !('walks' in job) && job.scopes === undefined);
     const chosen = ['--only', streams.map(({ name }) => name).join()];
     const range = ['--from', formatTime(start), '--to', formatTime(start + seconds)];
@@ -100,7 +102,7 @@ async function monthOf(
   }
 }
 
-/** Rows of a table, and what they take with their indexes; an empty partition takes nothing of a month. */
+/** Rows of a table, and their size with indexes; an empty partition counts for nothing. */
 async function sizeOf({ client }: BenchStore, table: string): Promise<{ rows: number; bytes: number }> {
   const { rows } = await client.query<{ rows: number; bytes: number }>(
     `select (select count(*)::float8 from ton."${table}") as rows, sum(pg_total_relation_size(relid))::float8 as bytes

@@ -8,16 +8,19 @@ import type { Range } from '../../../src/range.ts';
 import { busyNetworkOf, serveNetwork } from '../network.ts';
 
 const MOST_PAGES = 10;
-/** How often each page goes through all stages; the first quarter is not counted: then the compiler is warm. */
+/** How often each page goes through all stages; the first quarter is not counted, because the compiler is not warm. */
 const ROUNDS = 12;
-/** Datasets with fewer bytes in this network say little. */
+/** Datasets with fewer bytes in this network are left out. */
 const FEWEST_BYTES = 50_000;
 
 /** `read`: the records are found in the bytes and checked there, or parsed. */
 const STAGES = ['read', 'records', 'lines'] as const;
 type Stage = (typeof STAGES)[number];
 
-/** The parts of the client's work on a page, in CPU time a row: of a machine that others use too, it tells most. */
+/**
+ * The parts of the client's work on a page, in CPU time a row, which is the best figure on a machine that
+ * others use, too.
+ */
 export async function measureStages(
   tell: (measure: string, values: Record<string, unknown>) => void,
 ): Promise<void> {

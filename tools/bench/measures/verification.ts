@@ -8,16 +8,16 @@ import type { BenchServer, BenchStore } from '../store.ts';
 
 export interface Verification {
   readonly transactions: number;
-  /** Blocks that the transactions are held against. */
+  /** Blocks that the transactions are compared with. */
   readonly blocks: number;
   readonly seconds: number;
-  /** CPU seconds of Postgres, which say what it costs also on a machine that others use. */
+  /** CPU seconds of Postgres, which are comparable even on a shared machine. */
   readonly cpuSeconds: number;
   /** Requests of the proof. */
   readonly requests: number;
-  /** Requests that reading the same took. */
+  /** Requests for reading the same rows. */
   readonly toRead: number;
-  /** Seconds of chain time that are proved, as part of what was asked. */
+  /** Seconds of chain time that are proved, as a share of the range. */
   readonly proved: number;
   readonly findings: readonly string[];
   /** Milliseconds of each check. */
@@ -27,7 +27,7 @@ export interface Verification {
 interface VerifyOrder {
   readonly span: Range;
   readonly server: BenchServer;
-  /** Hears what begins. */
+  /** Called when a step begins. */
   readonly begin: (step: string) => void;
 }
 
@@ -39,11 +39,11 @@ export async function verifyAll(
 ): Promise<Verification> {
   const { crawl, context, stop, close } = await openBenchCrawl(api, url);
   const datasets = chooseDatasets(['blocks', 'transactions'], context.jobs);
-  // The newest blocks are joined to nothing yet.
-  const reach = await findReadablePart({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
-  const range = reach.range ?? span;
+  // The newest blocks are not linked yet.
+  const readable = await findReadablePart({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
+  const range = readable.range ?? span;
   begin('reading it');
-  await backfill({ ...crawl, datasets, readable: reach, stop });
+  await backfill({ ...crawl, datasets, readable, stop });
   const toRead = crawl.context.api.stats.requests;
   begin('verifying it');
   const before = await server.cpuSeconds();

@@ -14,27 +14,27 @@ const PAGE = 1000;
 const WARM_UP = 10;
 
 interface Written {
-  /** Rows that landed; what two pages hold is counted once. */
+  /** Rows that were stored; rows on two pages are counted once. */
   readonly rows: number;
   readonly seconds: number;
   readonly cpuSeconds: number;
   /** CPU seconds of Postgres. */
   readonly serverSeconds: number;
-  /** The same for nothing but the COPY of each page's rows, in a transaction of its own; 0 where nothing stood beside. */
+  /** The same for only the COPY of each page's rows, in a separate transaction; 0 if none was made. */
   readonly plainSeconds: number;
 }
 
 interface WriteOptions {
   readonly pages: number;
-  /** Where each page's rows are copied to behind its commit: a plain COPY that meets the same weather. */
+  /** A database into which each page's rows are copied after its commit: a plain COPY under the same load. */
   readonly beside?: BenchStore;
   /** CPU seconds that Postgres has used so far. */
   readonly cpuSeconds?: () => Promise<number>;
 }
 
 /**
- * Commits pages of 1000 transactions of a served network, one after another on one connection. Only commits are
- * counted: their rows are there before.
+ * Commits pages of 1000 transactions of a served network, one after another on one connection. Only commits
+ * are counted: their rows are read before.
  */
 export async function writePath(
   api: string,

@@ -5,9 +5,9 @@ import { lookUp } from './look-up.ts';
 import { sizeOf } from './size.ts';
 import { writePath } from './write-path.ts';
 
-/** Both ways take turns, and of each the middle one counts: one after the other they would meet different weather. */
+/** Both ways take turns, and the median of each counts: one after the other they would run under different load. */
 const ROUNDS = 3;
-/** Of pages that are counted, each round. */
+/** Counted pages of each round. */
 const PAGES = 60;
 
 /** Microseconds and rows a second of one round. */
@@ -20,7 +20,7 @@ interface Round {
   readonly plain: number;
 }
 
-/** The write path and its limit, which all others are held against: rows a second of the server's own COPY. */
+/** The write path and its limit, with which all other ways are compared: rows a second of the server's own COPY. */
 export async function measureWriting(
   tell: (measure: string, values: Record<string, unknown>) => void,
   api: string,

@@ -7,9 +7,9 @@ import { SPAN } from '../network.ts';
 import { monthsOf, startServer } from '../store.ts';
 
 interface Report {
-  /** Rows of a day: those by jetton and account have as many as a busy network. */
+  /** Rows of a day: reports by jetton and account have as many as a busy network. */
   readonly rows: number;
-  /** What is asked of a whole year. */
+  /** The question about a whole year. */
   readonly question: string;
 }
 
@@ -30,7 +30,10 @@ const DAYS = 365;
 const ROUNDS = 5;
 const AS_TEXT = { rowMode: 'array' as const, types: { getTypeParser: () => String } };
 
-/** How soon a year of each report by day is there, and up to when it is certified; its days are closed but for the last. */
+/**
+ * How fast a year of each report by day is read, and up to when it is certified; all of its days are closed
+ * except the last.
+ */
 export async function measureYear(
   tell: (measure: string, values: Readonly<Record<string, unknown>>) => void,
 ): Promise<void> {
@@ -59,14 +62,14 @@ export async function measureYear(
       `select sum(pg_total_relation_size(r))::float8 as bytes from unnest($1::regclass[]) r`,
       [kept],
     );
-    tell('what is kept of a year', { megabytes: (sizes[0]?.bytes ?? NaN) / 1e6 });
+    tell('a year of closed days', { megabytes: (sizes[0]?.bytes ?? NaN) / 1e6 });
     await store.close();
   } finally {
     await server.stop();
   }
 }
 
-/** What of a value of each type stands in a row that is kept. */
+/** The part of a closed row that depends on a value of each type. */
 const VALUE = `case when format_type(a.atttypid, null) in ('text') then to_jsonb(repeat(md5(n::text), 2))
   when format_type(a.atttypid, null) like 'timestamp%' then to_jsonb(now())
   when format_type(a.atttypid, null) = 'boolean' then to_jsonb(true)
@@ -91,7 +94,7 @@ async function fill(
   );
 }
 
-/** Milliseconds of the median answer, planning included, its rows as texts: so `sql` reads them. */
+/** Milliseconds of the median answer, planning included. Rows are read as text, as `sql` reads them. */
 async function medianOf(
   client: pg.Client,
   text: string,

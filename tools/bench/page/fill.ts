@@ -17,10 +17,10 @@ import { EXCHANGE } from '../../docs/answers-of-dashboards.ts';
 import { serveNetwork } from '../network.ts';
 import { openBenchCrawl } from '../open-crawl.ts';
 
-/** Days of the network: the reports of the first ones are kept, the last one is open. */
+/** Days of the network: the reports of the first ones are closed, the last one is open. */
 export const DAYS = 3;
 
-/** What gives amounts their decimals, and accounts their names; of accounts only those that are watched. */
+/** Lists that give amounts their decimals, and accounts their names; of accounts only those that are watched. */
 const LISTS = [
   ...['jetton_masters', 'jetton_wallets', 'nft_collections', 'nft_items', 'nft_sales'],
   ...['address_book', 'token_metadata', 'account_states'],
@@ -33,7 +33,10 @@ function networkOf(transactions: number): SimulatorOptions & { start: number; du
   return { ...demoNetwork, duration: DAYS * DAY, accounts, load, masterchainInterval: 5, tickTockEvery: 500 };
 }
 
-/** Crawls such a network into an empty database through the program's own crawler, and keeps the sums of its first days. */
+/**
+ * Crawls such a network into an empty database through the program's own crawler, and stores the sums of its
+ * first days.
+ */
 export async function fillPage(url: string, transactions: number): Promise<void> {
   const database = await openDatabase({ url, applicationName: 'bench' });
   await migrate(database);
@@ -70,7 +73,7 @@ export async function fillPage(url: string, transactions: number): Promise<void>
   await client.end();
 }
 
-/** Keeps the sums of whole days as if their datasets were verified. */
+/** Stores the sums of whole days as if their datasets were verified. */
 async function keepDays(database: Database, { from, to }: Range): Promise<void> {
   for (let start = from; start < to; start += DAY) {
     const day = new Date(start * 1000).toISOString().slice(0, 10);

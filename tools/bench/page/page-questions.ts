@@ -10,20 +10,21 @@ import { DAYS, fillPage } from './fill.ts';
 import { SAVED, type Timed } from './saved.ts';
 
 /*
- * `npm run bench -- questions`: how soon each question of docs/analyst/questions.md is answered, as it stands there, about
- * a day whose reports are kept, and about the last day, which is open. JIT is on, and no query gets a second worker.
+ * `npm run bench -- questions`: how fast each question of docs/analyst/questions.md is answered, unchanged,
+ * about a day whose reports are closed, and about the last day, which is open. JIT is on, and no query gets a
+ * second worker.
  *
  *   --transactions 1000000   how many, about
  *   --database URL           an empty database, or one that an earlier call filled; default an embedded server
- *   --only TEXT              only questions whose title has it
- *   --before FILE            what an earlier call printed: its figures stand beside
+ *   --only TEXT              only questions with this text in their title
+ *   --before FILE            the output of an earlier call: its figures are printed, too
  *   --save                   writes the times into the page's source; then `npm run docs`
  */
 
 const ROUNDS = 3;
-/** What most servers of users have. */
+/** The settings of most users' servers. */
 const DEFAULTS = { jit: 'on', shared_buffers: '128MB', work_mem: '4MB', random_page_cost: '4' };
-/** What the page names, and what stands for it where the network does not have it. */
+/** Names on the page, and their replacement if the network does not have them. */
 const NAMED: readonly (readonly [literal: RegExp, otherwise: string])[] = [
   [/[A-Za-z0-9+/]{43}=/, 'select trace_id from traces order by transactions desc, trace_id limit 1'],
   [
@@ -33,11 +34,11 @@ const NAMED: readonly (readonly [literal: RegExp, otherwise: string])[] = [
 ];
 
 function option(name: string, otherwise: string): string {
-  const place = process.argv.indexOf(`--${name}`);
-  return place === -1 ? otherwise : (process.argv[place + 1] ?? otherwise);
+  const index = process.argv.indexOf(`--${name}`);
+  return index === -1 ? otherwise : (process.argv[index + 1] ?? otherwise);
 }
 
-/** Fills a database where none is given that is filled, and asks. */
+/** Fills a database unless a filled one is given, and asks. */
 export async function measureQuestions(): Promise<void> {
   const given = option('database', '');
   if (given !== '') {
@@ -97,9 +98,9 @@ function onLastDay(statement: string): string {
 }
 
 interface Asked {
-  /** Milliseconds that Postgres computed for the median answer, planning included; what it waited for is left out. */
+  /** Milliseconds of CPU that Postgres needed for the median answer, planning included; its waits are left out. */
   readonly ms: number;
-  /** Milliseconds of the clock. */
+  /** Milliseconds of real time. */
   readonly wall: number;
   readonly cost: number;
   readonly rows: number;
@@ -109,7 +110,7 @@ const Explained = z.tuple([
   z.object({ 'QUERY PLAN': z.tuple([z.looseObject({ Plan: z.looseObject({ 'Total Cost': z.number() }) })]) }),
 ]);
 
-/** Asks three times: the median, with what the planner expects. */
+/** Asks three times, and returns the median, with the planner's estimate. */
 export async function timeQuestion(client: pg.Client, text: string): Promise<Asked> {
   const explained = Explained.parse((await client.query(`explain (format json) ${text}`)).rows);
   const answers: { ms: number; wall: number; rows: number }[] = [];
@@ -124,7 +125,7 @@ export async function timeQuestion(client: pg.Client, text: string): Promise<Ask
   return { ...median, ...rounded, cost: Math.round(explained[0]['QUERY PLAN'][0].Plan['Total Cost']) };
 }
 
-/** Milliseconds that the session's process has computed so far; those of the clock where the system does not tell. */
+/** Milliseconds of CPU of the session's process so far; real time if the system does not report CPU. */
 async function cpuOf(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const path = `/proc/${String(rows[0]?.pid)}/schedstat`;

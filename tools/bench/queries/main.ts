@@ -7,20 +7,21 @@ import { QUESTIONS, VALUES, type Question } from './questions.ts';
 import { fillTwoYears } from './two-years.ts';
 
 /*
- * `npm run bench -- queries`: how soon an analyst's questions are answered, with two years in monthly partitions. Exits 1
- * where an answer comes too late, or where a stream table is read from end to end though an index or a partition would do.
+ * `npm run bench -- queries`: how fast an analyst's questions are answered, with two years in monthly
+ * partitions. Exits 1 if an answer is too slow, or if a stream table is read from end to end although an
+ * index or a partition would do.
  *
  *   --transactions 5000000   how many, default 5 million
- *   --data DIR               where they are kept; a second call asks what is there, or goes on filling
- *   --seconds 280            how long to fill before stopping, to be called again; default for ever
+ *   --data DIR               the database's directory; a second call asks its rows, or continues filling
+ *   --seconds 280            how long to fill before stopping, to be called again; default forever
  *   --plans                  print every plan whole
  */
 
 const ROUNDS = 5;
 
 function option(name: string, otherwise: string): string {
-  const place = process.argv.indexOf(`--${name}`);
-  return place === -1 ? otherwise : (process.argv[place + 1] ?? otherwise);
+  const index = process.argv.indexOf(`--${name}`);
+  return index === -1 ? otherwise : (process.argv[index + 1] ?? otherwise);
 }
 
 const transactions = Number(option('transactions', '5000000'));
@@ -28,7 +29,7 @@ const seconds = Number(option('seconds', 'Infinity'));
 const deadline = performance.now() + seconds * 1000;
 const server = await openEmbedded({
   dataDir: option('data', `/tmp/toncenter-etl-bench-queries-${transactions}`),
-  // Only reading is measured. What matters for it are the settings that users get.
+  // Only reading is measured, so only the settings for reads must be those of users.
   settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
 });
 try {
@@ -78,7 +79,7 @@ async function readValues(client: pg.Client): Promise<ReadonlyMap<string, string
   return values;
 }
 
-/** The median of some answers after two that fill the caches, planning included: as an analyst waits. */
+/** The median of some answers after two that fill the caches, planning included: as long as an analyst waits. */
 async function ask(
   client: pg.Client,
   question: Question,
@@ -100,7 +101,7 @@ async function ask(
     `explain (analyze, verbose, format json) ${text}`,
   );
   const plan = readPlan(rows[0]?.['QUERY PLAN']);
-  // Of a month, its own partitions may be read whole, and no others.
+  // A question about a month may read the month's partitions whole, and no others.
   const scans = plan.scanned.filter((partition) => month !== true || !partition.endsWith('_2025_06_01'));
   const good = median <= aim && scans.length === 0 && answers > 0;
   console.log(

@@ -7,7 +7,7 @@ import { startSimulator, type SimulatorOptions } from '../../../test/support/sim
 import { SPAN } from '../network.ts';
 import { openBenchCrawl } from '../open-crawl.ts';
 
-/** One day of a quiet network: what every other day is made from. */
+/** One day of a quiet network, from which every other day is made. */
 const DAY = {
   seed: 11,
   start: SPAN.from,
@@ -19,7 +19,7 @@ const DAY = {
 /** Transactions a day for each wallet: enough that jettons and items change hands. */
 const BUSY = 8;
 
-/** Of all that the questions are about, but for blocks. */
+/** The datasets of all questions, without blocks. */
 export const DATASETS = [
   'transactions',
   'traces',
@@ -35,15 +35,15 @@ export function networkOfDay(transactions: number): SimulatorOptions & typeof DA
   return { ...DAY, load: transactions / DAY.duration, accounts };
 }
 
-/** Crawls the first day through the program's own crawler; how many transactions it has. */
+/** Crawls the first day through the program's own crawler, and returns how many transactions it has. */
 export async function crawlOneDay(url: string, client: pg.Client, transactions: number): Promise<number> {
   const simulator = await startSimulator(networkOfDay(transactions));
   const bench = await openBenchCrawl(simulator.url, url);
   const { crawl, stop } = bench;
   const datasets = chooseDatasets(DATASETS, await loadJobs());
   const wanted = { from: DAY.start, to: crawl.chain.last.utime };
-  const reach = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
-  await backfill({ ...crawl, datasets, readable: reach, stop });
+  const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
+  await backfill({ ...crawl, datasets, readable, stop });
   await bench.close();
   await simulator.close();
   const { rows } = await client.query<{ count: string }>('select count(*) from ton.transactions');

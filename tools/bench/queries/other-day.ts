@@ -3,7 +3,7 @@ import { literal } from '../../../src/tables/literal.ts';
 /** So many days have accounts of their own; then the same accounts come again. */
 const WORLDS = 10;
 
-/** Lts of one day lie below the first, numbers of blocks below the second. */
+/** Lts of one day are below the first, numbers of blocks below the second. */
 const LT_STEP = '100000000000';
 const SEQNO_STEP = 1_000_000;
 
@@ -24,7 +24,7 @@ const HASHES = new Set([
   ...['hash', 'trace_id', 'prev_trans_hash', 'in_msg_hash', 'out_msg_tx_hash', 'tx_hash', 'parent_tx_hash'],
   ...['transaction_hash', 'action_id', 'external_hash', 'root_hash', 'file_hash'],
 ]);
-/** Numbers of blocks; those of other things have names like theirs. */
+/** Numbers of blocks; other columns have similar names. */
 const SEQNO = /^(?!vert_|gen_catchain_).*seqno(_start|_end)?$/;
 
 interface Column {
@@ -32,7 +32,7 @@ interface Column {
   readonly type: string;
 }
 
-/** How a database says what differs between databases. */
+/** SQL that differs between databases. */
 export interface Dialect {
   /** SHA-256 of a text, as hex digits of either case. */
   readonly hex: (text: string) => string;
@@ -41,7 +41,10 @@ export interface Dialect {
   readonly later: (column: string, days: number) => string;
 }
 
-/** An expression: a column of the first day as it is so many days later, under other hashes, and most days of other accounts. */
+/**
+ * An expression for a column of the first day so many days later: with other hashes, and on most days other
+ * accounts.
+ */
 export function valueOn({ name, type }: Column, day: number, { hex, base64, later }: Dialect): string {
   const column = `"${name}"`;
   if (name === 'loaded_at') return column;

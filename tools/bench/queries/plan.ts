@@ -5,7 +5,7 @@ interface Node {
   readonly 'Relation Name'?: string | undefined;
   readonly Schema?: string | undefined;
   readonly 'Actual Loops': number;
-  /** Of one loop, as is what a filter took away. */
+  /** Of one loop, like the number that a filter removed. */
   readonly 'Actual Rows': number;
   readonly 'Rows Removed by Filter'?: number | undefined;
   readonly Plans?: readonly Node[] | undefined;
@@ -33,13 +33,13 @@ const FEW = 1000;
 export interface Plan {
   readonly planning: number;
   readonly execution: number;
-  /** Partitions that were read from end to end, but for those that hold next to nothing. */
+  /** Partitions that were read from end to end, except those that are nearly empty. */
   readonly scanned: readonly string[];
   /** Names of partitions that were read at all, and how. */
   readonly read: readonly string[];
 }
 
-/** What `explain (analyze, verbose, format json)` says; nodes that were never executed do not count. */
+/** Reads the result of `explain (analyze, verbose, format json)`; nodes that were never executed do not count. */
 export function readPlan(json: unknown): Plan {
   const [explained] = Explained.parse(json);
   const nodes = flatten(explained.Plan).filter((node) => node['Actual Loops'] > 0);

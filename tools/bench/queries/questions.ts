@@ -1,4 +1,4 @@
-/** Something that an analyst asks, and how soon the answer must be there. */
+/** An analyst's question, and how fast the answer must be. */
 export interface Question {
   readonly name: string;
   /** SQL; `:name` stands for a value of {@link Values}. */
@@ -9,7 +9,7 @@ export interface Question {
   readonly month?: boolean;
 }
 
-/** What the questions are about, taken from the rows that are there. */
+/** The values that the questions ask for, taken from the stored rows. */
 export const VALUES = {
   account: `select account from ton.transactions where utime >= '2025-06-14Z' and utime < '2025-06-15Z' and account like '0:%'
     group by 1 order by count(*) desc limit 1`,

@@ -35,10 +35,10 @@ interface Column {
 }
 
 /**
- * Two years in monthly partitions, about so many transactions and what belongs to them: a day of the simulator's network,
- * crawled, and put once more into every other day under other hashes and, nine days out of ten, other accounts. Secondary
- * indexes are built at the end. Goes on where an earlier call was stopped; false where `deadline` (of
- * `performance.now()`) came first.
+ * Two years in monthly partitions, of about so many transactions and their rows. A day of the simulator's
+ * network is crawled, and copied to every other day with other hashes and, on nine days out of ten, other
+ * accounts. Secondary indexes are built at the end. Continues an earlier call that was stopped; false if it
+ * reaches `deadline` (of `performance.now()`) first.
  */
 export async function fillTwoYears(url: string, transactions: number, deadline: number): Promise<boolean> {
   const client = new pg.Client({ connectionString: url });
@@ -66,7 +66,7 @@ export async function fillTwoYears(url: string, transactions: number, deadline: 
   }
 }
 
-/** The day as it was crawled, beside the tables; secondary indexes wait until all is there. */
+/** The crawled day, next to the tables; secondary indexes wait until all rows are there. */
 async function keepOneDay(url: string, client: pg.Client, transactions: number): Promise<void> {
   await crawlOneDay(url, client, transactions);
   await client.query(

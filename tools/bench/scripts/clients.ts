@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import * as z from 'zod';
 
-/* The built program and scripts in Python: processes of their own, whose time, CPU and memory are measured. */
+/* The built program and Python scripts run as separate processes, whose time, CPU and memory are measured. */
 
 const ROOT = process.cwd();
 const SCRIPTS = join(ROOT, 'tools/bench/scripts');
@@ -15,7 +15,7 @@ const Used = z.object({
 });
 export type Used = z.infer<typeof Used>;
 
-/** What a client reads, and where it writes. */
+/** The range that a client reads, and the database that it writes. */
 export interface Range {
   readonly api: string;
   readonly database: string;
@@ -43,7 +43,7 @@ export const program = ({ api, database }: Range): string[] => [
   join(ROOT, 'dist/src/cli.js'),
 ];
 
-/** Runs a command to its end; throws where it failed. */
+/** Runs a command to its end; throws if it failed. */
 export function run(command: readonly string[]): Used {
   const { stdout, stderr } = spawnSync(PYTHON, [join(SCRIPTS, 'measure.py'), ...command], {
     encoding: 'utf8',
@@ -53,7 +53,7 @@ export function run(command: readonly string[]): Used {
   return used;
 }
 
-/** True where Python runs and has these modules. */
+/** True if Python runs and has these modules. */
 export function has(modules: string): boolean {
   return spawnSync(PYTHON, ['-c', `import ${modules}`]).status === 0;
 }

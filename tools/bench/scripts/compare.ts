@@ -4,8 +4,8 @@ import { startServer, type BenchServer } from '../store.ts';
 import { has, program, PYTHON, run, script, type Range, type Used } from './clients.ts';
 
 /*
- * The program beside an afternoon's script, and beside dlt's REST source: the same
- * transactions of the same source into the same Postgres, each a process of its own, with no limit on requests.
+ * Compares the program with an afternoon's script, and with dlt's REST source. All read the same transactions of the
+ * same source into the same Postgres, each in a separate process, without a limit on requests.
  */
 
 /** How many transactions: a long range, and one of some seven pages. */
@@ -13,9 +13,9 @@ const SIZES = [120_000, 6_700] as const;
 
 interface Client {
   readonly name: string;
-  /** What is done once for a database, before anybody reads into it. */
+  /** Runs once for a database, before any client reads into it. */
   readonly before?: (range: Range) => void;
-  /** A Python module without which it cannot run. */
+  /** A Python module that the client needs. */
   readonly needs?: string;
   readonly command: (range: Range) => readonly string[];
   readonly counted: string;

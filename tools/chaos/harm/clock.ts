@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** Names the file, in a worker's environment, that holds by how many milliseconds its clock is wrong. */
+/** The environment variable of a worker that names the file with the error of its clock, in milliseconds. */
 export const CLOCK_FILE = 'CHAOS_CLOCK_FILE';
 const LOOK_MS = 200;
 
 /**
- * A process that imports this file has a wall clock that the harness steps. It is that of one process: time that never runs
- * backwards, timers and the database's clock go on, as if the clock of one host were set.
+ * A process that imports this file has a wall clock that the harness steps, as if the clock of one host were
+ * set. Its monotonic time, its timers and the database's clock do not change.
  */
 let stepMs = 0;
 const path = process.env[CLOCK_FILE];

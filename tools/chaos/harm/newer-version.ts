@@ -3,14 +3,14 @@ import type pg from 'pg';
 import { withClient, type Run } from '../run.ts';
 import type { Workers } from '../workers.ts';
 
-/** What was under way may still be committed, to tables that the migration leaves alone. */
+/** Transactions in flight may still be committed, to tables that the migration does not change. */
 const UNDER_WAY_MS = 1500;
-/** For so long the workers are watched. */
+/** How long the workers are watched. */
 const WATCHED_MS = 3000;
 
 /**
- * A newer version of the program migrates the database while this one runs. Processes that run or are started end with exit
- * 2, and none writes in the old form. Then the migration is undone.
+ * A newer version of the program migrates the database while this one runs. Processes that run or are started
+ * end with exit 2, and none writes in the old form. Then the migration is undone.
  */
 export async function meetNewerVersion(run: Run, workers: Workers): Promise<void> {
   run.harms.set('newer version', 1);

@@ -1,16 +1,16 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A line between the workers and a server that can be cut, and stays when the server has moved. */
+/** A connection between the workers and a server that can be cut, and stays when the server has moved. */
 export interface Proxy {
   readonly port: number;
-  /** Where to lead new connections. */
+  /** The target of new connections. */
   target: number;
-  /** Resets every connection; how many there were. */
+  /** Resets every connection, and returns how many there were. */
   drop(): number;
   close(): Promise<void>;
 }
 
-/** `host`: where it listens. */
+/** `host`: the address that it listens on. */
 export async function openProxy(target: number, host = '127.0.0.1'): Promise<Proxy> {
   const pairs = new Map<Socket, Socket>();
   const server = createServer((near) => {

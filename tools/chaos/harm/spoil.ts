@@ -3,7 +3,7 @@ import type { ApiRequest } from '../../../src/simulator/http/api.ts';
 import { mix32, salt } from '../../../src/simulator/random.ts';
 import { elementTexts } from '../../../src/simulator/recorded/recording/recording.ts';
 
-/** Ways in which a record is not what it should be. */
+/** Kinds of faults in a record. */
 const WAYS = ['wrong type', 'NUL', 'new member'] as const;
 
 type Way = (typeof WAYS)[number];
@@ -14,9 +14,9 @@ const NEW_MEMBER = `"chaos_big":${BIG},"chaos_half":"\\ud83d",`;
 
 interface Endpoint {
   readonly member: string;
-  /** What identifies a record. */
+  /** The identifier of a record. */
   readonly key: RegExp;
-  /** Members whose value is replaced by one of another type: none by which a record is placed or identified. */
+  /** Members whose value is replaced by one of another type: none that gives a record its position or identifier. */
   readonly wrong: readonly (readonly [RegExp, string])[];
 }
 
@@ -59,14 +59,17 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
 const SHARES: Readonly<Record<Way, number>> = { 'wrong type': 0.006, NUL: 0.01, 'new member': 0.01 };
 
 export interface Spoiler {
-  /** False: answers pass as they are. */
+  /** If false, responses pass unchanged. */
   active: boolean;
   /** Records that were spoiled, each time that they were served. */
   readonly counts: Map<string, number>;
   readonly spoil: (request: ApiRequest, response: HttpResponse) => HttpResponse;
 }
 
-/** Spoils some records of responses: which ones is decided by the seed and the record, so they are wrong whenever they are served. */
+/**
+ * Spoils some records of responses. The seed and the record decide which ones, so a record is wrong whenever
+ * it is served.
+ */
 export function createSpoiler(seed: number): Spoiler {
   const counts = new Map<string, number>();
   const chosen = (way: Way, key: string) =>
@@ -89,7 +92,7 @@ export function createSpoiler(seed: number): Spoiler {
   return spoiler;
 }
 
-/** The body with each element of an array replaced; all around them stays as it was, to the last space. */
+/** The body with each element of an array replaced; everything around them stays unchanged, to the last space. */
 function replaceElements(body: string, member: string, replace: (text: string) => string): string {
   const parts: string[] = [];
   let done = 0;

@@ -8,15 +8,15 @@ import type { Workers } from '../workers.ts';
 
 const TICK_MS = 50;
 
-/** For so long a worker is watched that is to be frozen while it holds a lease. */
+/** How long a worker is watched before it is frozen while it holds a lease. */
 const AIM_MS = 2000;
 const AIM_PAUSE_MS = 20;
-/** What takes so much longer than it should hangs. */
+/** A step that takes this much longer than planned hangs. */
 const PATIENCE_S = 60;
 
 /**
- * Lets the network go on and does all that is planned to the workers and the database, until both are at their end.
- * @throws Error where something that was done does not come back
+ * Advances the network and harms the workers and the database as planned, until both are at their end.
+ * @throws Error if a harmed part does not come back
  */
 export async function storm(run: Run, workers: Workers): Promise<void> {
   const under: Harmful[] = [];
@@ -26,7 +26,7 @@ export async function storm(run: Run, workers: Workers): Promise<void> {
   );
 }
 
-/** The head goes on with the wall clock, from the end of history to the end of the range, unless the network stands still. */
+/** The head advances with the wall clock, from the end of history to the end of the range, unless the network stops. */
 async function moveHead(run: Run): Promise<void> {
   const { simulator } = run;
   const { head, seconds } = run.plan;
@@ -38,7 +38,7 @@ async function moveHead(run: Run): Promise<void> {
   simulator.headTime = head.to;
 }
 
-/** `under` holds what has begun and not ended. */
+/** `under` holds the harms that have begun and not ended. */
 async function harmAll(run: Run, workers: Workers, under: Harmful[]): Promise<void> {
   const began = performance.now();
   const lasting: { readonly harm: Harm; readonly done: Promise<unknown> }[] = [];
@@ -47,17 +47,17 @@ async function harmAll(run: Run, workers: Workers, under: Harmful[]): Promise<vo
     for (const harmful of run.plan.harms) {
       const { harm } = harmful;
       await delay(Math.max(0, harmful.at - (performance.now() - began)));
-      // A server that gives no connection cannot be led to a standby.
+      // A server that gives no connection cannot fail over to a standby.
       if (OF_DATABASE.has(harm)) await ended(lasting.filter((other) => other.harm === 'fill connections'));
       run.harms.set(harm, (run.harms.get(harm) ?? 0) + 1);
       under.push(harmful);
       const done = HARM[harm](run, workers, harmful).finally(() => under.splice(under.indexOf(harmful), 1));
-      // The database has to be back before anything else is done to it; all other harms may overlap.
+      // The database has to be back before the next harm to it; all other harms may overlap.
       if (OF_DATABASE.has(harm)) await done;
       else lasting.push({ harm, done: done.catch(() => undefined) });
     }
   } finally {
-    // The next seed on this server is not to meet them.
+    // The next seed on this server must not meet them.
     await ended(lasting);
   }
 }
@@ -86,7 +86,7 @@ const HARM: Readonly<Record<Harm, (run: Run, workers: Workers, harmful: Harmful)
     await delay(ms);
     await set(false);
   },
-  // As a standby is, to which the program was led too early.
+  // Like a standby that the program connects to too early.
   'read-only': async (run, _, { ms }) => {
     const set = (value: 'on' | 'off') =>
       withClient(run, async (client) => {
@@ -138,10 +138,10 @@ async function endSessions(client: pg.Client): Promise<void> {
   await client.query(END_SESSIONS, [client.database]);
 }
 
-/** Which leases a process holds, by its number: an owner's name has it in its middle. */
+/** The leases of a process, by its pid, which is in the middle of an owner's name. */
 const OF_PROCESS = `owner like '%/' || $1 || '/%'`;
 
-/** Waits a while for a moment in which the process reads something: one that is frozen while it rests harms no other. */
+/** Waits a while for a moment in which the process reads something: freezing an idle one harms no other. */
 async function aim(run: Run, pidOf: () => number | undefined): Promise<void> {
   const deadline = performance.now() + AIM_MS;
   await withClient(run, async (client) => {
@@ -156,7 +156,7 @@ async function aim(run: Run, pidOf: () => number | undefined): Promise<void> {
   });
 }
 
-/** As if the process had stood for longer than its leases last. */
+/** As if the process had been frozen for longer than its leases last. */
 function expireLeases(run: Run, pid: number): Promise<void> {
   return withClient(run, async (client) => {
     await client.query(`update etl.leases set expires_at = clock_timestamp() where ${OF_PROCESS}`, [

@@ -5,7 +5,7 @@ export const TWO_ADDRESSES = 'two-addresses.example';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 }));
 
-/** A process that imports this file can ask for the name: the harness, and the workers through `--import`. */
+/** A process that imports this file can resolve the name: the harness, and the workers through `--import`. */
 const { lookup } = dns;
 dns.lookup = new Proxy(lookup, {
   apply(target, self, given: unknown[]) {

@@ -5,19 +5,19 @@ import { MOVES, STEPS, type Cell, type Column, type Table } from './cells.ts';
 import { keyOf, type Row, type Rows } from './rows.ts';
 import { changed, invented, stepped } from './values.ts';
 
-/** What is done to one row. */
+/** A change of one row. */
 export interface Alteration {
   readonly cell: Cell;
-  /** The row as it was; undefined where one is added. */
+  /** The row before the change; undefined if one is added. */
   readonly before: Row | undefined;
-  /** The row as it is made; undefined where it is taken away. */
+  /** The row after the change; undefined if it is deleted. */
   readonly after: Row | undefined;
 }
 
-/** So far from the ends of the range that what is altered there is in it all the same. */
+/** The distance from the ends of the range at which an altered row is still in the range. */
 const MARGIN = 12;
 
-/** Chooses a row and alters it in memory; undefined where the network has none for it. */
+/** Chooses a row and alters it in memory; undefined if the network has none for it. */
 export function chooseAlteration(
   cell: Cell,
   rows: Rows,
@@ -73,7 +73,7 @@ function altered({ table, column, way }: Cell, draw: Draw): Row | undefined {
   return value === undefined ? undefined : { ...row, [column.name]: value };
 }
 
-/** Another value for a column; undefined where no other is to be had. */
+/** Another value for a column; undefined if there is no other. */
 function instead(column: Column, way: Cell['way'], { row, all, random }: Draw): string | null | undefined {
   const { name } = column;
   const value = row[name] ?? '';
@@ -95,7 +95,7 @@ function elsewhere({ utime }: Row, random: Random, range: Range): string {
   return String(second + step < range.to - MARGIN ? second + step : second - step);
 }
 
-/** A row of which nothing else knows, where it is. */
+/** A row that no other row refers to, in its own second. */
 function inventedRow(table: Table, row: Row, random: Random, range: Range): Row {
   const made = table.columns
     .filter(({ name, isKey }) => name !== 'utime' && (isKey || /hash$/.test(name)))
@@ -114,31 +114,31 @@ function pick<T>(list: readonly T[], random: Random): T | undefined {
   return list.length === 0 ? undefined : list[random.below(list.length)];
 }
 
-/** Does it to the database, behind the back of whatever watches its tables. */
+/** Applies it to the database, without the triggers of its tables. */
 export async function apply(client: pg.Client, { cell, before, after }: Alteration): Promise<void> {
   const { table } = cell;
   const names = table.columns.map(({ name }) => name);
-  const place = (name: string, at: number) =>
+  const placeholder = (name: string, at: number) =>
     name === 'utime' ? `to_timestamp($${at}::text::float8)` : `$${at}`;
   await client.query(`set session_replication_role = replica`);
   if (before !== undefined) {
     const key = ['utime', ...table.key];
     const { rowCount } = await client.query(
-      `delete from ton.${table.name} where ${key.map((name, at) => `${name} = ${place(name, at + 1)}`).join(' and ')}`,
+      `delete from ton.${table.name} where ${key.map((name, at) => `${name} = ${placeholder(name, at + 1)}`).join(' and ')}`,
       key.map((name) => before[name]),
     );
     if (rowCount !== 1) throw new Error(`${cell.id}: ${rowCount ?? 0} rows have its key`);
   }
   if (after !== undefined) {
     await client.query(
-      `insert into ton.${table.name} (${names.join(', ')}) values (${names.map((name, at) => place(name, at + 1)).join(', ')})`,
+      `insert into ton.${table.name} (${names.join(', ')}) values (${names.map((name, at) => placeholder(name, at + 1)).join(', ')})`,
       names.map((name) => after[name]),
     );
   }
   await client.query(`set session_replication_role = origin`);
 }
 
-/** Seconds in which the row stood or stands. */
+/** The seconds of the row before and after the change. */
 export function secondsOf({ before, after }: Alteration): number[] {
   return [before, after].flatMap((row) => (row === undefined ? [] : [Number(row['utime'])]));
 }

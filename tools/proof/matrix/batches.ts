@@ -1,16 +1,16 @@
 import { MINUTE } from '../../../src/range.ts';
 import { secondsOf, type Alteration } from './alteration.ts';
 import type { Cell } from './cells.ts';
-import { placesOf } from './places.ts';
+import { occurrencesOf } from './occurrences.ts';
 import type { Rows } from './rows.ts';
 
 /** Cells that are altered in one copy of the database at once. */
 const MOST = 24;
-/** Seconds around an altered value in which its neighbours may be doubted with it. */
+/** Seconds around an altered value in which its neighbors may be doubted with it. */
 const AROUND = 3;
-/** Everything else rests on these. */
+/** All other datasets depend on these. */
 const GROUND = ['blocks', 'transactions', 'traces'];
-/** Of so many scopes that asking for them takes longer than for everything else. */
+/** Their scopes are so many that verifying them takes longer than all others. */
 const SLOW = ['nominator_pool_events', 'nominator_events'];
 
 /** Seconds of a dataset that an alteration makes doubtful. */
@@ -26,7 +26,7 @@ interface Batch {
   readonly doubts: Doubt[];
 }
 
-/** Puts together what can be distinguished: cells of which none is seen, or missed, for another one's sake. */
+/** Groups cells that can be distinguished: none is seen, or missed, because of another one. */
 export function batchesOf(truth: Rows, alterations: readonly Alteration[]): Alteration[][] {
   const batches: Batch[] = [];
   const alone: Alteration[][] = [];
@@ -52,7 +52,10 @@ export function batchesOf(truth: Rows, alterations: readonly Alteration[]): Alte
   return [...batches.map(({ members }) => members), ...alone];
 }
 
-/** Where the chain of blocks is broken nothing is said of what lies below: no other cell could be distinguished from it. */
+/**
+ * If the chain of blocks is broken, nothing is known of what is below: no other cell could be distinguished
+ * from it.
+ */
 function reachesFar({ table, column, way }: Cell): boolean {
   if (table.name === 'block_parents') return true;
   // A merge has two parents.
@@ -60,7 +63,7 @@ function reachesFar({ table, column, way }: Cell): boolean {
   return table.name === 'blocks' && (column === undefined || column.isKey || isLinked || way === 'doubled');
 }
 
-/** Where rows are too few or too many, all of the minute may be doubted. */
+/** If rows are too few or too many, all of the minute may be doubted. */
 function doubtsOf(alteration: Alteration, truth: Rows): Doubt[] {
   const { column } = alteration.cell;
   const isRow = column === undefined || column.isKey;
@@ -68,7 +71,7 @@ function doubtsOf(alteration: Alteration, truth: Rows): Doubt[] {
     from: isRow ? second - (second % MINUTE) : second - AROUND,
     to: isRow ? second - (second % MINUTE) + MINUTE : second + AROUND,
   }));
-  return placesOf(alteration, truth).flatMap(({ dataset, seconds }) => [
+  return occurrencesOf(alteration, truth).flatMap(({ dataset, seconds }) => [
     ...own.map((span) => ({ dataset, ...span })),
     ...seconds.map((second) => ({ dataset, from: second - AROUND, to: second + AROUND })),
   ]);

@@ -4,10 +4,10 @@ import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { factsOf } from '../../../src/tables/describe.ts';
 import { DAY } from '../../../src/range.ts';
 
-/** By how much numbers and times are changed, besides by one more: what is held by `<` alone is seen by size and direction. */
+/** Changes of numbers and times, in addition to one more: a check with `<` alone depends on size and direction. */
 export const STEPS = { less1: -1, more1000: 1000, less1000: -1000 } as const;
 
-/** By how many seconds rows are moved, besides by a few: within the range, and far out of it. */
+/** Seconds by which rows are moved, in addition to a few: within the range, and far out of it. */
 export const MOVES = {
   moved1: 1,
   moved9: 9,
@@ -20,9 +20,15 @@ export const MOVES = {
 } as const;
 
 /**
- * How a stored value or row is altered. `changed`: another value of the same form, the next one where values have an order,
- * or by one of `STEPS`. `other`: another row's value. `null`: taken away. `filled`: given where there was none. Rows:
- * `deleted`; `moved` to another second, or by one of `MOVES`; `doubled` under another key; `invented` in a second of its own.
+ * How a stored value or row is altered.
+ *
+ * - `changed`: another value of the same form, the next one if values have an order, or by one of `STEPS`.
+ * - `other`: another row's value.
+ * - `null`: removed.
+ * - `filled`: a value instead of null.
+ *
+ * Rows are `deleted`, `moved` to another second or by one of `MOVES`, `doubled` under another key, or
+ * `invented` in a second of their own.
  */
 export type Way =
   | 'changed'
@@ -38,7 +44,7 @@ export type Way =
 
 export interface Column {
   readonly name: string;
-  /** As SQL calls it. */
+  /** The SQL name of the type. */
   readonly type: string;
   readonly nullable: boolean;
   readonly isKey: boolean;
@@ -49,11 +55,11 @@ export interface Table {
   readonly columns: readonly Column[];
   /** Without `utime`. */
   readonly key: readonly string[];
-  /** Datasets that read it, of which each vouches for its rows. */
+  /** Datasets that read it; each certifies its rows. */
   readonly datasets: readonly string[];
 }
 
-/** One thing that is altered in a range that is proved. */
+/** One alteration of a proved range. */
 export interface Cell {
   /** `transactions.total_fees changed`, `blocks row deleted` */
   readonly id: string;
@@ -63,12 +69,12 @@ export interface Cell {
   readonly way: Way;
 }
 
-/** When a row was written is no fact about it. */
+/** The time at which a row was written is not a fact about it. */
 const NO_FACT = 'loaded_at';
-/** Pages of traces could bring actions and are asked not to. */
+/** Pages of traces could bring actions, but the requests leave them out. */
 const NOT_BROUGHT = new Map([['traces', /^action/]]);
 
-/** Every table that streams, with its columns, from the schema itself. */
+/** Every stream table, with its columns, from the schema itself. */
 export async function streamTables(): Promise<Table[]> {
   const tables = new Map<string, { table: PgTable; datasets: string[] }>();
   for (const { name, job } of await loadJobs()) {
@@ -92,7 +98,7 @@ function describeTable(table: PgTable, datasets: readonly string[]): Table {
     datasets,
     key: key.filter((column) => column !== 'utime'),
     columns: columns
-      // What Postgres derives cannot be altered by itself.
+      // A generated column cannot be altered.
       .filter((column) => column.name !== NO_FACT && column.generated === undefined)
       .map((column) => ({
         name: column.name,
@@ -103,7 +109,7 @@ function describeTable(table: PgTable, datasets: readonly string[]): Table {
   };
 }
 
-/** All cells of a table; some a network may have no row for. */
+/** All cells of a table; the network may have no row for some. */
 export function cellsOf(table: Table): Cell[] {
   const ways: readonly Way[] = ['deleted', 'moved', 'invented', ...namesOf(MOVES)];
   const rows = ways.map((way) => cell(table, undefined, way));
@@ -119,7 +125,7 @@ function waysOf(column: Column): Way[] {
   return ['changed', 'other', ...steps, ...(column.nullable ? (['null', 'filled'] as const) : [])];
 }
 
-/** True of numbers and times. */
+/** True for numbers and times. */
 export function hasOrder({ type }: Pick<Column, 'type'>): boolean {
   return /^(integer|bigint|numeric|smallint|double|real|timestamp)/.test(type);
 }

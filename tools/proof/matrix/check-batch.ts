@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { verify } from '../../../src/commands/verify-command.ts';
 import { without } from '../../../src/range.ts';
-import { runHere, type Place as Where } from '../run-here.ts';
+import { runHere, type CommandTarget } from '../run-here.ts';
 import { apply, secondsOf, type Alteration } from './alteration.ts';
 import { RANGE, readAgain } from './network.ts';
-import { placesOf, type Place } from './places.ts';
+import { occurrencesOf, type Occurrence } from './occurrences.ts';
 import { withClient, type ProvedNetwork } from './proved-network.ts';
 import { compareRows, keyOf, readRows, type Differing } from './rows.ts';
 import { isKnownStream, isRefused, isVouchedFor, readVouched, type Vouched } from './vouching.ts';
@@ -12,22 +12,22 @@ import { isKnownStream, isRefused, isVouchedFor, readVouched, type Vouched } fro
 /** What sees an alteration, and what heals it. */
 export interface Verdict {
   readonly cell: string;
-  /** By what it was seen first, apart from each other. Undefined: not asked. */
+  /** The command that saw it first; undefined if it was not run. */
   readonly seen: { readonly verify: boolean; readonly again?: boolean; readonly deep: boolean };
   readonly healed: { readonly repair?: boolean; readonly again?: boolean; readonly deepRepair: boolean };
-  /** Where the promise is broken, in sentences. */
+  /** Violations of the promise, in sentences. */
   readonly problems: readonly string[];
 }
 
 export interface Depth {
   /**
-   * False: without what costs time and is no part of the promise. What a plain repair and a second reading would have
-   * done, and whether plain `verify` sees what it saw also where nothing else is wrong.
+   * If false, the slow parts that are not in the promise are left out: a plain repair, a second reading, and
+   * whether plain `verify` sees the alteration alone.
    */
   readonly whole: boolean;
 }
 
-/** Alters a copy of the network in several places at once, and asks each command what it makes of it. */
+/** Alters a copy of the network in several places at once, and runs each command on it. */
 export async function checkBatch(
   network: ProvedNetwork,
   alterations: readonly Alteration[],
@@ -66,12 +66,12 @@ export async function checkBatch(
   });
 }
 
-/** Where the chain of blocks is broken beside what was altered, as a part of the range. */
+/** The position of the broken link in the chain of blocks, as a share of the range. */
 const HOLES = [0.1, 0.5, 0.9];
 
 /**
- * What `verify` sees where nothing else is wrong it must not vouch for where the links of blocks are gone that lie above,
- * among or below what was altered: then checks that would see it may have nothing to rest on.
+ * If `verify` sees an alteration alone, it must not certify it if links of blocks are missing above, among or
+ * below it. The checks that would see it then may not have run.
  */
 async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Promise<string[][]> {
   const second = Math.round(RANGE.from + at * (RANGE.to - RANGE.from));
@@ -85,13 +85,13 @@ async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Pr
   await run.client.query(`set session_replication_role = origin`);
   const { vouched } = await runVerify(run, {});
   return run.alterations.map((alteration, index) =>
-    placesOf(alteration, run.network.truth)
-      .filter((place) => seen[index] === true && isVouchedFor(vouched, place))
+    occurrencesOf(alteration, run.network.truth)
+      .filter((occurrence) => seen[index] === true && isVouchedFor(vouched, occurrence))
       .map(({ dataset }) => `verify, with blocks missing at ${at} of the range: ${dataset} vouches for it`),
   );
 }
 
-/** Whether `verify` sees it where nothing else is wrong. */
+/** Whether `verify` sees the alteration if nothing else is wrong. */
 export async function isSeenAlone(network: ProvedNetwork, alteration: Alteration): Promise<boolean> {
   return onClone(network, [alteration], async (run) => {
     const [answer] = await seenPlainly(run, await runVerify(run, {}));
@@ -103,8 +103,8 @@ interface Run {
   readonly network: ProvedNetwork;
   readonly alterations: readonly Alteration[];
   readonly client: pg.Client;
-  readonly where: Where;
-  /** Datasets that are asked: what rests on none of them takes its time and says nothing. */
+  readonly where: CommandTarget;
+  /** Datasets that are verified: the others, which depend on none of them, would only take time. */
   readonly only: readonly string[];
 }
 
@@ -132,10 +132,10 @@ function datasetsOf(alterations: readonly Alteration[]): string[] {
   return [...new Set([...GROUND, ...alterations.flatMap(({ cell }) => cell.table.datasets)])];
 }
 
-/** How a command left what was altered. */
+/** The state of the alterations after a command. */
 interface Left {
   readonly code: number | undefined;
-  readonly said: string;
+  readonly complaint: string;
   readonly vouched: Vouched;
 }
 
@@ -149,11 +149,11 @@ async function runVerify(run: Run, flags: { deep?: string; repair?: boolean }): 
     console.log(JSON.stringify(flags), code, Math.round(performance.now() - began), 'ms');
   const complaints =
     code === undefined ? lines : lines.filter((line) => /^(error|not|[a-z-]+ +\w+: \d)/.test(line));
-  return { code, said: complaints.join('; ').slice(0, 300), vouched: await readVouched(run.client) };
+  return { code, complaint: complaints.join('; ').slice(0, 300), vouched: await readVouched(run.client) };
 }
 
 function isDoubted({ network }: Run, { vouched }: Left, alteration: Alteration): boolean {
-  return placesOf(alteration, network.truth).every((place) => !isVouchedFor(vouched, place));
+  return occurrencesOf(alteration, network.truth).every((occurrence) => !isVouchedFor(vouched, occurrence));
 }
 
 interface Asked {
@@ -172,13 +172,18 @@ async function askDeep(run: Run): Promise<Asked[]> {
   const later = await runVerify(run, {});
   const last = await runVerify(run, { deep: '100%', repair: true });
   const blamed = blame(run, await compareToTruth(run));
-  const { code, said, vouched } = last.code === 0 ? last : await askLater(run);
+  const { code, complaint, vouched } = last.code === 0 ? last : await askLater(run);
   const open = unverified(vouched, run.only);
   return run.alterations.map((alteration, at) => {
     const problems = [...plainly[at]!.problems, ...deeply[at]!.problems, ...(blamed.get(alteration) ?? [])];
     if (!deeply[at]!.seen && !plainly[at]!.seen) problems.push('nothing sees it');
     const healed = !blamed.has(alteration);
-    if (!healed && placesOf(alteration, run.network.truth).some((place) => isVouchedFor(last.vouched, place)))
+    if (
+      !healed &&
+      occurrencesOf(alteration, run.network.truth).some((occurrence) =>
+        isVouchedFor(last.vouched, occurrence),
+      )
+    )
       problems.push('verified though it is not healed');
     if (deeply[at]!.seen && !isDoubted(run, later, alteration))
       problems.push('verify forgets what --deep 100% has seen');
@@ -189,27 +194,27 @@ async function askDeep(run: Run): Promise<Asked[]> {
     );
     if (isOpen.length > 0)
       problems.push(`not verified in the end: ${isOpen.map(({ stream }) => stream).join()}`);
-    if (run.alterations.length === 1) problems.push(...endOf({ code, said }, open.length));
+    if (run.alterations.length === 1) problems.push(...endOf({ code, complaint }, open.length));
     return { verify: plainly[at]!.seen, deep: deeply[at]!.seen, healed, problems };
   });
 }
 
-/** What was read anew of datasets without a checksum is cross-checked when it was read a second time, an hour later. */
+/** Rows of datasets without a checksum are cross-checked when they have been read a second time, an hour later. */
 async function askLater(run: Run): Promise<Left> {
   await readAgain(run.where, run.only);
   return runVerify(run, {});
 }
 
-function endOf({ code, said }: Pick<Left, 'code' | 'said'>, open: number): string[] {
+function endOf({ code, complaint }: Pick<Left, 'code' | 'complaint'>, open: number): string[] {
   return [
     ...(code === 0
       ? []
-      : [`--deep 100% --repair, and verify after a second reading, end with ${String(code)}: ${said}`]),
+      : [`--deep 100% --repair, and verify after a second reading, end with ${String(code)}: ${complaint}`]),
     ...(open === 0 ? [] : [`${open} seconds are not verified in the end`]),
   ];
 }
 
-/** `verify --repair`: what it sees it heals, or does not vouch for. */
+/** `verify --repair`: it heals what it sees, or does not certify it. */
 async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[] }[]> {
   const plain = await runVerify(run, {});
   const { vouched } = await runVerify(run, { repair: true });
@@ -217,8 +222,8 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
   return run.alterations.map((alteration) => {
     const forgotten =
       blamed.has(alteration) &&
-      placesOf(alteration, run.network.truth).some(
-        (place) => !isVouchedFor(plain.vouched, place) && isVouchedFor(vouched, place),
+      occurrencesOf(alteration, run.network.truth).some(
+        (occurrence) => !isVouchedFor(plain.vouched, occurrence) && isVouchedFor(vouched, occurrence),
       );
     return {
       healed: !blamed.has(alteration),
@@ -227,7 +232,7 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
   });
 }
 
-/** A second reading, as if days had passed, and `verify`: it confirms nothing that it did not bring. */
+/** A second reading, as if days had passed, and `verify`: it must not confirm a row that it did not bring. */
 async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean; problems: string[] }[]> {
   await run.client.query(`update etl.coverage set covered = '{}' where pass = 1`);
   await readAgain(run.where, run.only);
@@ -235,11 +240,11 @@ async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean; pro
   const blamed = blame(run, await compareToTruth(run));
   return run.alterations.map((alteration) => {
     const healed = !blamed.has(alteration);
-    const places = placesOf(alteration, run.network.truth);
-    const seen = healed || places.some((place) => !isVouchedFor(vouched, place));
+    const occurrences = occurrencesOf(alteration, run.network.truth);
+    const seen = healed || occurrences.some((occurrence) => !isVouchedFor(vouched, occurrence));
     const isReadTwice = alteration.cell.table.datasets.every((name) => run.network.readTwice.has(name));
     const problems =
-      isReadTwice && !seen ? ['a second reading confirms it, which brought something else'] : [];
+      isReadTwice && !seen ? ['a second reading confirms it although it brought another row'] : [];
     return { healed, seen, problems };
   });
 }
@@ -249,7 +254,7 @@ interface Answer {
   readonly problems: readonly string[];
 }
 
-/** What plain verification has not seen for every dataset that vouches for the row, it has not seen. */
+/** Plain verification has seen an alteration only if every dataset that certifies the row has seen it. */
 async function seenPlainly(run: Run, left: Left): Promise<Answer[]> {
   const answers = await seenBy(run, left, 'verify');
   return answers.map((answer) =>
@@ -257,41 +262,43 @@ async function seenPlainly(run: Run, left: Left): Promise<Answer[]> {
   );
 }
 
-/** What older servers omit: a row without it is unproved, and not known to be wrong. */
+/** Members that older servers omit: a row without one is unproved, and not known to be wrong. */
 const OMITTED_BY_OLDER: ReadonlySet<string> = new Set(['transactions.block_shard null']);
 
-/** Whether each alteration was noticed, and by everything that vouches for the row. */
+/** Whether each alteration was noticed by every dataset that certifies the row. */
 async function seenBy(
   { client, alterations, network }: Run,
   left: Left,
   command: string,
-): Promise<(Answer & { readonly vouching: readonly Place[] })[]> {
+): Promise<(Answer & { readonly vouching: readonly Occurrence[] })[]> {
   const answers = [];
   for (const alteration of alterations) {
-    const places = placesOf(alteration, network.truth).filter((place) => isKnownStream(left.vouched, place));
-    const vouching = places.filter((place) => isVouchedFor(left.vouched, place));
-    const seen = vouching.length < places.length;
+    const occurrences = occurrencesOf(alteration, network.truth).filter((occurrence) =>
+      isKnownStream(left.vouched, occurrence),
+    );
+    const vouching = occurrences.filter((occurrence) => isVouchedFor(left.vouched, occurrence));
+    const seen = vouching.length < occurrences.length;
     const problems = failureOf(left, command);
     if (seen && vouching.length > 0)
       problems.push(`${command}: ${vouching.map(({ dataset }) => dataset).join()} still vouches for it`);
     const grade = OMITTED_BY_OLDER.has(alteration.cell.id) ? 'highest' : 'covered';
-    for (const place of seen ? places : [])
-      if (!vouching.includes(place) && !(await isRefused(client, place, grade)))
-        problems.push(`${command}: assert_complete('${place.dataset}') does not refuse it`);
+    for (const occurrence of seen ? occurrences : [])
+      if (!vouching.includes(occurrence) && !(await isRefused(client, occurrence, grade)))
+        problems.push(`${command}: assert_complete('${occurrence.dataset}') does not refuse it`);
     answers.push({ seen, problems, vouching });
   }
   return answers;
 }
 
-function failureOf({ code, said }: Left, command: string): string[] {
-  return code === undefined ? [`${command}: fails: ${said}`] : [];
+function failureOf({ code, complaint }: Left, command: string): string[] {
+  return code === undefined ? [`${command}: fails: ${complaint}`] : [];
 }
 
 async function compareToTruth({ client, network: { tables, truth } }: Run): Promise<Differing[]> {
   return compareRows(tables, truth, await readRows(client, tables));
 }
 
-/** Which alteration each difference comes from: by its row, or else by its second. */
+/** The alteration that caused each difference: by its row, or else by its second. */
 function blame({ alterations }: Run, left: readonly Differing[]): Map<Alteration, string[]> {
   const blamed = new Map<Alteration, string[]>();
   for (const one of left) {
@@ -312,7 +319,7 @@ function isRowOf({ cell: { table }, before, after }: Alteration, one: Differing)
   );
 }
 
-/** Seconds of the range that a dataset does not vouch for. */
+/** Seconds of the range that a dataset does not certify. */
 function unverified(vouched: Vouched, only: readonly string[]): { stream: string; second: number }[] {
   const asked = [...vouched].filter(([stream]) => only.includes(stream.split('/')[0] ?? ''));
   return asked.flatMap(([stream, ranges]) =>

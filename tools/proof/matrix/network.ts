@@ -14,19 +14,19 @@ import {
   type SimulatorOptions,
 } from '../../../test/support/simulator/simulator.ts';
 import { never, openTestCrawl } from '../../../test/support/crawl.ts';
-import { runHere, type Place } from '../run-here.ts';
+import { runHere, type CommandTarget } from '../run-here.ts';
 import { MOVES } from './cells.ts';
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 /** Seconds of the network in which something happens. */
 const BUSY_SECONDS = 400;
-/** Some datasets are served so long after their time. */
+/** The delay with which some datasets are served. */
 const DELAY_SECONDS = 960;
 
-/** Seconds that are crawled: not from the network's very start, for there are blocks before a real range. */
+/** Seconds that are crawled: not from the network's very start, because there are blocks before a real range. */
 export const RANGE: Range = { from: START + 61, to: START + BUSY_SECONDS - 47 };
 
-/** A small network that has something of every dataset. */
+/** A small network with rows of every dataset. */
 export function startNetwork(seed: number, changes: Partial<SimulatorOptions> = {}): Promise<Simulator> {
   return startSimulator({
     start: START,
@@ -43,23 +43,26 @@ export function startNetwork(seed: number, changes: Partial<SimulatorOptions> = 
   });
 }
 
-/** Names of all datasets of which verification speaks. */
+/** Names of all datasets that can be verified. */
 export async function streamNames(): Promise<string[]> {
   return (await loadJobs()).map(({ name }) => name);
 }
 
-/** Crawls the range of a network as a user does, twice where that is due, and verifies it. */
-export async function crawlNetwork(place: Place, { truth }: Pick<Simulator, 'truth'>): Promise<void> {
+/** Crawls the range of a network as a user does, twice if a second reading is due, and verifies it. */
+export async function crawlNetwork(
+  target: CommandTarget,
+  { truth }: Pick<Simulator, 'truth'>,
+): Promise<void> {
   const names = await streamNames();
-  const database = await openDatabase({ url: place.url, applicationName: 'proof' });
+  const database = await openDatabase({ url: target.url, applicationName: 'proof' });
   try {
     await migrate(database);
     await makeRoom(database);
     for (const pool of truth.pools) await database.run(sql`insert into etl.watch (address) values (${pool})`);
     const flags = { from: String(RANGE.from), to: String(RANGE.to), only: names, quiet: true };
-    await mustEndWith(0, place, (invocation) => backfill(invocation, flags));
-    await readAgain(place);
-    await mustEndWith(0, place, (invocation) => verify(invocation, flags));
+    await mustEndWith(0, target, (invocation) => backfill(invocation, flags));
+    await readAgain(target);
+    await mustEndWith(0, target, (invocation) => verify(invocation, flags));
     await database.run(sql`analyze`).catch(() => undefined);
   } finally {
     await database.close();
@@ -75,21 +78,24 @@ async function makeRoom(database: Database): Promise<void> {
 
 type Command = Parameters<typeof runHere>[1];
 
-async function mustEndWith(code: number, place: Place, command: Command): Promise<void> {
-  const said = await runHere(place, command);
-  if (said.code !== code) throw new Error(`exit ${String(said.code)}:\n${said.lines.join('\n')}`);
+async function mustEndWith(code: number, target: CommandTarget, command: Command): Promise<void> {
+  const outcome = await runHere(target, command);
+  if (outcome.code !== code) throw new Error(`exit ${String(outcome.code)}:\n${outcome.lines.join('\n')}`);
 }
 
-/** Reads what takes a second reading again, as if days had passed. */
-export async function readAgain({ url, source }: Place, only: readonly string[] = ['all']): Promise<void> {
+/** Does the second reading of those that need one, as if days had passed. */
+export async function readAgain(
+  { url, source }: CommandTarget,
+  only: readonly string[] = ['all'],
+): Promise<void> {
   const database = await openDatabase({ url, applicationName: 'proof' });
   const crawl = await openTestCrawl({ url, database, close: () => Promise.resolve() }, source);
   try {
     await database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
     await database.run(sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`);
     const datasets = chooseDatasets(only, await loadJobs());
-    const reach = { range: RANGE, watermark: RANGE.to + 200_000 };
-    await crawlRange({ ...crawl, datasets, readable: reach, stop: never, again: true });
+    const readable = { range: RANGE, watermark: RANGE.to + 200_000 };
+    await crawlRange({ ...crawl, datasets, readable, stop: never, again: true });
   } finally {
     await crawl.close();
     await database.close();

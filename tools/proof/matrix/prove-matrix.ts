@@ -6,13 +6,13 @@ import { knownToVerify, saveRun } from './docs/last-run.ts';
 import { saveDocs } from './docs/save-docs.ts';
 
 interface MatrixOrder extends Omit<MatrixOptions, 'part' | 'onVerdict'> {
-  /** Processes, each with a database server of its own. */
+  /** Processes, each with its own database server. */
   readonly atOnce: number;
-  /** True: results are written to the repository, and the docs with them. */
+  /** If true, results are written to the repository, and the docs with them. */
   readonly save: boolean;
 }
 
-/** Runs the matrix in several processes and prints what became of it; true where no promise is broken. */
+/** Runs the matrix in several processes and prints the results; true if no promise is broken. */
 export async function proveMatrix({ atOnce, save, ...options }: MatrixOrder): Promise<boolean> {
   const began = performance.now();
   const verdicts: Verdict[] = [];

@@ -5,7 +5,7 @@ import { streamTables, type Table } from './cells.ts';
 import { crawlNetwork, startNetwork } from './network.ts';
 import { readRows, type Rows } from './rows.ts';
 
-/** Where databases come from. */
+/** The source of databases. */
 export interface Databases {
   /** The name of a database that `prepare` has filled. */
   template(name: string, prepare: (url: string) => Promise<void>): Promise<string>;
@@ -17,13 +17,13 @@ interface Clone {
   readonly drop: () => Promise<void>;
 }
 
-/** A network that was crawled and proved, of which copies can be altered. */
+/** A network that was crawled and proved; copies of it can be altered. */
 export interface ProvedNetwork {
   readonly simulator: Simulator;
   readonly tables: readonly Table[];
-  /** Datasets that take a second reading. */
+  /** Datasets that need a second reading. */
   readonly readTwice: ReadonlySet<string>;
-  /** What every copy holds before it is altered. */
+  /** The rows of every copy before it is altered. */
   readonly truth: Rows;
   clone(): Promise<Clone>;
   close(): Promise<void>;

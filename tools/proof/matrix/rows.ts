@@ -24,20 +24,20 @@ export async function readRows(client: pg.Client, tables: readonly Table[]): Pro
   return all;
 }
 
-/** A row that is not as it should be, or not at all, or should not be. */
+/** A row with a wrong value, a missing row, or a surplus row. */
 export interface Differing {
   readonly table: string;
   readonly key: string;
   readonly second: number;
-  /** As it should be, or as it is where it should not be. */
+  /** The row as it should be, or the surplus row. */
   readonly row: Row;
-  /** Columns that differ; empty where all of the row is too many or too few. */
+  /** Columns that differ; empty if the whole row is missing or surplus. */
   readonly columns: readonly string[];
-  /** In words. */
+  /** The difference in words. */
   readonly what: string;
 }
 
-/** What tells two states of the tables apart, row by row. */
+/** The differences between two states of the tables, row by row. */
 export function compareRows(tables: readonly Table[], truth: Rows, stored: Rows): Differing[] {
   return tables.flatMap((table) => {
     const left = new Map((stored.get(table.name) ?? []).map((row) => [keyOf(table, row), row]));

@@ -12,22 +12,22 @@ export interface MatrixOptions extends Depth {
   readonly tables?: readonly string[] | undefined;
   /** Only these cells. */
   readonly cells?: readonly string[] | undefined;
-  /** Of all cells, 0 to 1; which ones the seed decides. */
+  /** Of all cells, 0 to 1; the seed decides which ones. */
   readonly share: number;
   /** Cells that need a copy of the database for themselves are left out, and so are batches beyond so many. */
   readonly batches?: number;
-  /** Of so many processes the how manieth this one is, from 0. */
+  /** The index of this process, from 0, and the number of processes. */
   readonly part?: { readonly index: number; readonly of: number };
-  /** Cells that plain `verify` is known to see: where it does no longer, that is a failure. */
+  /** Cells that plain `verify` is known to see: if it no longer does, that is a failure. */
   readonly known?: readonly string[];
   /** Called with each cell that is done. */
   readonly onVerdict?: (verdict: Verdict, done: number, all: number) => void;
 }
 
-/** More than this of a batch fail for one reason: their own rows say who is to blame. */
+/** If more than this of a batch fail for one reason, their own rows show which cell is the cause. */
 const MOST_ASKED_ALONE = 3;
 
-/** Alters one value after the other in a proved range, and tells what sees it and what heals it. */
+/** Alters one value after the other in a proved range, and reports what sees it and what heals it. */
 export async function runMatrix(databases: Databases, options: MatrixOptions): Promise<Verdict[]> {
   const network = await openProvedNetwork(options.seed, databases);
   try {
@@ -68,12 +68,12 @@ function chooseAll(network: ProvedNetwork, options: MatrixOptions): Alteration[]
     .filter((_, at) => at % part.of === part.index);
 }
 
-/** A number in [0, 1) that belongs to a cell. */
+/** A random number in [0, 1) that depends on the cell. */
 function lot(seed: number, id: string): number {
   return new Random(seed, salt(`lot ${id}`)).fraction();
 }
 
-/** What fails, or might be seen for a neighbour's sake, is asked again alone. */
+/** Cells that fail, or might be seen because of a neighbor, are checked again alone. */
 async function checkSoundly(
   network: ProvedNetwork,
   batch: readonly Alteration[],
@@ -98,9 +98,9 @@ async function checkSoundly(
   return sound;
 }
 
-/** What fails beside others and not alone fails all the same, unless only a neighbour's finding left its seconds open. */
+/** A cell that fails in a batch and not alone still fails, unless only a neighbor's finding left its seconds open. */
 function judgeAlone(own: Verdict, beside: Verdict, others: number): Verdict {
   const isAnothers = beside.seen.verify && !own.seen.verify;
-  const problems = beside.problems.map((problem) => `beside ${others} others: ${problem}`);
+  const problems = beside.problems.map((problem) => `with ${others} others: ${problem}`);
   return own.problems.length > 0 || isAnothers ? own : { ...own, problems };
 }

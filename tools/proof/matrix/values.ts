@@ -9,17 +9,17 @@ export function stepped({ type }: Column, value: string, by: number): string {
   return REAL.test(type) ? String(Number(value) + by) : String(BigInt(value) + BigInt(by));
 }
 
-/** Another value of the same form: a neighbour's, as a slip of the source would make it. */
+/** Another value of the same form: a neighboring one, as from a mistake of the source. */
 export function changed(column: Column, value: string): string {
   const { type, name, isKey } = column;
   if (type === 'boolean') return String(value !== 'true');
   if (type === 'jsonb') return changedJson(value);
-  // The number of a place next to it is often taken.
+  // The next index often exists already.
   if (hasOrder(column)) return stepped(column, value, isKey && INTEGER.test(type) ? 900 : 1);
   return name === 'shard' || name.endsWith('_shard') ? changedShard(value) : changedText(value);
 }
 
-/** A value of the form that the column has, where no row has any. */
+/** A value of the column's form, if no row has any. */
 export function invented({ type, name }: Column): string {
   if (type === 'boolean') return 'true';
   if (type === 'jsonb') return '{"invented":1}';

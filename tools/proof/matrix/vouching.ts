@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { parseRangeText, type Range } from '../../../src/range.ts';
-import type { Place } from './places.ts';
+import type { Occurrence } from './occurrences.ts';
 
-/** Which seconds each dataset vouches for. */
+/** The seconds that each dataset certifies. */
 export type Vouched = ReadonlyMap<string, readonly Range[]>;
 
 export async function readVouched(client: pg.Client): Promise<Vouched> {
@@ -12,23 +12,23 @@ export async function readVouched(client: pg.Client): Promise<Vouched> {
   return new Map(rows.map(({ stream, verified }) => [stream, parseRangeText(verified)]));
 }
 
-export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Place): boolean {
+export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Occurrence): boolean {
   const ranges = vouched.get(`${dataset}/${scope}`) ?? [];
   return seconds.every((second) => ranges.some(({ from, to }) => second >= from && second < to));
 }
 
-/** False for a pool that is not read: no reading vouches for a row that is given to it. */
-export function isKnownStream(vouched: Vouched, { dataset, scope }: Place): boolean {
+/** False for a pool that is not read: no reading certifies a row that is moved to it. */
+export function isKnownStream(vouched: Vouched, { dataset, scope }: Occurrence): boolean {
   return vouched.has(`${dataset}/${scope}`);
 }
 
 /**
- * True if an analyst who asks for one of the seconds is refused: `covered`, whatever grade is asked for; `highest`, the
- * grade of what verification proves.
+ * True if an analyst who asks for one of the seconds is refused: `covered`, for every grade; `highest`, for
+ * the grade of what verification proves.
  */
 export async function isRefused(
   client: pg.Client,
-  { dataset, seconds }: Place,
+  { dataset, seconds }: Occurrence,
   grade: 'covered' | 'highest',
 ): Promise<boolean> {
   for (const second of seconds) {

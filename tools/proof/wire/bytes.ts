@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../../../src/simulator/http/response.ts';
 
-/** A way in which the bytes of a response are not those that were sent. */
+/** A way in which the bytes of a response differ from those that were sent. */
 export interface Breakage {
   readonly name: string;
   readonly alter: (response: HttpResponse, body: Buffer) => HttpResponse;
@@ -15,7 +15,7 @@ const status = (name: string, code: number, body: string): Breakage => ({
   alter: (response) => ({ ...response, status: code, body }),
 });
 
-/** Letters of Latin 1 in the place of the first letters of a hash. */
+/** Letters of Latin 1 in place of the first letters of a hash. */
 function latin1(body: Buffer): Buffer {
   const hash = /"[A-Za-z0-9+/]{43}="/.exec(body.toString('latin1'));
   if (hash === null) return body;
@@ -46,10 +46,10 @@ export const BREAKAGES: readonly Breakage[] = [
   status('503 with a page', 503, '<html></html>'),
 ];
 
-/** In a quote or a brace, so that it shows. */
+/** In a quote or a brace, so that it is noticed. */
 function turned(body: Buffer): Buffer {
   const copy = Buffer.from(body);
-  const place = copy.lastIndexOf('"');
-  if (place >= 0) copy[place] = 0x23;
+  const at = copy.lastIndexOf('"');
+  if (at >= 0) copy[at] = 0x23;
   return copy;
 }

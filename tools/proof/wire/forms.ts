@@ -1,21 +1,21 @@
 import type { Random } from '../../../src/simulator/random.ts';
 
-/** A value of a record as it came, and what else is known of it. */
+/** A value of a record as it came, and its context. */
 export interface Found {
-  /** Names of members from the record down to it; places in lists are numbers. */
+  /** Names of members from the record down to it; positions in lists are numbers. */
   readonly path: readonly (string | number)[];
   readonly value: unknown;
   /** Values of the same member in other records. */
   readonly others: readonly unknown[];
 }
 
-/** What comes in the place of a value: JSON text, or nothing where the member is left out. */
+/** The replacement of a value: JSON text, or undefined if the member is left out. */
 type Instead = string | undefined;
 
-/** A way in which one value of a response is not what it should be. */
+/** A way in which one value of a response is wrong. */
 export interface Form {
   readonly name: string;
-  /** Whether it can be done to a value. */
+  /** Whether it applies to a value. */
   readonly fits: (found: Found) => boolean;
   readonly alter: (found: Found, random: Random) => Instead;
 }
@@ -53,7 +53,7 @@ function form(name: string, fits: Form['fits'], alter: Form['alter']): Form {
   return { name, fits, alter };
 }
 
-/** Adds to a number, whether it stands in quotes or not. */
+/** Adds to a number, whether it is in quotes or not. */
 function added(by: bigint): Form['alter'] {
   return ({ value }) =>
     typeof value === 'number' ? String(value + Number(by)) : json(String(BigInt(String(value)) + by));
@@ -68,7 +68,7 @@ const constant =
   () =>
     instead;
 
-/** Ways of a value: its type, its form, its place. */
+/** Ways of a value: its type, its form, its position. */
 export const FORMS: readonly Form[] = [
   form('null', isAnything, constant('null')),
   form('missing', isAnything, () => undefined),

@@ -16,10 +16,10 @@ export interface Kind {
   readonly way: { readonly form: Form } | { readonly listing: Listing } | { readonly breakage: Breakage };
 }
 
-/** Whatever a value is, one of these is another. */
+/** Whatever a value is, one of these differs from it. */
 const OTHERS = [0, 1];
 
-/** Every way that fits what the endpoints of a network answer; `samples`: the text of a response, by path. */
+/** Every way that fits the responses of a network; `samples`: the text of a response, by path. */
 export function kindsOf(datasets: readonly Dataset[], samples: ReadonlyMap<string, string>): Kind[] {
   return datasets.flatMap(({ name: dataset, job: { path, list } }) => {
     const sample = samples.get(path);

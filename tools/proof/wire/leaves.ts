@@ -2,7 +2,7 @@ import type { Found } from './forms.ts';
 
 type Path = readonly (string | number)[];
 
-/** Every value below a record, lists and objects too, but the record itself. */
+/** Every value below a record, lists and objects too, but not the record itself. */
 export function leavesOf(record: unknown): { readonly path: Path; readonly value: unknown }[] {
   const found: { path: Path; value: unknown }[] = [];
   const visit = (value: unknown, path: Path): void => {
@@ -15,7 +15,7 @@ export function leavesOf(record: unknown): { readonly path: Path; readonly value
   return found;
 }
 
-/** A value with what stands in its place in the other records. */
+/** A value with the values of the same member in the other records. */
 export function withOthers(record: unknown, path: Path, value: unknown, records: readonly unknown[]): Found {
   const shape = shapeOf(path);
   const others = records
@@ -26,7 +26,7 @@ export function withOthers(record: unknown, path: Path, value: unknown, records:
   return { path, value, others };
 }
 
-/** Places in lists, and names that are hashes, do not tell one member from another. */
+/** Indexes in lists, and names that are hashes, do not tell one member from another. */
 function shapeOf(path: Path): string {
   return path.map((name) => (typeof name === 'number' || name.length > 40 ? '*' : name)).join('/');
 }

@@ -2,13 +2,13 @@ import type { Random } from '../../../src/simulator/random.ts';
 
 type Json = Record<string, unknown>;
 
-/** What a list of records is made into: other records, or JSON text of something else. */
+/** The replacement of a list of records: other records, or JSON text of something else. */
 type Instead = readonly unknown[] | string | undefined;
 
-/** A way in which the records of a response are not those that there are. */
+/** A way in which the records of a response differ from the real ones. */
 export interface Listing {
   readonly name: string;
-  /** True: every response of the endpoint, not one. */
+  /** If true, it applies to every response of the endpoint, and not to one. */
   readonly always?: boolean;
   readonly alter: (records: readonly Json[], random: Random) => Instead;
 }
@@ -69,7 +69,10 @@ function copied(records: readonly Json[], index: number): Instead {
   return index + 1 < records.length ? put(records, index + 1, records[index]) : records;
 }
 
-/** A record that there is not: another's, under an unused name. A block's is its shard's, as if that had split. */
+/**
+ * A record that does not exist: a copy of another one, under an unused name. A block's is its shard's, as if
+ * that had split.
+ */
 function invented(records: readonly Json[], index: number): Instead {
   const record = records[index] ?? {};
   const text = JSON.stringify(record)

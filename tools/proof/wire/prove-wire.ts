@@ -2,11 +2,11 @@ import { inParts } from '../in-parts.ts';
 import type { SeedOutcome, WireOptions } from './run-wires.ts';
 
 interface WireOrder extends Pick<WireOptions, 'first' | 'seeds' | 'kind'> {
-  /** Processes, each with a database server of its own. */
+  /** Processes, each with its own database server. */
   readonly atOnce: number;
 }
 
-/** Runs seeds over the wire in several processes and prints what became of them; true where no promise is broken. */
+/** Runs seeds over the wire in several processes and prints the results; true if no promise is broken. */
 export async function proveWire({ first, seeds, kind, atOnce }: WireOrder): Promise<boolean> {
   const began = performance.now();
   const outcomes: SeedOutcome[] = [];
@@ -27,7 +27,7 @@ export async function proveWire({ first, seeds, kind, atOnce }: WireOrder): Prom
   const rows = outcomes.reduce((sum, { harmed }) => sum + harmed, 0);
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(
-    `${outcomes.length} seeds, ${asked.size} kinds of which ${done.size} came to pass, ${rows} rows were wrong, ` +
+    `${outcomes.length} seeds, ${asked.size} kinds of which ${done.size} were applied, ${rows} rows were wrong,` +
       `${failed.length} seeds failing, ${seconds} s`,
   );
   return outcomes.length > 0 && failed.length === 0;

@@ -2,9 +2,9 @@ import type pg from 'pg';
 import { backfill } from '../../../src/commands/backfill-command.ts';
 import { quarantineRetry } from '../../../src/commands/quarantine-command.ts';
 import { verify } from '../../../src/commands/verify-command.ts';
-import { runHere, type Place, type Said } from '../run-here.ts';
+import { runHere, type CommandTarget, type CommandResult } from '../run-here.ts';
 import { RANGE, readAgain } from '../matrix/network.ts';
-import { placesOfRow } from '../matrix/places.ts';
+import { occurrencesOfRow } from '../matrix/occurrences.ts';
 import { withClient, type ProvedNetwork } from '../matrix/proved-network.ts';
 import { compareRows, readRows, type Differing, type Rows } from '../matrix/rows.ts';
 import { isVouchedFor, readVouched } from '../matrix/vouching.ts';
@@ -12,25 +12,25 @@ import type { Kind } from './kinds.ts';
 import { ofQuietBlocks } from './quiet-blocks.ts';
 import type { Wire } from './wire.ts';
 
-/** What became of a crawl some of whose responses were altered. */
+/** The outcome of a crawl with some altered responses. */
 export interface Outcome {
   readonly kinds: readonly string[];
-  /** Where each of them came to pass; one that did not, did no harm. */
+  /** The kinds that were applied, and the changed values; a kind that was not applied did no harm. */
   readonly done: readonly (readonly [kind: string, where: string])[];
-  /** How the crawl ended. */
+  /** The exit code of the crawl. */
   readonly crawl: number | undefined;
   /** Rows that were wrong after it. */
   readonly harmed: number;
-  /** Where the promise is broken, in sentences. */
+  /** Violations of the promise, in sentences. */
   readonly problems: readonly string[];
 }
 
-/** What a run is given. */
+/** The parts of a run. */
 export interface WireRun {
   readonly network: ProvedNetwork;
   readonly kinds: readonly Kind[];
   readonly wire: Wire;
-  /** Puts the wire into the way, and takes it away. */
+  /** Puts the wire between the network and its reader, and removes it. */
   readonly use: (wire: Wire | undefined) => void;
   /** A migrated database. */
   readonly url: string;
@@ -39,37 +39,40 @@ export interface WireRun {
 }
 
 const GROUND = ['blocks', 'transactions', 'traces'];
-/** What hangs longer is ended. */
+/** A command that hangs longer is ended. */
 const LONGEST = '40s';
 
-/** Crawls over a wire that alters answers, and holds what is verified, and what a deep repair leaves, against the truth. */
+/**
+ * Crawls over a wire that alters responses, and compares what is verified, and what a deep repair leaves,
+ * with the truth.
+ */
 export function runWire(run: WireRun): Promise<Outcome> {
   return withClient(run.url, (client) => crawlAndHeal(run, client));
 }
 
 async function crawlAndHeal(run: WireRun, client: pg.Client): Promise<Outcome> {
   const { network, kinds, wire, url } = run;
-  const place: Place = { url, source: network.simulator.url };
+  const target: CommandTarget = { url, source: network.simulator.url };
   const only = [...new Set([...GROUND, ...kinds.map(({ dataset }) => dataset)])];
   const flags = { from: String(RANGE.from), to: String(RANGE.to), only };
   const problems: string[] = [];
   run.use(wire);
-  const first = await crawl(place, flags);
+  const first = await crawl(target, flags);
   run.use(undefined);
   if (first.code === undefined) problems.push(`the crawl fails: ${last(first)}`);
-  // Also after a crawl that says that it is complete: where the altered responses made the network look shorter, datasets
-  // that stay behind its head were read less far.
+  // This also runs after a crawl that reports success: if the altered responses made the network look
+  // shorter, datasets that stay behind its head were read less far.
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await client.query('delete from etl.refused; delete from etl.budget');
-    const { code } = await crawl(place, flags);
+    const { code } = await crawl(target, flags);
     if (code === 0) break;
   }
-  await runHere(place, (invocation) => verify(invocation, flags));
+  await runHere(target, (invocation) => verify(invocation, flags));
   const wrong = await differing(network, client, only);
   if (first.code === 0 && kinds.every(isCap)) problems.push(...lost(wrong));
   problems.push(...formless(network, await readRows(client, network.tables)));
   problems.push(...(await vouchedFor(run, client, wrong)));
-  problems.push(...(await heal(client, place, flags)));
+  problems.push(...(await heal(client, target, flags)));
   const left = await differing(network, client, only);
   problems.push(...left.slice(0, 3).map(({ table, key, what }) => `in the end: ${table} ${key} ${what}`));
   return {
@@ -87,11 +90,11 @@ interface Flags {
   readonly only: readonly string[];
 }
 
-function crawl(place: Place, flags: Flags): Promise<Said> {
-  return runHere(place, (invocation) => backfill(invocation, { ...flags, quiet: true, deadline: LONGEST }));
+function crawl(target: CommandTarget, flags: Flags): Promise<CommandResult> {
+  return runHere(target, (invocation) => backfill(invocation, { ...flags, quiet: true, deadline: LONGEST }));
 }
 
-/** What is wrong and lies where a dataset vouches for it. */
+/** Wrong rows in seconds that a dataset certifies. */
 async function vouchedFor(
   { network, isKnown }: WireRun,
   client: pg.Client,
@@ -102,23 +105,24 @@ async function vouchedFor(
   const falsely = wrong.filter((one) => {
     const table = network.tables.find(({ name }) => name === one.table);
     if (table === undefined || isKnown(one) || quiet.has(one)) return false;
-    return placesOfRow(table, [one.row], network.truth).some((where) => isVouchedFor(vouched, where));
+    return occurrencesOfRow(table, [one.row], network.truth).some((where) => isVouchedFor(vouched, where));
   });
   return falsely.slice(0, 3).map(({ table, key, what }) => `verified: ${table} ${key} ${what}`);
 }
 
 /** What a user does about it once the source is well: quarantine first, then a deep repair, then a second reading. */
-async function heal(client: pg.Client, place: Place, flags: Flags): Promise<string[]> {
+async function heal(client: pg.Client, target: CommandTarget, flags: Flags): Promise<string[]> {
   if ((await countQuarantined(client)) > 0)
-    await runHere(place, (invocation) => quarantineRetry(invocation, [], { again: true }));
-  const repair = await runHere(place, (invocation) =>
+    await runHere(target, (invocation) => quarantineRetry(invocation, [], { again: true }));
+  const repair = await runHere(target, (invocation) =>
     verify(invocation, { ...flags, deep: '100%', repair: true }),
   );
-  const proved = () => runHere(place, (invocation) => verify(invocation, flags));
+  const proved = () => runHere(target, (invocation) => verify(invocation, flags));
   let end = await proved();
-  // A pool that only the repair has named is read for the first time here, so its second reading is the next one.
+  // A pool that only the repair has named is read for the first time here, so its second reading is the next
+  // one.
   for (let reading = 0; end.code !== 0 && reading < 2; reading += 1) {
-    await readAgain(place, flags.only);
+    await readAgain(target, flags.only);
     end = await proved();
   }
   const quarantined = await countQuarantined(client);
@@ -143,7 +147,7 @@ function isCap({ way }: Kind): boolean {
 function lost(wrong: readonly Differing[]): string[] {
   return wrong
     .slice(0, 3)
-    .map(({ table, key, what }) => `the crawl says that it is complete: ${table} ${key} ${what}`);
+    .map(({ table, key, what }) => `the crawl reports success: ${table} ${key} ${what}`);
 }
 
 /** Hashes and addresses, as the servers print them. */
@@ -159,8 +163,10 @@ function formless({ tables, truth }: ProvedNetwork, stored: Rows): string[] {
       const valuesOf = (rows: Rows) => (rows.get(name) ?? []).flatMap((row) => row[column.name] ?? []);
       const known = valuesOf(truth);
       const shape = SHAPES.find((one) => known.length > 0 && known.every((value) => one.test(value)));
-      const odd = valuesOf(stored).find((value) => shape?.test(value) === false);
-      return odd === undefined ? [] : [`stored without its form: ${name}.${column.name} ${odd.slice(0, 80)}`];
+      const malformed = valuesOf(stored).find((value) => shape?.test(value) === false);
+      return malformed === undefined
+        ? []
+        : [`stored without its form: ${name}.${column.name} ${malformed.slice(0, 80)}`];
     }),
   );
   return found.slice(0, 3);
@@ -173,7 +179,7 @@ async function countQuarantined(client: pg.Client): Promise<number> {
   return rows[0]?.records ?? 0;
 }
 
-function last({ lines }: Said): string {
+function last({ lines }: CommandResult): string {
   const words = lines.filter((line) => /^(error|not |[a-z-]+ +\w+: \d|missing|refused)/.test(line));
   return (words.length === 0 ? lines : words).slice(0, 3).join('; ').slice(0, 400);
 }

@@ -58,7 +58,7 @@ export async function runWires(databases: Databases, options: WireOptions): Prom
   }
 }
 
-/** All kinds have had their turn when seeds times mixture are as many as there are. */
+/** All kinds have been used when seeds times mixture reach their number. */
 function choose(kinds: readonly Kind[], seed: number, only: string | undefined): Kind[] {
   if (only !== undefined) return kinds.filter(({ name }) => name === only);
   const deck = kinds.toSorted((a, b) => lot(a) - lot(b));
@@ -79,7 +79,7 @@ async function prepare(url: string, { truth }: Simulator): Promise<void> {
   }
 }
 
-/** A response of each endpoint that streams. */
+/** A response of each stream's endpoint. */
 async function samplesOf({ url, truth }: Simulator): Promise<Map<string, string>> {
   const samples = new Map<string, string>();
   for (const { job } of await loadJobs()) {

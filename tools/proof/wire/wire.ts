@@ -6,19 +6,19 @@ import type { Kind } from './kinds.ts';
 import { leavesOf, replaceAt, withOthers } from './leaves.ts';
 import { listOf } from './list-of.ts';
 
-/** The way from a network to its reader, on which some responses are altered. */
+/** The wire between a network and its reader, on which some responses are altered. */
 export interface Wire {
-  /** Names of the kinds that came to pass, and where. */
+  /** Names of the kinds that were applied, and the changed values. */
   readonly done: Map<string, string>;
   readonly pass: (request: ApiRequest, response: HttpResponse) => HttpResponse;
 }
 
-/** Stands for a value whose text JSON cannot say. */
+/** A placeholder for a value whose text JSON cannot hold. */
 const PLACE = 'wire-place-of-a-value';
 const TRIES = 30;
 
 /**
- * Alters one response a kind, another response each; what is altered in it the seed decides. With an odd seed it is the
+ * Alters one response a kind, another response each; the seed decides which value. With an odd seed it is the
  * first response, which may only tell how far the chain is; with an even one the first page of a range.
  */
 export function createWire(kinds: readonly Kind[], seed: number): Wire {

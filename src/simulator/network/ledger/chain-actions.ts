@@ -103,7 +103,7 @@ export class ChainActions implements ActionSource {
   }
 
   private rows(trace: number, turn: number): readonly number[] {
-    return this.classified(trace, turn).map((_, place) => (trace * 2 + turn) * PLACES + place);
+    return this.classified(trace, turn).map((_, index) => (trace * 2 + turn) * PLACES + index);
   }
 
   private action(row: number): NetworkAction {

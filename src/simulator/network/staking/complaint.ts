@@ -52,32 +52,32 @@ export function complaints(
   const last = elections.cycleAt(Math.min(bounds.last, at));
   const found: ComplaintJson[] = [];
   for (let cycle = first; cycle <= last; cycle++)
-    for (let place = 0; place < perCycle && at >= elections.namedAt(cycle - 1); place++) {
-      const createdAt = createdIn(elections, cycle, place);
+    for (let index = 0; index < perCycle && at >= elections.namedAt(cycle - 1); index++) {
+      const createdAt = createdIn(elections, cycle, index);
       if (createdAt >= bounds.first && createdAt <= bounds.last && createdAt <= at)
-        found.push(complaint(elections, bocs, { cycle, place }, at));
+        found.push(complaint(elections, bocs, { cycle, index }, at));
     }
   return found.sort((a, b) => a.created_at - b.created_at || (a.complaint_hash < b.complaint_hash ? -1 : 1));
 }
 
 /** Complaints about the last cycle come in the first half of the next; some share a second. */
-function createdIn(elections: Elections, cycle: number, place: number): number {
+function createdIn(elections: Elections, cycle: number, index: number): number {
   const { complaints: perCycle, electionSeconds } = elections.world.options;
   const step = Math.max(1, Math.floor(electionSeconds / 2 / perCycle));
-  return elections.idOf(cycle) + 5 + Math.floor(place / 2) * 2 * step;
+  return elections.idOf(cycle) + 5 + Math.floor(index / 2) * 2 * step;
 }
 
 function complaint(
   elections: Elections,
   bocs: BocMaker,
-  { cycle, place }: { readonly cycle: number; readonly place: number },
+  { cycle, index }: { readonly cycle: number; readonly index: number },
   at: number,
 ): ComplaintJson {
   const { world } = elections;
-  const key = (cycle + 1) * 65_536 + place;
+  const key = (cycle + 1) * 65_536 + index;
   const dice = mix32(key);
   const accused = pick(elections.validators(cycle - 1), dice);
-  const createdAt = createdIn(elections, cycle, place);
+  const createdAt = createdIn(elections, cycle, index);
   const validators = elections.validators(cycle);
   const total = validators.reduce((sum, { weight }) => sum + weight, 0n);
   const { votes, weight } = votesAt(validators, key, at - createdAt, world.options.electionSeconds);

@@ -105,8 +105,8 @@ export class NominatorEvents {
 
   private addressOf(pool: number, nominator: number): string {
     const { accounts } = this.world;
-    const place = accounts.indexInRole(pool) * NOMINATORS + nominator;
-    return accounts.address(accounts.account('wallet', (accounts.groups + 10 + place) % accounts.wallets));
+    const index = accounts.indexInRole(pool) * NOMINATORS + nominator;
+    return accounts.address(accounts.account('wallet', (accounts.groups + 10 + index) % accounts.wallets));
   }
 
   /** Goes on with the books where the network has grown. */

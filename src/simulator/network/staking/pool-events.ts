@@ -46,8 +46,8 @@ export class PoolEvents {
   /** The address of a pool's validator; the last pool's validator has the first pool as well. */
   validatorOf(pool: number): string {
     const { accounts, pools } = this.world;
-    const place = accounts.indexInRole(pool);
-    const owner = pools.length > 2 && place === pools.length - 1 ? 0 : place;
+    const index = accounts.indexInRole(pool);
+    const owner = pools.length > 2 && index === pools.length - 1 ? 0 : index;
     return accounts.address(accounts.account('wallet', accounts.groups + owner));
   }
 

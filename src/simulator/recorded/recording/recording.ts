@@ -195,9 +195,9 @@ function endOfString(json: string, at: number): number {
 }
 
 function skipSpace(json: string, at: number): number {
-  let place = at;
-  while (/\s/.test(json[place] ?? 'x')) place += 1;
-  return place;
+  let end = at;
+  while (/\s/.test(json[end] ?? 'x')) end += 1;
+  return end;
 }
 
 /** A record as text, and what windows ask of it. */

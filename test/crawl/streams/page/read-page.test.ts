@@ -13,7 +13,7 @@ const recordAt = (second: number, members: object = {}) => ({
   ...members,
 });
 
-/** Reads a page; how many rows it brings of transactions and of messages. */
+/** Reads a page and returns how many rows of transactions and of messages it brings. */
 async function read(records: readonly object[]) {
   const body = Buffer.from(JSON.stringify({ transactions: records }));
   const { reading } = await readBody(transactions, body, () => Promise.resolve());
@@ -25,14 +25,14 @@ async function read(records: readonly object[]) {
   };
 }
 
-it('leaves out what lies behind the span', async () => {
+it('leaves out rows after the range', async () => {
   const { reading, content, ...rows } = await read([1, 2, 100].map((second) => recordAt(second)));
   expect(rows).toMatchObject({ transactions: 2, messages: 0 });
   expect(reading.positions).toHaveLength(3);
   expect(content.ids).toHaveLength(2);
 });
 
-it('splits the lines where seconds begin, in any part of them', async () => {
+it('splits the lines at the start of seconds, in any part of them', async () => {
   const records = [1, 1, 2, 3, 3, 3].map((second, index) => recordAt(second, { lt: String(index + 1) }));
   const { lines } = await read(records);
   const at = (second: number) => new Date((NOW + second) * 1000).toISOString();

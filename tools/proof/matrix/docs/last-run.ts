@@ -3,17 +3,17 @@ import * as z from 'zod';
 import type { Verdict } from '../check-batch.ts';
 import type { Differing } from '../rows.ts';
 
-/** Where the results of the last whole run are kept, below the repository's root. */
+/** The path of the last complete run's results, below the repository's root. */
 const FILE = 'tools/proof/last-run.json';
 
 /** What sees a cell first. */
 const Seen = z.enum(['verify', 'second reading', 'deep', 'nothing']);
 const Run = z.record(z.string(), z.tuple([Seen, z.boolean(), z.boolean()]));
 
-/** Of each cell: what sees it first, whether a plain repair heals it, whether a deep one does. */
+/** For each cell: what sees it first, whether a plain repair heals it, whether a deep one does. */
 export type LastRun = z.infer<typeof Run>;
 
-/** Keeps what became of these cells; of others what was known of them before. */
+/** Saves the results of these cells; other cells keep their former ones. */
 export async function saveRun(verdicts: readonly Verdict[]): Promise<void> {
   const run = { ...(await readLastRun()), ...Object.fromEntries(verdicts.map(entryOf)) };
   const lines = Object.entries(run)
@@ -43,7 +43,7 @@ export async function knownToVerify(): Promise<string[]> {
   return Object.entries(await readLastRun()).flatMap(([cell, [first]]) => (first === 'verify' ? [cell] : []));
 }
 
-/** Tells differences that plain `verify` is known not to see, by the last run of the matrix. */
+/** Recognizes differences that plain `verify` is known not to see, by the last run of the matrix. */
 export async function knownLimits(): Promise<(differing: Differing) => boolean> {
   const run = await readLastRun();
   const unseen = new Set(

@@ -1,7 +1,7 @@
 import { STEPS, type Table } from '../cells.ts';
 import type { LastRun } from './last-run.ts';
 
-/** What became of a table's cells, by column and way; whole rows are `row`. */
+/** The results of a table's cells, by column and way; whole rows are `row`. */
 type ByColumn = ReadonlyMap<string, ReadonlyMap<string, LastRun[string]>>;
 
 const SEERS = ['verify', 'second reading', 'deep', 'nothing'] as const;
@@ -42,7 +42,7 @@ ${unchecked.map((name) => `\`${name}\``).join(', ')}.
 ${parts.join('\n')}`;
 }
 
-/** What plain verification cannot see, a line a table. */
+/** The section on what plain verification cannot see, a line a table. */
 function limitsSection(run: LastRun, tables: readonly Table[]): string {
   const rows = tables.flatMap((table) => {
     const unseen = [...columnsOf(run, table)].flatMap(([column, ways]) => {
@@ -58,7 +58,7 @@ function limitsSection(run: LastRun, tables: readonly Table[]): string {
 const FAR = Object.keys(STEPS).filter((way) => way.endsWith('1000'));
 const LITTLE: ReadonlySet<string> = new Set(['changed', 'less1']);
 
-/** True of a column that is seen where it is changed by much, and of which only little steps are not. */
+/** True for a column whose large changes are seen, and only small steps are not. */
 function isSeenFar(ways: ReadonlyMap<string, LastRun[string]>, unseen: readonly string[]): boolean {
   return FAR.every((way) => ways.get(way)?.[0] === 'verify') && unseen.every((way) => LITTLE.has(way));
 }

@@ -6,13 +6,13 @@ import { matrixPage } from './limits.ts';
 
 const PAGE = 'docs/verification-matrix.md';
 
-/** Texts of the docs that speak of the last run of the matrix, by path. */
+/** Texts of the docs about the last run of the matrix, by path. */
 export async function docsOfLastRun(): Promise<Readonly<Record<string, string>>> {
   const tables = (await streamTables()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return { [PAGE]: matrixPage(await readLastRun(), tables, await uncheckedNames()) };
 }
 
-/** Datasets of which nothing is ever verified: collections, and streams that declare no check. */
+/** Datasets that are never verified: collections, and streams that declare no check. */
 async function uncheckedNames(): Promise<string[]> {
   const all = await loadDatasets();
   const isUnchecked = ({ job }: (typeof all)[number]): boolean =>

@@ -137,12 +137,12 @@ export class HeldTies {
     const { world, states } = this.executor;
     const { accounts } = world;
     const { tie, senders } = gathering;
-    const place = gathering.next++ - accounts.groups;
-    const item = accounts.account('nft_item', place % accounts.wallets);
+    const index = gathering.next++ - accounts.groups;
+    const item = accounts.account('nft_item', index % accounts.wallets);
     const owner = states.ownerOf(item);
     const unminted = accounts.account(
       'wallet',
-      accounts.groups + (place % (accounts.wallets - accounts.groups)),
+      accounts.groups + (index % (accounts.wallets - accounts.groups)),
     );
     const actor = owner === -1 ? (senders.get(item) ?? unminted) : owner;
     if (!states.isActive(actor)) return undefined;

@@ -2,24 +2,28 @@ import type { Alteration } from './alteration.ts';
 import type { Table } from './cells.ts';
 import type { Row, Rows } from './rows.ts';
 
-/** Seconds of a dataset that speak of a row: where one of them is not verified, the row is not vouched for. */
-export interface Place {
+/** Seconds of a dataset that contain a row: if one of them is not verified, the row is not certified. */
+export interface Occurrence {
   readonly dataset: string;
   readonly scope: string;
   readonly seconds: readonly number[];
 }
 
-/** Where each dataset that holds an altered row vouches for it: as it was, and as it is. */
-export function placesOf({ cell, before, after }: Alteration, truth: Rows): Place[] {
-  return placesOfRow(
+/** The seconds in which each dataset with an altered row certifies it: before and after the change. */
+export function occurrencesOf({ cell, before, after }: Alteration, truth: Rows): Occurrence[] {
+  return occurrencesOfRow(
     cell.table,
     [before, after].filter((row) => row !== undefined),
     truth,
   );
 }
 
-/** Where the datasets of a table vouch for rows of it: a transaction stands at its trace's end as well. */
-export function placesOfRow({ name, columns, datasets }: Table, rows: readonly Row[], truth: Rows): Place[] {
+/** The seconds in which the datasets of a table certify its rows: a transaction counts at its trace's end, too. */
+export function occurrencesOfRow(
+  { name, columns, datasets }: Table,
+  rows: readonly Row[],
+  truth: Rows,
+): Occurrence[] {
   const isPooled = columns.some((column) => column.name === 'pool_address');
   const scopes = isPooled ? [...new Set(rows.flatMap((row) => row['pool_address'] ?? []))] : [''];
   const carried = name === 'transactions' || name === 'messages';
@@ -30,7 +34,7 @@ export function placesOfRow({ name, columns, datasets }: Table, rows: readonly R
   });
 }
 
-/** A message stands in its sender's second and its receiver's, and with them in that of their trace. */
+/** A message is in its sender's second and its receiver's, and with them in that of their trace. */
 function secondsOfCarriers(table: string, dataset: string, row: Row, truth: Rows): number[] {
   const hash = row['hash'];
   const [carrying, name] = dataset === 'traces' ? ['trace_nodes', 'tx_hash'] : ['transactions', 'hash'];
