@@ -576,6 +576,47 @@ CREATE TABLE "ton"."address_book" (
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "ton"."jetton_descriptions" (
+	"address" text NOT NULL,
+	"source" text NOT NULL,
+	"symbol" text,
+	"decimals" integer,
+	"mintable" boolean,
+	"admin_address" text,
+	"jetton_wallet_code_hash" text,
+	"code_hash" text,
+	"name" text,
+	"description" text,
+	"image" text,
+	"uri" text,
+	"content" jsonb,
+	"is_indexed" boolean,
+	"is_nsfw" boolean,
+	"is_scam" boolean,
+	"last_transaction_lt" bigint NOT NULL,
+	"first_seen" timestamp with time zone NOT NULL,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "jetton_descriptions_address_source_first_seen_pk" PRIMARY KEY("address","source","first_seen")
+);
+--> statement-breakpoint
+CREATE TABLE "ton"."nft_descriptions" (
+	"address" text NOT NULL,
+	"type" text NOT NULL,
+	"source" text NOT NULL,
+	"name" text,
+	"description" text,
+	"image" text,
+	"uri" text,
+	"content" jsonb,
+	"is_indexed" boolean,
+	"is_nsfw" boolean,
+	"is_scam" boolean,
+	"last_transaction_lt" bigint NOT NULL,
+	"first_seen" timestamp with time zone NOT NULL,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "nft_descriptions_address_type_source_first_seen_pk" PRIMARY KEY("address","type","source","first_seen")
+);
+--> statement-breakpoint
 CREATE TABLE "ton"."token_metadata" (
 	"address" text PRIMARY KEY NOT NULL,
 	"is_indexed" boolean NOT NULL,

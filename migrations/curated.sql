@@ -420,6 +420,97 @@ comment on column etl.supply_changes.utime is 'Block time, UTC, of the change of
 comment on column etl.supply_changes.lt is 'Logical time of the burn; of a mint, that of its message.';
 comment on column etl.supply_changes.amount is 'How much more there is of the jetton, below zero for a burn, in the smallest units.';
 
+create or replace view etl.liquidity_changes as
+select a.utime, case a.type when 'dex_deposit_liquidity' then 'deposit' else 'withdrawal' end as type, a.details->>'dex' as dex,
+  etl.raw_address(a.details->>'pool') as pool, a.source as provider, case when t.address is not null then 'TON' else x.asset_1 end as asset_1,
+  etl.to_numeric(a.details->>'amount_1') as amount_1, case when u.address is not null then 'TON' else x.asset_2 end as asset_2,
+  etl.to_numeric(a.details->>'amount_2') as amount_2, etl.to_numeric(coalesce(a.details->>'lp_tokens_minted', a.details->>'lp_tokens_burnt')) as lp_tokens,
+  etl.raw_address(coalesce(a.details->>'nft_address', a.details->>'burnt_nft_address')) as position_address, a.trace_id, a.action_id,
+  a.start_utime, a.end_lt as lt
+from ton.actions a
+cross join lateral (
+  select etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
+    etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2) x
+left join ton.ton_proxies t on t.address = x.asset_1
+left join ton.ton_proxies u on u.address = x.asset_2
+where a.type in ('dex_deposit_liquidity', 'dex_withdraw_liquidity') and a.success is not false
+  and coalesce(a.details->>'is_refund', 'false') = 'false';
+comment on view etl.liquidity_changes is 'Deposits into pools of exchanges and withdrawals without prices, one row each. Failed ones and refunds are left out.';
+comment on column etl.liquidity_changes.utime is 'Block time, UTC, at which the trace of the change of liquidity ended.';
+comment on column etl.liquidity_changes.type is 'What happened to the liquidity: deposit or withdrawal.';
+comment on column etl.liquidity_changes.dex is 'The exchange of the liquidity as the source names it, with its version.';
+comment on column etl.liquidity_changes.pool is 'Account of the pool whose liquidity changed, raw form.';
+comment on column etl.liquidity_changes.provider is 'Who changed the liquidity, raw form: actions.source.';
+comment on column etl.liquidity_changes.asset_1 is 'First asset of the change of liquidity: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.liquidity_changes.amount_1 is 'How much of the first asset, in the smallest units; null if the source tells none.';
+comment on column etl.liquidity_changes.asset_2 is 'Second asset of the change of liquidity: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.liquidity_changes.amount_2 is 'How much of the second asset, in the smallest units; null if the source tells none.';
+comment on column etl.liquidity_changes.lp_tokens is 'LP tokens that were minted or burned for it, in the smallest units; null if the source tells none.';
+comment on column etl.liquidity_changes.position_address is 'NFT item that stands for the liquidity, raw form; null if LP tokens do.';
+comment on column etl.liquidity_changes.trace_id is 'Trace that the change of liquidity is part of, base64.';
+comment on column etl.liquidity_changes.action_id is 'The change of liquidity within its trace, base64.';
+comment on column etl.liquidity_changes.start_utime is 'Block time, UTC, of the first transaction of the change of liquidity.';
+comment on column etl.liquidity_changes.lt is 'Logical time of the last transaction of the change of liquidity.';
+
+create or replace view ton.dex_liquidity as
+select x.utime, x.utime as block_time, d.day, x.type, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
+  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version, x.pool, x.provider,
+  x.asset_1, x.symbol_1, x.units_1 as amount_1, x.amount_1 as amount_1_raw, x.asset_2, x.symbol_2, x.units_2 as amount_2, x.amount_2 as amount_2_raw,
+  x.lp_amount, x.lp_tokens as lp_amount_raw, x.position_address,
+  case when coalesce(x.amount_1, x.amount_2) is not null then
+    ton.nano_to_ton(etl.rounded(1000000000 * (case when x.amount_1 is null then 0 else x.units_1 * x.price_ton_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_ton_2 end))) end as value_ton,
+  case when coalesce(x.amount_1, x.amount_2) is not null then
+    etl.as_usd(case when x.amount_1 is null then 0 else x.units_1 * x.price_usd_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_usd_2 end) end as value_usd,
+  x.trace_id, x.action_id, x.start_utime, x.lt, (select n.label from etl.labels n where n.address = x.provider) as provider_label
+from ton.days d,
+lateral (
+  with prices as materialized (
+    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day)
+  select l.*, case when l.asset_1 = 'TON' then 'TON' else coalesce(m1.symbol, k1.symbol) end as symbol_1,
+    case when l.asset_2 = 'TON' then 'TON' else coalesce(m2.symbol, k2.symbol) end as symbol_2,
+    etl.units(l.amount_1, case when l.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end) as units_1,
+    etl.units(l.amount_2, case when l.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end) as units_2,
+    etl.units(l.lp_tokens, etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed)) as lp_amount,
+    case when l.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when l.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
+    p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
+  from etl.liquidity_changes l
+  left join prices p1 on p1.asset = l.asset_1
+  left join prices p2 on p2.asset = l.asset_2
+  left join ton.jetton_masters m1 on m1.address = l.asset_1
+  left join ton.token_metadata k1 on k1.address = l.asset_1
+  left join ton.jetton_masters m2 on m2.address = l.asset_2
+  left join ton.token_metadata k2 on k2.address = l.asset_2
+  left join ton.jetton_masters lm on lm.address = l.pool
+  left join ton.token_metadata lk on lk.address = l.pool
+  where l.utime >= d.starts and l.utime < d.ends) x;
+comment on view ton.dex_liquidity is 'Deposits into pools of decentralized exchanges and withdrawals, one row each. Amounts are in whole units, TON is one asset whatever proxy an exchange uses for it, and the value is in TON and USD. Failed ones and refunds are left out.';
+comment on column ton.dex_liquidity.utime is 'Block time, UTC, at which the trace of the deposit or withdrawal ended: give a range of it, or of day.';
+comment on column ton.dex_liquidity.block_time is 'The same as utime of the liquidity, under the name that other data sets have for it.';
+comment on column ton.dex_liquidity.day is 'The day of the deposit or withdrawal, UTC: name it, and only that day is read.';
+comment on column ton.dex_liquidity.type is 'What the provider did: deposit or withdrawal.';
+comment on column ton.dex_liquidity.dex is 'The exchange of the liquidity, without its version: dedust, stonfi, tonco and so on.';
+comment on column ton.dex_liquidity.version is 'Version of the exchange of the liquidity, such as 2; 1 if the source names none.';
+comment on column ton.dex_liquidity.pool is 'Account of the pool that got or gave the assets, raw form.';
+comment on column ton.dex_liquidity.provider is 'Who deposited or withdrew, raw form.';
+comment on column ton.dex_liquidity.asset_1 is 'First asset, in the order of the source: TON, the raw address of a jetton master, or null if the source does not know it.';
+comment on column ton.dex_liquidity.symbol_1 is 'Ticker of the first asset of the liquidity; null if no dataset has stored it.';
+comment on column ton.dex_liquidity.amount_1 is 'How much of the first asset was sent or paid back, whole units. What a vault returned of a deposit is not taken off. Null if the source tells none or the decimals are not known.';
+comment on column ton.dex_liquidity.amount_1_raw is 'The same amount of the first asset in its smallest units; null if the source tells none, as of a deposit of one asset.';
+comment on column ton.dex_liquidity.asset_2 is 'Second asset, in the order of the source: TON, the raw address of a jetton master, or null if the source does not know it.';
+comment on column ton.dex_liquidity.symbol_2 is 'Ticker of the second asset of the liquidity; null if no dataset has stored it.';
+comment on column ton.dex_liquidity.amount_2 is 'How much of the second asset was sent or paid back, whole units, as amount_1.';
+comment on column ton.dex_liquidity.amount_2_raw is 'The same amount of the second asset in its smallest units; null if the source tells none.';
+comment on column ton.dex_liquidity.lp_amount is 'LP tokens that were minted for the deposit or burned for the withdrawal, whole units; null if lp_amount_raw or their decimals are not known.';
+comment on column ton.dex_liquidity.lp_amount_raw is 'The same LP tokens in their smallest units; null if the source tells none.';
+comment on column ton.dex_liquidity.position_address is 'NFT item that stands for the liquidity instead of LP tokens (tonco), raw form; else null.';
+comment on column ton.dex_liquidity.value_ton is 'What both amounts were worth at the prices of the day, TON; null if an amount that the source tells has no known asset, decimals or price.';
+comment on column ton.dex_liquidity.value_usd is 'What both amounts were worth at the prices of the day, USD; null if an amount that the source tells has no known asset, decimals or price.';
+comment on column ton.dex_liquidity.trace_id is 'Trace that the deposit or withdrawal is part of, base64.';
+comment on column ton.dex_liquidity.action_id is 'The deposit or withdrawal within its trace, base64: with trace_id and utime it finds the row of actions.';
+comment on column ton.dex_liquidity.start_utime is 'Block time, UTC, of the first transaction of the deposit or withdrawal.';
+comment on column ton.dex_liquidity.lt is 'Logical time of the last transaction of the deposit or withdrawal.';
+comment on column ton.dex_liquidity.provider_label is 'Label of the provider in labels; null if there is none.';
+
 create or replace view ton.dex_pools as
 select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
   x.gained_1, x.gained_2, x.gained_1_raw, x.gained_2_raw, x.reserve_1, x.reserve_2, x.reserve_1_raw, x.reserve_2_raw, x.lp_supply, x.lp_supply_raw,
@@ -431,20 +522,10 @@ lateral (
     select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day),
   withdrawals as materialized (
     -- A withdrawal is the pool's assets by the share of its LP tokens that is burned.
-    select distinct on (w.pool) w.pool, w.utime, w.burned, w.amount_1, w.amount_2,
-      case when t.address is not null then 'TON' else w.asset_1 end as asset_1, case when u.address is not null then 'TON' else w.asset_2 end as asset_2
-    from (
-      select a.utime, a.end_lt, etl.raw_address(a.details->>'pool') as pool, etl.to_numeric(a.details->>'lp_tokens_burnt') as burned,
-        etl.to_numeric(a.details->>'amount_1') as amount_1, etl.to_numeric(a.details->>'amount_2') as amount_2,
-        etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
-        etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2
-      from ton.actions a
-      where a.utime >= d.starts and a.utime < d.ends and a.type = 'dex_withdraw_liquidity' and a.success is not false
-        and coalesce(a.details->>'is_refund', 'false') = 'false') w
-    left join ton.ton_proxies t on t.address = w.asset_1
-    left join ton.ton_proxies u on u.address = w.asset_2
-    where w.burned > 0
-    order by w.pool, w.utime desc, w.end_lt desc)
+    select distinct on (w.pool) w.pool, w.utime, w.lp_tokens as burned, w.amount_1, w.amount_2, w.asset_1, w.asset_2
+    from etl.liquidity_changes w
+    where w.utime >= d.starts and w.utime < d.ends and w.type = 'withdrawal' and w.lp_tokens > 0
+    order by w.pool, w.utime desc, w.lt desc)
   select r.*, etl.units(r.reserve_1_raw, r.decimals_1) as reserve_1, etl.units(r.reserve_2_raw, r.decimals_2) as reserve_2,
     etl.units(r.lp_supply_raw, r.lp_decimals) as lp_supply,
     ton.nano_to_ton(etl.rounded(1000000000 * (etl.units(r.reserve_1_raw, r.decimals_1) * r.price_ton_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_ton_2))) as tvl_ton,
@@ -619,7 +700,81 @@ comment on column ton.jetton_events.lt is 'Logical time of the transfer or burn;
 comment on column ton.jetton_events.trace_id is 'Trace that the jettons'' event is part of, base64; null if the source did not know it.';
 comment on column ton.jetton_events.transaction_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
 
+create or replace view ton.jetton_metadata as
+select m.address, m.since, lead(m.since) over (partition by m.address order by m.since) as until, coalesce(c.name, f.name) as name,
+  coalesce(c.symbol, f.symbol) as symbol, etl.decimals_of(c.decimals, c.content, f.decimals, f.is_indexed) as decimals,
+  coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri, c.mintable,
+  c.admin_address, c.jetton_wallet_code_hash, c.code_hash, f.is_nsfw, f.is_scam, c.content, f.content as token_info
+from (
+  select x.address, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  from (
+    select v.address, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address order by v.first_seen) as of_chain,
+      count(*) filter (where v.source = 'indexer') over (partition by v.address order by v.first_seen) as of_indexer
+    from ton.jetton_descriptions v) x
+  group by x.address, x.first_seen) m
+left join (
+  select v.*, row_number() over (partition by v.address order by v.first_seen) as number
+  from ton.jetton_descriptions v where v.source = 'chain') c on c.address = m.address and c.number = m.of_chain
+left join (
+  select v.*, row_number() over (partition by v.address order by v.first_seen) as number
+  from ton.jetton_descriptions v where v.source = 'indexer') f on f.address = m.address and f.number = m.of_indexer;
+comment on view ton.jetton_metadata is 'How each jetton described itself, one row for each version: what its master says on chain, else what the indexer found. The version that holds now has no until. Changes between two readings are not here.';
+comment on column ton.jetton_metadata.address is 'Master of the jetton that is described, raw form.';
+comment on column ton.jetton_metadata.since is 'When the program read this version of the jetton for the first time, wall time, UTC.';
+comment on column ton.jetton_metadata.until is 'When it read the next version of the jetton, wall time, UTC; null if this one holds now.';
+comment on column ton.jetton_metadata.name is 'Name of the jetton while the version held; null if neither source says one.';
+comment on column ton.jetton_metadata.symbol is 'Ticker of the jetton while the version held; null if neither source says one.';
+comment on column ton.jetton_metadata.decimals is 'Decimal places of amounts while the version held, by the rule of jetton_units. Null if they are not known.';
+comment on column ton.jetton_metadata.description is 'What the maker of the jetton said of it; null if neither source says anything.';
+comment on column ton.jetton_metadata.image is 'URL of the picture of the jetton; null if neither source says one.';
+comment on column ton.jetton_metadata.uri is 'Where the rest of the description of the jetton lies; null if all of it is on chain.';
+comment on column ton.jetton_metadata.mintable is 'True if more of the jetton could be minted; null if jetton_masters had not been read.';
+comment on column ton.jetton_metadata.admin_address is 'Account that could mint and change the jetton, raw form; null if there was none, or jetton_masters had not been read.';
+comment on column ton.jetton_metadata.jetton_wallet_code_hash is 'Hash of the code of the wallets of the jetton, base64; null if jetton_masters had not been read.';
+comment on column ton.jetton_metadata.code_hash is 'Hash of the code of the master while the version held, base64; null if jetton_masters had not been read.';
+comment on column ton.jetton_metadata.is_nsfw is 'True if the picture of the jetton was marked as unfit; null if the server does not tell.';
+comment on column ton.jetton_metadata.is_scam is 'True if the jetton was marked as fraud; null if the server does not tell.';
+comment on column ton.jetton_metadata.content is 'All that the master said of itself on chain, as jetton_masters.jetton_content; null if it could not be read.';
+comment on column ton.jetton_metadata.token_info is 'All that the indexer had found of the jetton; null if token_metadata had not been read.';
+
 -- Items.
+
+create or replace view ton.nft_metadata as
+select m.address, m.type, i.collection_address, i.index as nft_index, m.since,
+  lead(m.since) over (partition by m.address, m.type order by m.since) as until, coalesce(c.name, f.name) as name,
+  coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri,
+  coalesce(c.content->'attributes', f.content->'extra'->'attributes') as attributes, f.is_nsfw, f.is_scam, c.content, f.content as token_info
+from (
+  select x.address, x.type, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  from (
+    select v.address, v.type, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address, v.type order by v.first_seen) as of_chain,
+      count(*) filter (where v.source = 'indexer') over (partition by v.address, v.type order by v.first_seen) as of_indexer
+    from ton.nft_descriptions v) x
+  group by x.address, x.type, x.first_seen) m
+left join (
+  select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
+  from ton.nft_descriptions v where v.source = 'chain') c on c.address = m.address and c.type = m.type and c.number = m.of_chain
+left join (
+  select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
+  from ton.nft_descriptions v where v.source = 'indexer') f on f.address = m.address and f.type = m.type and f.number = m.of_indexer
+left join ton.nft_items i on i.address = m.address and m.type = 'item';
+comment on view ton.nft_metadata is 'How each NFT item and collection described itself, one row for each version: what its contract says on chain, else what the indexer found. The version that holds now has no until. Changes between two readings are not here.';
+comment on column ton.nft_metadata.address is 'Item or collection that is described, raw form.';
+comment on column ton.nft_metadata.type is 'What the account is that is described: item or collection.';
+comment on column ton.nft_metadata.collection_address is 'Collection of the described item, raw form; null if it belongs to none, and for collections.';
+comment on column ton.nft_metadata.nft_index is 'Number of the described item within its collection; null for collections.';
+comment on column ton.nft_metadata.since is 'When the program read this version of the item or collection for the first time, wall time, UTC.';
+comment on column ton.nft_metadata.until is 'When it read the next version of the item or collection, wall time, UTC; null if this one holds now.';
+comment on column ton.nft_metadata.name is 'Name of the item or collection while the version held; null if neither source says one.';
+comment on column ton.nft_metadata.description is 'What the maker of the item or collection said of it; null if neither source says anything.';
+comment on column ton.nft_metadata.image is 'URL of the picture of the item or collection; null if neither source says one.';
+comment on column ton.nft_metadata.uri is 'Where the rest of the description of the item or collection lies; null if all of it is on chain.';
+comment on column ton.nft_metadata.attributes is 'Traits of the item, a list of JSON objects; null if neither source says any.';
+comment on column ton.nft_metadata.is_nsfw is 'True if the picture of the item or collection was marked as unfit; null if the server does not tell.';
+comment on column ton.nft_metadata.is_scam is 'True if the item or collection was marked as fraud; null if the server does not tell.';
+comment on column ton.nft_metadata.content is 'All that the contract of the item or collection said of itself on chain; null if it could not be read.';
+comment on column ton.nft_metadata.token_info is 'All that the indexer had found of the item or collection; null if token_metadata had not been read.';
+
 
 create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,

@@ -27,6 +27,7 @@ export { nft_transfers } from '../tables/ton/nft-transfers.ts';
 export { nominator_events, nominator_pool_events, nominator_pools } from '../tables/ton/nominator-pools.ts';
 export { shard_block_proofs } from '../tables/ton/shard-block-proofs.ts';
 export { shard_states } from '../tables/ton/shard-states.ts';
+export { jetton_descriptions, nft_descriptions } from '../tables/ton/token-descriptions.ts';
 export { top_accounts } from '../tables/ton/top-accounts.ts';
 export { traces, trace_nodes } from '../tables/ton/traces.ts';
 export { transactions } from '../tables/ton/transactions.ts';

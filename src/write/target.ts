@@ -102,10 +102,11 @@ export function byRank(a: Target, b: Target): number {
 /**
  * Parts come before their wholes: as long as an older copy of a whole is stored, it shows which parts are outdated.
  * Tables whose rows are on several pages come last: a page with the same row waits until the first one has committed.
+ * Versions come after the thing itself, whose row is locked then: no other commit compares with the same last version.
  */
 function rank({ name, facts }: Target): string {
   const isPart = facts.supersedes !== undefined && facts.supersedes.of !== name;
-  const whole = facts.shared === undefined ? 1 : 2;
+  const whole = facts.shared === undefined && facts.conflict.kind !== 'version' ? 1 : 2;
   return `${isPart ? 0 : whole} ${name}`;
 }
 

@@ -10,6 +10,8 @@ import type { ResponseReading, WalkEndpoint, ResponseShape } from '../../dataset
 export interface Answered {
   readonly records: readonly unknown[];
   readonly maps: Readonly<Record<string, unknown>>;
+  /** When it came, ISO 8601. */
+  readonly at: string;
 }
 
 export type WalkResponse = Exchange<Answered>;
@@ -41,7 +43,8 @@ export async function ask(
     parse: (body: unknown): Answered => {
       const records = recordsOf(walk.shape, body);
       if (!isWhole(records)) throw new BadResponseError('the response was cut short');
-      return { records, maps: mapsOf(walk.endpoint, walk.shape, body) };
+      const at = new Date(context.clock.now()).toISOString();
+      return { records, maps: mapsOf(walk.endpoint, walk.shape, body), at };
     },
   };
   const { endpoint } = walk;
@@ -57,13 +60,12 @@ export async function ask(
  * the first record.
  */
 export function readResponseRecords(
-  walkContext: WalkContext,
-  response: WalkResponse,
+  { walk }: Pick<WalkContext, 'walk'>,
+  { value: { records, at } }: WalkResponse,
   key: string,
   first = 0,
 ): ResponseReading {
-  const at = new Date(walkContext.context.clock.now()).toISOString();
-  return walkContext.walk.read(response.value.records, { at, key }, first);
+  return walk.read(records, { at, key }, first);
 }
 
 const Body = z.record(z.string(), z.unknown());

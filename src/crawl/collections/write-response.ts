@@ -22,9 +22,7 @@ export async function writeResponse(
   { response, reading, cursor, outcomes }: ResponseToWrite,
 ): Promise<void> {
   const { context, dataset, claim } = walkContext;
-  const piggybacked = walkContext.piggybacked.map((collection) =>
-    piggybackedBy(collection, response, context.clock.now()),
-  );
+  const piggybacked = walkContext.piggybacked.map((collection) => piggybackedBy(collection, response));
   const commit: ResponseCommit = {
     claim,
     tables: piggybacked.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),
@@ -72,11 +70,12 @@ interface Piggybacked {
 }
 
 /** Records of another collection that came with the response, read by the rules of its first walk. */
-function piggybackedBy({ name, job }: Collection, response: WalkResponse, now: number): Piggybacked {
+function piggybackedBy({ name, job }: Collection, response: WalkResponse): Piggybacked {
   const [walk] = job.walks;
-  const map = job.piggybackedAs === undefined ? undefined : response.value.maps[job.piggybackedAs];
+  const { maps, at } = response.value;
+  const map = job.piggybackedAs === undefined ? undefined : maps[job.piggybackedAs];
   const records = map === undefined || map === null ? [] : entriesOf(map);
-  const fitting = walk?.read(records, { at: new Date(now).toISOString(), key: '' }, 0).fitting ?? [];
+  const fitting = walk?.read(records, { at, key: '' }, 0).fitting ?? [];
   const found = fitting.flatMap(({ canonical }) =>
     walk?.kind === 'lookup' ? (walk.answers(canonical) ?? []) : [],
   );

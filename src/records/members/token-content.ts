@@ -11,6 +11,18 @@ export function contentDecimals(content: unknown): number | null {
   return /^\d{1,3}$/.test(text) && Number(text) <= 255 ? Number(text) : null;
 }
 
+/** The members of a token's on-chain content that describe it, besides all of the content. */
+export function contentDescription(content: unknown) {
+  return {
+    source: 'chain',
+    name: contentText(content, 'name'),
+    description: contentText(content, 'description'),
+    image: contentText(content, 'image'),
+    uri: contentText(content, 'uri'),
+    content,
+  };
+}
+
 function memberOf(content: unknown, name: string): unknown {
   return typeof content === 'object' && content !== null ? Reflect.get(content, name) : undefined;
 }
