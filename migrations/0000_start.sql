@@ -182,6 +182,32 @@ CREATE TABLE "etl"."kept_daily_changes" (
 	CONSTRAINT "kept_daily_changes_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
+CREATE TABLE "etl"."kept_daily_legs" (
+	"day" date NOT NULL,
+	"place" integer NOT NULL,
+	"utime" timestamp with time zone,
+	"dex" text,
+	"pool" text,
+	"router" text,
+	"trader" text,
+	"sold" text,
+	"sold_raw" numeric,
+	"bought" text,
+	"bought_raw" numeric,
+	"volume_ton" numeric,
+	"volume_usd" numeric,
+	"leg" integer,
+	"legs" integer,
+	"referral" text,
+	"query_id" numeric,
+	"trace_id" text,
+	"action_id" text,
+	"start_utime" timestamp with time zone,
+	"transaction_hash" text,
+	"start_lt" bigint,
+	CONSTRAINT "kept_daily_legs_day_place_pk" PRIMARY KEY("day","place")
+);
+--> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_trades" (
 	"day" date NOT NULL,
 	"position" integer NOT NULL,
@@ -235,6 +261,18 @@ CREATE TABLE "etl"."kept_fees_by_part" (
 	"total" numeric,
 	"forward" numeric,
 	CONSTRAINT "kept_fees_by_part_day_position_pk" PRIMARY KEY("day","position")
+);
+--> statement-breakpoint
+CREATE TABLE "etl"."kept_gas_by_contract" (
+	"day" date NOT NULL,
+	"place" integer NOT NULL,
+	"account" text,
+	"code_hash" text,
+	"runs" bigint,
+	"failed" bigint,
+	"gas_used" numeric,
+	"gas_fees" numeric,
+	CONSTRAINT "kept_gas_by_contract_day_place_pk" PRIMARY KEY("day","place")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_hourly_activity" (
@@ -1335,6 +1373,7 @@ CREATE STATISTICS "ton"."transactions_roots" ON (hash = trace_id) FROM "ton"."tr
 CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("dataset","scope","pass");--> statement-breakpoint
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint
 CREATE INDEX "kept_daily_changes_account" ON "etl"."kept_daily_changes" USING btree ("account","day");--> statement-breakpoint
+CREATE INDEX "kept_daily_legs_utime" ON "etl"."kept_daily_legs" USING btree ("utime","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_trades_asset" ON "etl"."kept_daily_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "kept_hourly_trades_asset" ON "etl"."kept_hourly_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "pages_span_index" ON "etl"."pages" USING gist ("span");--> statement-breakpoint

@@ -210,44 +210,34 @@ comment on column etl.open_daily_changes.balance_raw is 'What TON the account he
 
 -- The reports: closed days as stored, open ones as they are now.
 
-do $$
+create or replace function etl.make_report(report text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  report name;
   said record;
 begin
-  for report in select * from etl.reports_by_day() loop
-    execute format('create or replace view ton.%1$I as
-      select day, %2$s, true as certified from etl.kept_%1$s
-      where day in (select c.day from etl.closed_days c where c.relation = %1$L and c.closed_at is not null)
-      union all select day, %2$s, false from etl.open_%1$s', report, etl.columns_of_report(report));
-    for said in select objsubid as place, description from pg_description
-      where objoid = ('etl.open_' || report)::regclass and classoid = 'pg_class'::regclass
-    loop
-      if said.place = 0 then
-        execute format('comment on view ton.%I is %L', report, said.description);
-      else
-        execute format('comment on column ton.%I.%I is %L', report,
-          (select attname from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum = said.place), said.description);
-      end if;
-    end loop;
-    execute format('comment on column ton.%I.certified is %L', report,
-      'True if every dataset that feeds the row is verified on the whole day, and the row was kept then; false if it is summed up now.');
-    -- Days that were stored under another definition are summed up again, if their rows are still stored.
-    execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
-      and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
+  execute format('create or replace view ton.%1$I as
+    select day, %2$s, true as certified from etl.kept_%1$s
+    where day in (select c.day from etl.closed_days c where c.relation = %1$L and c.closed_at is not null)
+    union all select day, %2$s, false from etl.open_%1$s', report, etl.columns_of_report(report));
+  for said in select objsubid as place, description from pg_description
+    where objoid = ('etl.open_' || report)::regclass and classoid = 'pg_class'::regclass
+  loop
+    if said.place = 0 then
+      execute format('comment on view ton.%I is %L', report, said.description);
+    else
+      execute format('comment on column ton.%I.%I is %L', report,
+        (select attname from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum = said.place), said.description);
+    end if;
   end loop;
+  execute format('comment on column ton.%I.certified is %L', report,
+    'True if every dataset that feeds the row is verified on the whole day, and the row was kept then; false if it is summed up now.');
+  -- Days that were stored under another definition are summed up again, if their rows are still stored.
+  execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
+    and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
 end $$;
+comment on function etl.make_report(text) is
+  'Makes the view of schema ton that has the closed days of a report as they are kept, and its open ones as they are now.';
+select etl.make_report(r) from etl.reports_by_day() r where r <> 'daily_legs';
 
-
--- Another list of stable jettons leads to other prices.
-create or replace function etl.reopen_prices() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  delete from etl.closed_days c where c.relation in ('hourly_trades', 'daily_trades');
-  return null;
-end $$;
-comment on function etl.reopen_prices() is 'Takes the days of prices out of etl.closed_days when etl.stable_jettons changes.';
-create or replace trigger reopen_prices after insert or update or delete on etl.stable_jettons
-for each statement execute function etl.reopen_prices();
 
 -- Prices are per whole unit.
 
@@ -321,18 +311,11 @@ comment on column ton.daily_prices.trades is 'How many legs of swaps the price o
 comment on column ton.daily_prices.traders is 'How many accounts made those trades of the day.';
 comment on column ton.daily_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the day.';
 comment on column ton.daily_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
-create or replace view ton.dex_trades as
-select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
-  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
-  coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool,
-  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
-  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
-  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
-  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
-  x.bought_raw as bought_amount_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
-  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash,
-  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt
-from ton.days d,
+create or replace view etl.open_daily_legs as
+select d.day, x.utime, x.dex, coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool, x.router, x.trader,
+  x.sold, x.sold_raw, x.bought, x.bought_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
+  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash, x.start_lt
+from etl.open_days d,
 lateral (
   with hours as materialized (
     select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd from ton.hourly_trades p where p.day = d.day),
@@ -376,6 +359,43 @@ left join lateral (
   from etl.action_messages p
   left join ton.jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
   where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) o on true
+where d.relation = 'daily_legs';
+comment on view etl.open_daily_legs is 'Trades on exchanges with their value in the smallest units: what dex_trades is made of, which adds symbols and whole units.';
+comment on column etl.open_daily_legs.day is 'The day of the leg, UTC: name it, and only that day is read.';
+comment on column etl.open_daily_legs.utime is 'Block time, UTC, at which the trace of the leg ended.';
+comment on column etl.open_daily_legs.dex is 'The exchange of the leg as the source names it, with its version.';
+comment on column etl.open_daily_legs.pool is 'Account of the pool of the leg, raw form: see dex_trades.pool.';
+comment on column etl.open_daily_legs.router is 'Account of the exchange that took what was given in the leg, raw form.';
+comment on column etl.open_daily_legs.trader is 'Who traded in the leg, raw form.';
+comment on column etl.open_daily_legs.sold is 'Asset that was given in the leg: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.open_daily_legs.sold_raw is 'How much was given in the leg, in the smallest units.';
+comment on column etl.open_daily_legs.bought is 'Asset that was got in the leg: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.open_daily_legs.bought_raw is 'How much was got in the leg, in the smallest units.';
+comment on column etl.open_daily_legs.volume_ton is 'Value of the leg at the prices of its hour or day, TON: see dex_trades.volume_ton.';
+comment on column etl.open_daily_legs.volume_usd is 'Value of the leg at the prices of its hour or day, USD: see dex_trades.volume_usd.';
+comment on column etl.open_daily_legs.leg is 'Number of the leg in its swap, from 0.';
+comment on column etl.open_daily_legs.legs is 'How many legs the swap of the leg has.';
+comment on column etl.open_daily_legs.referral is 'Account that the order of the leg names as its referral, raw form; null if none is known.';
+comment on column etl.open_daily_legs.query_id is 'Number that the order of the leg carries; null if none is known.';
+comment on column etl.open_daily_legs.trace_id is 'Trace of the leg, base64.';
+comment on column etl.open_daily_legs.action_id is 'The swap of the leg within its trace, base64.';
+comment on column etl.open_daily_legs.start_utime is 'Block time, UTC, of the first transaction of the swap of the leg.';
+comment on column etl.open_daily_legs.transaction_hash is 'Hash of the first transaction of the swap of the leg, base64.';
+comment on column etl.open_daily_legs.start_lt is 'Logical time of the first transaction of the swap of the leg.';
+select etl.make_report('daily_legs');
+
+create or replace view ton.dex_trades as
+select x.utime, x.utime as block_time, x.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
+  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
+  x.pool,
+  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
+  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
+  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
+  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
+  x.bought_raw as bought_amount_raw, x.volume_ton, x.volume_usd, x.leg, x.legs,
+  x.referral, x.query_id, x.trace_id, x.action_id, x.start_utime, x.transaction_hash,
+  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt, x.certified
+from ton.daily_legs x
 left join ton.jetton_masters sm on sm.address = x.sold
 left join ton.token_metadata sk on sk.address = x.sold
 left join ton.jetton_masters bm on bm.address = x.bought
@@ -409,6 +429,7 @@ comment on column ton.dex_trades.start_utime is 'Block time, UTC, of the first t
 comment on column ton.dex_trades.transaction_hash is 'Hash of the first transaction of the trade, base64.';
 comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null if there is none.';
 comment on column ton.dex_trades.lt is 'Logical time of the first transaction of the trade: order by lt, leg, and trades are in the order in which they began.';
+comment on column ton.dex_trades.certified is 'True if the trade is of a kept day: every dataset that feeds it is verified on the whole day.';
 
 create or replace view etl.supply_changes as
 select n.jetton_master, n.utime, n.lt, n.amount from ton.jetton_mints n

@@ -20,12 +20,14 @@ const REPORTS = [
   'active_wallets',
   'fees_by_part',
   'failed_transactions',
+  'gas_by_contract',
   'message_delays',
   'jetton_flows',
   'daily_changes',
   'dex_volume',
   'hourly_trades',
   'daily_trades',
+  'daily_legs',
 ];
 
 let store: CrawledStore;

@@ -153,14 +153,16 @@ test('a lake has the same history', async () => {
     expect((await exported(store.url, out)).code).toBe(0);
     const askLake = await openLakeReader(engine, lake);
     for (const { view, of } of KINDS) {
-      const statement = `select ${of}, since::text, until::text, name, description, uri, is_scam from ${view} order by ${of}, since`;
-      const { columns, rows } = await askLake(statement);
-      expect(rows.length).toBeGreaterThan(10);
-      const ofDatabase = await runSql(store.database, statement, { write: false });
-      expect(rows.map((row) => row.map(roundedValue))).toEqual(
-        ofDatabase.rows.map((row) => row.map(roundedValue)),
+      const statement = `select ${of}, since, until, name, description, uri, is_scam from ${view} order by ${of}, since`;
+      const [ofLake, ofDatabase] = await Promise.all([
+        askLake(statement),
+        runSql(store.database, statement, { write: false }),
+      ]);
+      const [there, here] = [ofLake, ofDatabase].map(({ rows }) =>
+        rows.map((row) => row.map((value) => roundedValue(value))),
       );
-      expect(columns).toEqual(ofDatabase.columns);
+      expect(there).toEqual(here);
+      expect(there?.length).toBeGreaterThan(10);
     }
   } finally {
     await engine.close();
