@@ -413,7 +413,7 @@ comment on column ton.dex_trades.sold_asset is 'Asset that the trader gave in th
 comment on column ton.dex_trades.sold_symbol is 'Ticker of the asset that was sold; null if no dataset has stored it.';
 comment on column ton.dex_trades.sold_amount is 'How much was sold, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.sold_amount_raw is 'How much was sold, in the smallest units of the asset.';
-comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null if the source does not know it. With a null, `in` may be null: compare each side by itself.';
+comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null if the source does not know it. Compare each side by itself: with a null, in (…) may be null, and so may its negation.';
 comment on column ton.dex_trades.bought_symbol is 'Ticker of the asset that was bought; null if no dataset has stored it.';
 comment on column ton.dex_trades.bought_amount is 'How much was bought, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.bought_amount_raw is 'How much was bought, in the smallest units of the asset.';
@@ -801,7 +801,7 @@ create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw) as price, e.price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
-  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
+  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
 from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
     nullif(t.old_owner, '') as previous_owner, nullif(t.new_owner, '') as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
@@ -813,8 +813,9 @@ from (
   select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
-    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') end,
-    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount end,
+    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
+    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
+      when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
     etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
@@ -828,8 +829,11 @@ from (
     ('teleitem_start_auction', 'listing', 'auction'), ('nft_update_sale', 'price change', 'sale'), ('nft_cancel_sale', 'cancel', 'sale'),
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
-    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type) e;
-comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Of the end of an auction the source tells neither price nor winner: the highest bid before it has both. Domains of items are in dns_records. A sale moves its item by a transfer, which has a row of its own.';
+    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
+  left join ton.nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+left join ton.dns_records r on r.nft_item_address = e.nft_address
+left join ton.dns_auctions q on q.nft_item_address = e.nft_address;
+comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Price and winner of the end of an auction are known by its contract (nft_sales), if that was looked up. A sale moves its item by a transfer, which has a row of its own.';
 comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
@@ -839,8 +843,8 @@ comment on column ton.nft_events.nft_index is 'Index of the item in its collecti
 comment on column ton.nft_events.collection_address is 'Collection of the item, raw form; null if it has none or the source does not say.';
 comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
 comment on column ton.nft_events.owner is 'Who got the item by a mint, transfer or sale, or offers it, raw form; null for bids.';
-comment on column ton.nft_events.bidder is 'Who made the bid, raw form; null for other events.';
-comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid.';
+comment on column ton.nft_events.bidder is 'Who made the bid, or the last bid of an auction that ended, raw form; null for other events.';
+comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid, of one that ended, its last.';
 comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';
 comment on column ton.nft_events.payment_asset is 'What the price is of: TON, as the source tells of no other sales; null if there is no price.';
 comment on column ton.nft_events.sale_address is 'Contract that offers the item, raw form; null if the source does not say.';
@@ -856,6 +860,7 @@ comment on column ton.nft_events.lt is 'Logical time of the transfer; of all els
 comment on column ton.nft_events.trace_id is 'Trace that the event is part of, base64; null if the source did not know it.';
 comment on column ton.nft_events.action_id is 'The action that the event is within its trace, base64; null for transfers.';
 comment on column ton.nft_events.transaction_hash is 'Hash of the transaction of a transfer, base64; null for other events, whose transactions action_transactions lists.';
+comment on column ton.nft_events.domain is 'Domain that the item of the event is, by dns_records or dns_auctions; null if it is none or was not looked up.';
 
 -- Accounts.
 
