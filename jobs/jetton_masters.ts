@@ -3,7 +3,7 @@ import { account, optionalAddress, optionalHash } from '../src/records/members/f
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
-import { jetton_descriptions } from '../src/tables/ton/token-descriptions.ts';
+import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
 import { jetton_masters } from '../src/tables/ton/jetton-masters.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';
 import { contentDecimals, contentDescription, contentText } from '../src/records/members/token-content.ts';

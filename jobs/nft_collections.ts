@@ -1,6 +1,6 @@
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/tables/ton/nft-collections.ts';
-import { nft_descriptions } from '../src/tables/ton/token-descriptions.ts';
+import { nft_descriptions } from '../src/tables/ton/address-book.ts';
 import { nftCollection, nftCollectionRows } from '../src/records/nft-item.ts';
 
 export default defineCollection({

@@ -9,7 +9,12 @@ export {
   message_locations,
 } from '../tables/ton/account-transactions.ts';
 export { actions, action_accounts, action_transactions } from '../tables/ton/actions.ts';
-export { address_book, token_metadata } from '../tables/ton/address-book.ts';
+export {
+  address_book,
+  token_metadata,
+  jetton_descriptions,
+  nft_descriptions,
+} from '../tables/ton/address-book.ts';
 export { blocks, block_parents } from '../tables/ton/blocks.ts';
 export { dns_auctions, dns_records } from '../tables/ton/dns-records.ts';
 export { extended_account_states } from '../tables/ton/extended-account-states.ts';
@@ -27,7 +32,6 @@ export { nft_transfers } from '../tables/ton/nft-transfers.ts';
 export { nominator_events, nominator_pool_events, nominator_pools } from '../tables/ton/nominator-pools.ts';
 export { shard_block_proofs } from '../tables/ton/shard-block-proofs.ts';
 export { shard_states } from '../tables/ton/shard-states.ts';
-export { jetton_descriptions, nft_descriptions } from '../tables/ton/token-descriptions.ts';
 export { top_accounts } from '../tables/ton/top-accounts.ts';
 export { traces, trace_nodes } from '../tables/ton/traces.ts';
 export { transactions } from '../tables/ton/transactions.ts';

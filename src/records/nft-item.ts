@@ -4,7 +4,7 @@ import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declar
 import type { RowsOf } from '../dataset/declaration/row-layout.ts';
 import type { nft_collections } from '../tables/ton/nft-collections.ts';
 import type { nft_items } from '../tables/ton/nft-items.ts';
-import type { nft_descriptions } from '../tables/ton/token-descriptions.ts';
+import type { nft_descriptions } from '../tables/ton/address-book.ts';
 import type { Asked } from '../dataset/walk.ts';
 import { flag, freeForm, requiredInt64, wideDigits } from './members/scalar.ts';
 import { contentDescription } from './members/token-content.ts';
