@@ -309,7 +309,11 @@ export async function deleteUnlisted(
 }
 
 /** True if no newer copy of the new row `n` is stored, nor of the whole that `n` is a part of, nor an equal version. */
-export function isCurrent({ facts, columns: written, into }: Pick<Target, 'facts' | 'columns' | 'into'>): SQL {
+export function isCurrent({
+  facts,
+  columns: written,
+  into,
+}: Pick<Target, 'facts' | 'columns' | 'into'>): SQL {
   const { conflict, key } = facts;
   if (conflict.kind === 'version') return sql`not ${isVersionKnown(into, key, written, conflict.by)}`;
   if (facts.supersedes === undefined) return sql`true`;

@@ -90,19 +90,19 @@ const said = () => ({
   loaded_at: loadedAt(),
 });
 
-const comments = (of: string, token: string) => ({
-  address: `Account of the ${token} that is described, raw form: as in ${of}.`,
-  source: `Who describes the ${token}: chain (its contract) or indexer (its metadata, on chain and off).`,
-  name: `Name of the ${token} in this version; null if the source says none.`,
-  description: `What the maker of the ${token} said of it in this version; null if the source says nothing.`,
-  image: `URL of the picture of the ${token} in this version; null if the source says none.`,
-  uri: `Where the rest of the description of the ${token} lies; null if the source says none.`,
-  content: `All that the source said of the ${token} in this version: content of the contract, or an element of token_info. Null if it could not be read.`,
-  is_indexed: `False if the indexer had not yet fetched what lies off chain of the ${token}; null for the source chain.`,
-  is_nsfw: `True if the picture of the ${token} was marked as unfit; null if the source does not tell.`,
-  is_scam: `True if the ${token} was marked as fraud; null if the source does not tell.`,
-  last_transaction_lt: `Logical time of the transaction that left the state with which the ${token} was described first so; 0 for the source indexer.`,
-  first_seen: `When the program read this version of the ${token} for the first time, wall time, UTC.`,
+const comments = (of: string, token: string, contract: string) => ({
+  address: `Account of the ${token} that is described, raw form. From metadata, whose key it is, or ${contract}[].address.`,
+  source: `Who describes the ${token}: chain (its contract) or indexer (its metadata, on chain and off); written by the program.`,
+  name: `Name of the ${token} in this version; null if the source says none. From metadata{}.token_info[0].name, or the content.`,
+  description: `What the maker of the ${token} said of it in this version; null if that is nothing. From metadata{}.token_info[0].description, or the content.`,
+  image: `URL of the picture of the ${token} in this version; null if the source says none. From metadata{}.token_info[0].image, or the content.`,
+  uri: `Where the rest of the description of the ${token} lies; null if the source says none. From metadata{}.token_info[0].extra.uri, or the content.`,
+  content: `All that the source said of the ${token} in this version; null if it could not be read. From metadata{}.token_info, or the content of the contract.`,
+  is_indexed: `False if the indexer had not yet fetched what lies off chain of the ${token}; null for the source chain. From metadata{}.is_indexed.`,
+  is_nsfw: `True if the picture of the ${token} was marked as unfit; null if the source does not tell. From metadata{}.token_info[0].is_nsfw.`,
+  is_scam: `True if the ${token} was marked as fraud; null if the source does not tell. From metadata{}.token_info[0].is_scam.`,
+  last_transaction_lt: `Logical time of the transaction that left the first state of the ${token} with this version; 0 for the source indexer. From ${contract}[].last_transaction_lt.`,
+  first_seen: `When this version of the ${token} was read for the first time, wall time, UTC: written by the program.`,
   loaded_at: `When this row of ${of} was written by the program, wall time, UTC.`,
 });
 
@@ -126,15 +126,19 @@ describe(jetton_descriptions, {
   comment:
     'How jettons described themselves: a row each time that a reading found another description than the reading before, by source. jetton_metadata joins both sources and says until when each version held.',
   columns: {
-    ...comments('jetton_descriptions', 'jetton'),
-    symbol: 'Ticker of the jetton in this version; null if the source says none.',
-    decimals: 'Decimal places of amounts of the jetton in this version; null if the source says no number.',
-    mintable: 'True if more of the jetton could be minted; null for the source indexer.',
+    ...comments('jetton_descriptions', 'jetton', 'jetton_masters'),
+    symbol:
+      'Ticker of the jetton in this version; null if the source says none. From metadata{}.token_info[0].symbol, or the content.',
+    decimals:
+      'Decimal places of amounts of the jetton in this version; null if the source says no number. From metadata{}.token_info[0].extra.decimals, or the content.',
+    mintable:
+      'True if more of the jetton could be minted; null for the source indexer. From jetton_masters[].mintable.',
     admin_address:
-      'Account that could mint and change the jetton, raw form; null if there was none, and for the source indexer.',
+      'Account that could mint and change the jetton, raw form; null if there was none, and for the source indexer. From jetton_masters[].admin_address.',
     jetton_wallet_code_hash:
-      "Hash of the code of the jetton's wallets in this version, base64; null for the source indexer.",
-    code_hash: "Hash of the master's own code in this version, base64; null for the source indexer.",
+      "Hash of the code of the jetton's wallets in this version, base64; null for the source indexer. From jetton_masters[].jetton_wallet_code_hash.",
+    code_hash:
+      "Hash of the master's own code in this version, base64; null for the source indexer. From jetton_masters[].code_hash.",
   },
   key: ['address', 'source', 'first_seen'],
   owner: 'jetton_masters',
@@ -152,8 +156,8 @@ describe(nft_descriptions, {
   comment:
     'How NFT items and their collections described themselves: a row each time that a reading found another description than the reading before, by source. nft_metadata joins both sources and says until when each version held.',
   columns: {
-    ...comments('nft_descriptions', 'item or collection'),
-    type: 'What is described: item or collection.',
+    ...comments('nft_descriptions', 'item or collection', 'nft_items'),
+    type: 'What is described: item or collection. From metadata{}.token_info[0].type, or the list that names it.',
   },
   key: ['address', 'type', 'source', 'first_seen'],
   owner: 'nft_items',
