@@ -344,29 +344,6 @@ test('nft_events tells of each item what happened to it', async () => {
   expect(rows.filter(({ comment }) => comment !== null).length).toBeGreaterThan(0);
 });
 
-test('nft_events tells who won an auction that ended, and which domain its item is', async () => {
-  const [auction = '', item = '', winner = ''] = ['A1', 'A2', 'A3'].map((byte) => `0:${byte.repeat(32)}`);
-  const details = { auction_address: auction.toLowerCase() };
-  const end = JSON.stringify({
-    type: 'nft_finish_auction',
-    action_id: 'end',
-    success: true,
-    asset: item,
-    details,
-  });
-  await store.ask(`begin; insert into nft_sales (address, type, details)
-      values ('${auction}', 'x', '{"last_bid": "2500000000", "last_member": "${winner.toLowerCase()}"}');
-    insert into dns_records (nft_item_address, domain) values ('${item}', 'won.ton');
-    insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${end}')).* from (select * from actions limit 1) a`);
-  const event = `select price::float8 as price, bidder, domain, payment_asset from nft_events where nft_address = '${item}'`;
-  const won = { price: '2.5', bidder: winner, domain: 'won.ton', payment_asset: 'TON' };
-  expect(await store.ask(event)).toEqual([won]);
-  // Without a bid, nobody won.
-  await store.ask(`update nft_sales set details = '{"last_bid": "0"}' where address = '${auction}'`);
-  expect(await store.ask(event)).toEqual([{ ...won, price: null, bidder: null, payment_asset: null }]);
-  await store.ask('rollback');
-});
-
 /** What an action does to an item, and how the item is offered. */
 const NFT_KINDS: Readonly<Record<string, readonly (string | null)[]>> = {
   nft_mint: ['mint'],
