@@ -184,7 +184,7 @@ CREATE TABLE "etl"."kept_daily_changes" (
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_legs" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"utime" timestamp with time zone,
 	"dex" text,
 	"pool" text,
@@ -205,7 +205,7 @@ CREATE TABLE "etl"."kept_daily_legs" (
 	"start_utime" timestamp with time zone,
 	"transaction_hash" text,
 	"start_lt" bigint,
-	CONSTRAINT "kept_daily_legs_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_daily_legs_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_trades" (
@@ -265,14 +265,14 @@ CREATE TABLE "etl"."kept_fees_by_part" (
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_gas_by_contract" (
 	"day" date NOT NULL,
-	"place" integer NOT NULL,
+	"position" integer NOT NULL,
 	"account" text,
 	"code_hash" text,
 	"runs" bigint,
 	"failed" bigint,
 	"gas_used" numeric,
 	"gas_fees" numeric,
-	CONSTRAINT "kept_gas_by_contract_day_place_pk" PRIMARY KEY("day","place")
+	CONSTRAINT "kept_gas_by_contract_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_hourly_activity" (

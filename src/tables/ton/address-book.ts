@@ -90,7 +90,7 @@ const said = () => ({
   loaded_at: loadedAt(),
 });
 
-const comments = (of: string, token: string, contract: string) => ({
+const comments = (token: string, contract: string) => ({
   address: `Account of the ${token} that is described, raw form. From metadata, whose key it is, or ${contract}[].address.`,
   source: `Who describes the ${token}: chain (its contract) or indexer (its metadata, on chain and off); written by the program.`,
   name: `Name of the ${token} in this version; null if the source says none. From metadata{}.token_info[0].name, or the content.`,
@@ -103,7 +103,6 @@ const comments = (of: string, token: string, contract: string) => ({
   is_scam: `True if the ${token} was marked as fraud; null if the source does not tell. From metadata{}.token_info[0].is_scam.`,
   last_transaction_lt: `Logical time of the transaction that left the first state of the ${token} with this version; 0 for the source indexer. From ${contract}[].last_transaction_lt.`,
   first_seen: `When this version of the ${token} was read for the first time, wall time, UTC: written by the program.`,
-  loaded_at: `When this row of ${of} was written by the program, wall time, UTC.`,
 });
 
 export const jetton_descriptions = ton.table(
@@ -126,7 +125,7 @@ describe(jetton_descriptions, {
   comment:
     'How jettons described themselves: a row each time that a reading found another description than the reading before, by source. jetton_metadata joins both sources and says until when each version held.',
   columns: {
-    ...comments('jetton_descriptions', 'jetton', 'jetton_masters'),
+    ...comments('jetton', 'jetton_masters'),
     symbol:
       'Ticker of the jetton in this version; null if the source says none. From metadata{}.token_info[0].symbol, or the content.',
     decimals:
@@ -140,10 +139,8 @@ describe(jetton_descriptions, {
     code_hash:
       "Hash of the master's own code in this version, base64; null for the source indexer. From jetton_masters[].code_hash.",
   },
-  key: ['address', 'source', 'first_seen'],
   owner: 'jetton_masters',
   conflict: { kind: 'version', by: 'last_transaction_lt' },
-  partitioned: false,
 });
 
 export const nft_descriptions = ton.table(
@@ -156,11 +153,9 @@ describe(nft_descriptions, {
   comment:
     'How NFT items and their collections described themselves: a row each time that a reading found another description than the reading before, by source. nft_metadata joins both sources and says until when each version held.',
   columns: {
-    ...comments('nft_descriptions', 'item or collection', 'nft_items'),
+    ...comments('item or collection', 'nft_items'),
     type: 'What is described: item or collection. From metadata{}.token_info[0].type, or the list that names it.',
   },
-  key: ['address', 'type', 'source', 'first_seen'],
   owner: 'nft_items',
   conflict: { kind: 'version', by: 'last_transaction_lt' },
-  partitioned: false,
 });
