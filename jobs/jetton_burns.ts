@@ -5,7 +5,7 @@ import { CROSS_CHECKED } from '../src/dataset/checks.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jetton_burns } from '../src/tables/ton/jetton-burns.ts';
-import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { transferMembers, transferPosition } from '../src/records/tokens.ts';
 import { digits } from '../src/records/members/scalar.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, including those of aborted transactions. */

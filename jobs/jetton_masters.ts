@@ -6,7 +6,7 @@ import { orNull } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
 import { jetton_masters } from '../src/tables/ton/jetton-masters.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';
-import { contentDecimals, contentDescription, contentText } from '../src/records/members/token-content.ts';
+import { contentDecimals, contentDescription, contentText } from '../src/records/tokens.ts';
 
 /** One element of `jetton_masters` of GET /api/v3/jetton/masters. */
 export const jettonMaster = z.strictObject({

@@ -1,7 +1,7 @@
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/tables/ton/nft-collections.ts';
 import { nft_descriptions } from '../src/tables/ton/address-book.ts';
-import { nftCollection, nftCollectionRows } from '../src/records/nft-item.ts';
+import { nftCollection, nftCollectionRows } from '../src/records/tokens.ts';
 
 export default defineCollection({
   title: 'Collections of NFT items: owner, number of items and content of each',

@@ -2,7 +2,7 @@ import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/co
 import { nft_collections } from '../src/tables/ton/nft-collections.ts';
 import { nft_items } from '../src/tables/ton/nft-items.ts';
 import { nft_descriptions } from '../src/tables/ton/address-book.ts';
-import { nftItem, nftItemRows, type NftItem } from '../src/records/nft-item.ts';
+import { nftItem, nftItemRows, type NftItem } from '../src/records/tokens.ts';
 
 // Never with `sort_by_last_transaction_lt`: the list would change during the walk.
 const items: WalkSpec<NftItem> = {

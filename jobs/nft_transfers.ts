@@ -5,7 +5,7 @@ import { CROSS_CHECKED } from '../src/dataset/checks.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { nft_transfers } from '../src/tables/ton/nft-transfers.ts';
-import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { transferMembers, transferPosition } from '../src/records/tokens.ts';
 import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, including those of aborted transactions. */

@@ -7,7 +7,7 @@ import { jetton_descriptions, nft_descriptions, token_metadata } from '../src/ta
 import type { Asked } from '../src/dataset/walk.ts';
 import { DAY } from '../src/range.ts';
 import { flag, freeForm, requiredFlag, text } from '../src/records/members/scalar.ts';
-import { contentDecimals, contentText } from '../src/records/members/token-content.ts';
+import { contentDecimals, contentText } from '../src/records/tokens.ts';
 
 const tokenInfo = z.strictObject({
   valid: flag,

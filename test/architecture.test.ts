@@ -39,7 +39,7 @@ test('advisory locks are taken in few files, by keys that one file lists', () =>
     'migrations/feeds.sql',
     'src/embedded/keeper.ts',
     'src/ledger/leases.ts',
-    'src/postgres/write-transaction.ts',
+    'src/postgres/database.ts',
   ]);
   const feeds = readFileSync(join(packageRoot, 'migrations/feeds.sql'), 'utf8');
   const named = [...feeds.matchAll(/'toncenter-etl\/([^/']+)\//g)].map(([, name]) => name);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { omissions } from './support/rebuild/omissions.ts';
-import { describeTable } from '../src/read/table-description.ts';
+import { describeTable } from '../src/read/table-rows.ts';
 
 /** Where a column's comment says that its value comes from; undefined for columns of our own. */
 function memberOf(comment: string): string | undefined {

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { Budget } from '../budget/request-budget.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -8,142 +7,17 @@ import {
   EtlError,
   NoEndpointError,
   RequestTooLargeError,
-  ApiTimeoutError,
-  AuthError,
   LimitRefusedError,
-  NotFoundError,
-  RateLimitedError,
-  RequestRefusedError,
 } from '../errors.ts';
 import type { Flight, InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
-import type { Priority } from '../budget/priority.ts';
+import { type Priority, PRIORITIES } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
-import type { Attempt, Exchange, CountingStats, ApiFacts } from './exchange.ts';
 import type { KeyGuard, ApiResponse, ResponseHead, Transport } from './transport.ts';
-import { parseBody } from './response/parse-json.ts';
+import { parseBody, openEnvelope } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
-import { summary, reasonOf, type Reason } from './response/reason.ts';
-
-/** A response without success. */
-interface RefusedResponse {
-  readonly status: number;
-  readonly body: string;
-  /** For the message: `GET /api/v3/blocks`. */
-  readonly label: string;
-  readonly path: string;
-  /** The host of the request, for hints. */
-  readonly host: string;
-  readonly retryAfterMs: number | undefined;
-  /** The server's `X-API-Version`. Pages of gateways lack it. */
-  readonly apiVersion: string | undefined;
-}
-
-/** These endpoints wrap every failure as 422, even a timeout of the database. */
-const TIMEOUT_AS_422 = /\/(accountStates|walletStates|dns\/records)$/;
-const TIMEOUT = /time(d )?-?out|deadline/i;
-/** Build 1.2 answers 500 to parameters that it never accepts. */
-const PERMANENT_500 = /limit is not allowed|wrong value for sort/i;
-const LIMIT_REFUSED = /limit is not allowed: \d+ > (\d+)/i;
-/** The web framework's 404, which the server wraps as 500: a method and a path (without a slash for v3). */
-const NO_ROUTE = /\bCannot (?:GET|HEAD|POST|PUT) [^\s<"]+\s*(?:$|<)/;
-/** The 404 texts of web frameworks for an unknown path. A 404 for missing data names the data instead. */
-const BARE_NOT_FOUND =
-  /^(?:internal server error: )?(?:404:? )?(?:page |route |path |method |endpoint )?(?:not found|does not exist)[.!]?$/i;
-const BARE_NO_METHOD =
-  /^(?:internal server error: )?(?:405:? |501:? )?(?:method not allowed|not implemented)[.!]?$/i;
-/** The characters of a page that are searched. */
-const LONGEST_PAGE = 10_000;
-/** The method is not allowed or not implemented. This program only sends GET, which all of its endpoints accept. */
-const NO_METHOD = new Set([405, 501]);
-/** A gateway sends 413, 414 and 431 if the list of addresses was too long; half of it may pass. */
-const TOO_LARGE = new Set([413, 414, 431]);
-const COMES_BACK = new Set([408, 425]);
-
-/**
- * The error that a response without status 200 stands for. Statuses are unreliable (401 for a missing parameter, 422 or
- * 500 for a timeout, 500 for a bad parameter, 429 in several forms), so only this function interprets them.
- */
-export function errorOfStatus(refusal: RefusedResponse): EtlError {
-  const { status } = refusal;
-  const reason = reasonOf(refusal.body);
-  const message = `${refusal.label} was answered ${status}: ${reason.text}`;
-  if (status === 429)
-    return new RateLimitedError(message, { hint: RATE_HINT, retryAfterMs: refusal.retryAfterMs });
-  if (status >= 500) return serverError(refusal, message, reason);
-  if (status >= 400) return clientError(refusal, message, reason);
-  return new BadResponseError(message, {
-    hint: `${refusal.host} redirects or does not answer as an API: check TONCENTER_NETWORK.`,
-  });
-}
-
-function serverError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
-  const { status, retryAfterMs } = refusal;
-  const away = { hint: AWAY_HINT, retryAfterMs };
-  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
-  if (!reason.own) return new ApiUnavailableError(message, away);
-  if (status === 500 && PERMANENT_500.test(reason.text)) return requestRefused(message, reason);
-  if (status === 500 && TIMEOUT.test(reason.text))
-    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT, retryAfterMs });
-  if (status === 500 || status === 542) return new ApiFailedError(message, away);
-  return new ApiUnavailableError(message, away);
-}
-
-function clientError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
-  const { status, path } = refusal;
-  const auth = authHint(refusal, reason);
-  if (auth !== undefined) return new AuthError(message, { hint: auth });
-  if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
-    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
-  }
-  if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Request less at once.' });
-  if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
-  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
-  return reason.own ? ownError(status, message, reason) : pageError(refusal, message);
-}
-
-/** True if the response says that the server lacks the endpoint, in any form that servers use. */
-function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }: Reason): boolean {
-  if (NO_METHOD.has(status)) return own || apiVersion !== undefined;
-  if (own && BARE_NO_METHOD.test(text)) return true;
-  if (NO_ROUTE.test(own ? text : body.slice(0, LONGEST_PAGE))) return true;
-  if (own) return (status === 404 || status === 500) && BARE_NOT_FOUND.test(text);
-  return status === 404 && apiVersion !== undefined;
-}
-
-function ownError(status: number, message: string, reason: Reason): EtlError {
-  return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
-}
-
-/**
- * The error for a response that is not the API's: a page of the server itself, or of a gateway, which may be temporary.
- */
-function pageError({ apiVersion }: RefusedResponse, message: string): EtlError {
-  return apiVersion === undefined
-    ? new ApiFailedError(message, { hint: GATEWAY_HINT })
-    : new RequestRefusedError(message);
-}
-
-function requestRefused(message: string, { text }: Reason): RequestRefusedError {
-  const most = LIMIT_REFUSED.exec(text)?.[1];
-  return most === undefined ? new RequestRefusedError(message) : new LimitRefusedError(message, Number(most));
-}
-
-/** The hint about the key; undefined if the key is not the cause. A 401 may be about a missing parameter. */
-function authHint({ status, host }: RefusedResponse, reason: Reason): string | undefined {
-  if (status === 401 && !(reason.own && / required/i.test(reason.text)))
-    return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
-  if (status === 403 && reason.own)
-    return `Check that TONCENTER_API_KEY was issued for the network of ${host} (TONCENTER_NETWORK).`;
-  return undefined;
-}
-
-const RATE_HINT = 'Lower TONCENTER_RPS, or check which other processes use the key: they share its limit.';
-const AWAY_HINT = 'The API is down or failing; stored data is kept. Try again later.';
-const GATEWAY_HINT = 'A gateway answers instead of the API, perhaps temporarily: open the URL in a browser.';
-const TIMEOUT_HINT = 'The server stops each query after three seconds; it is busy: try again later.';
-const NO_ROUTE_HINT =
-  "This server may not have the endpoint: builds differ (see the response's X-API-Version).";
+import { summary, errorOfStatus } from './response/refused-response.ts';
+import type { Params } from '../dataset/paginators/paginator.ts';
 
 /** What every attempt needs. */
 export interface AttemptContext {
@@ -378,40 +252,194 @@ function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): ne
   });
 }
 
-/**
- * The envelope of both v2 servers. One server answers JSON-RPC with the plain envelope, the other one adds
- * `jsonrpc` and `id`. A response belongs to its request, so these members are ignored.
- */
-const success = z
-  .looseObject({ ok: z.literal(true).optional(), result: z.unknown() })
-  .refine((body) => body.result !== undefined, 'no result in the envelope');
-const failure = z.looseObject({
-  ok: z.literal(false).optional(),
-  code: z.number().optional(),
-  error: z.union([z.string(), z.looseObject({ code: z.number().optional() })]).nullish(),
-});
-
-/** The content of an envelope: the result, or the HTTP status of its error. */
-type OpenedEnvelope =
-  { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly status: number };
-
-/** Opens the body of a v2 response with status 200. Throws a ZodError if it is not an envelope. */
-export function openEnvelope(body: unknown): OpenedEnvelope {
-  const refusal = failure.safeParse(body);
-  if (refusal.success) {
-    const { ok, code, error } = refusal.data;
-    const reported = error ?? undefined;
-    const own = typeof reported === 'object' ? reported.code : undefined;
-    if (ok === false || reported !== undefined) return { ok: false, status: statusOf(code ?? own) };
-  }
-  return { ok: true, result: success.parse(body).result };
+/** An answered request and its response. */
+export interface Exchange<T> {
+  readonly value: T;
+  /** The request as it was sent. The key is in a header and never part of it. */
+  readonly request: {
+    readonly path: string;
+    readonly query: string;
+    /** The number of rows that it requested, if given: at most the server's limit. */
+    readonly limit: number | undefined;
+  };
+  readonly status: number;
+  /** Bytes of the body on the wire, mostly compressed. */
+  readonly bytes: number;
+  /** From the send of the last attempt to the end of its decoded body, without the waits for a memory slot. */
+  readonly ms: number;
+  /** Attempts made, at least 1. */
+  readonly attempts: number;
+  /** The server's `X-API-Version`: the answers of 1.2.x and 1.3.x differ. */
+  readonly apiVersion: string | undefined;
 }
 
+/** The facts of an exchange that the log of pages stores. */
+export function loggedOf({ request, bytes, ms, apiVersion }: Exchange<unknown>) {
+  return { request: `${request.path}?${request.query}`, bytes, ms, apiVersion };
+}
+
+/** One attempt that got a response, of any status: for logs and metrics. */
+export interface Attempt {
+  readonly path: string;
+  readonly priority: Priority;
+  readonly status: number;
+  readonly ms: number;
+  readonly bytes: number;
+  /** 1 for the first. */
+  readonly attempt: number;
+}
+
+/** What was sent and received since the client was created. */
+interface Counters {
+  /** Attempts that were sent; the server counts each of them. */
+  readonly requests: number;
+  /** Attempts that were refused because of the rate (429). */
+  readonly refused: number;
+  /** Attempts that followed a failed attempt of the same request. */
+  readonly retries: number;
+  /** Bytes of bodies on the wire, mostly compressed. */
+  readonly bytes: number;
+}
+
+/** The counters in total and by priority; live, not a copy. */
+export interface Stats extends Counters {
+  readonly byPriority: Readonly<Record<Priority, Counters>>;
+}
+
+/** The writing side of `Stats`. */
+interface CountingStats {
+  readonly stats: Stats;
+  readonly add: (priority: Priority, counter: keyof Counters, by: number) => void;
+}
+
+export function createStats(): CountingStats {
+  const byPriority = { tail: zero(), repair: zero(), backfill: zero(), refresh: zero() } satisfies Record<
+    Priority,
+    Counters
+  >;
+  const sum = (counter: keyof Counters) =>
+    PRIORITIES.reduce((total, priority) => total + byPriority[priority][counter], 0);
+  return {
+    stats: {
+      byPriority,
+      get requests() {
+        return sum('requests');
+      },
+      get refused() {
+        return sum('refused');
+      },
+      get retries() {
+        return sum('retries');
+      },
+      get bytes() {
+        return sum('bytes');
+      },
+    },
+    add: (priority, counter, by) => {
+      byPriority[priority][counter] += by;
+    },
+  };
+}
+
+function zero() {
+  return { requests: 0, refused: 0, retries: 0, bytes: 0 };
+}
+
+/** An endpoint that never answered is retried after a minute, then after twice as long each time, at most an hour. */
+const FIRST_PAUSE_MS = 60_000;
+
+const LONGEST_PAUSE_MS = 60 * FIRST_PAUSE_MS;
+
 /**
- * Maps an envelope's code to a status as the server does: -3 is the liteserver's 542, and anything that is no
- * status is 500.
+ * An endpoint that has answered counts as gone if it is reported missing for this long: one of several
+ * servers may lack it.
  */
-function statusOf(code: number | undefined): number {
-  if (code === -3) return 542;
-  return code !== undefined && code >= 400 && code < 600 ? code : 500;
+const GONE_MS = 10 * 60_000;
+
+/** What the server has revealed about itself: the endpoints that it lacks, and the largest limit. */
+export interface ApiFacts {
+  /** True if the server is known to lack the endpoint, and the pause before the next request is not over. */
+  lacks(path: string): boolean;
+  /** @throws NoEndpointError if `lacks` is true */
+  requireEndpoint(path: string): void;
+  /** Ends the pause of an endpoint. */
+  recheck(path: string): void;
+  /** Notes that the endpoint has answered. */
+  answered(path: string): void;
+  /**
+   * True if the endpoint has answered and may do so again. Then a report that it is missing counts as an
+   * ordinary failure.
+   */
+  mayAnswer(path: string): boolean;
+  /** The largest limit that the server accepts, up to `limit`. */
+  withinLimit(limit: Params[string]): Params[string];
+  /** True if the error names a limit that the server accepts. */
+  learn(path: string, error: unknown): boolean;
+}
+
+/** The state of one endpoint. */
+interface Endpoint {
+  hasAnswered: boolean;
+  /** When the server first reported the endpoint missing since it last answered. */
+  lackingSince: number | undefined;
+  error: NoEndpointError | undefined;
+  /** No request is sent before this time. */
+  until: number;
+  pauseMs: number;
+}
+
+const UNKNOWN: Endpoint = {
+  hasAnswered: false,
+  lackingSince: undefined,
+  error: undefined,
+  until: -Infinity,
+  pauseMs: FIRST_PAUSE_MS,
+};
+
+export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logger): ApiFacts {
+  const endpoints = new Map<string, Endpoint>();
+  let most = Infinity;
+  const known = (path: string): Endpoint => {
+    const endpoint = endpoints.get(path) ?? { ...UNKNOWN };
+    endpoints.set(path, endpoint);
+    return endpoint;
+  };
+  const absence = (path: string) => {
+    const { error, until } = known(path);
+    return clock.monotonic() < until ? error : undefined;
+  };
+  return {
+    lacks: (path) => absence(path) !== undefined,
+    requireEndpoint(path) {
+      const error = absence(path);
+      if (error !== undefined) throw error;
+    },
+    recheck: (path) => void (known(path).until = -Infinity),
+    answered: (path) => void endpoints.set(path, { ...UNKNOWN, hasAnswered: true }),
+    mayAnswer(path) {
+      const endpoint = known(path);
+      endpoint.lackingSince ??= clock.monotonic();
+      return endpoint.hasAnswered && clock.monotonic() - endpoint.lackingSince < GONE_MS;
+    },
+    withinLimit: (limit) => (typeof limit === 'number' ? Math.min(limit, most) : limit),
+    learn(path, error) {
+      if (error instanceof NoEndpointError) {
+        const endpoint = known(path);
+        // Warns once until the endpoint answers again.
+        const level = endpoint.error === undefined ? 'warn' : 'debug';
+        endpoint.error = error;
+        endpoint.until = clock.monotonic() + endpoint.pauseMs;
+        logger[level](
+          { path, reason: error.message, pauseMs: endpoint.pauseMs },
+          'endpoint not found; retrying after a pause',
+        );
+        endpoint.pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * endpoint.pauseMs);
+        return false;
+      }
+      if (!(error instanceof LimitRefusedError) || error.most < 1 || error.most >= most) return false;
+      most = error.most;
+      logger.warn({ path, rows: most }, 'server limits rows per page; requesting fewer');
+      return true;
+    },
+  };
 }

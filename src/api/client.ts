@@ -15,18 +15,21 @@ import type { Logger } from '../logger.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 import { type Priority, urgencyOf } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
-import { attempt, type AttemptContext, type BodyReading, type Call } from './attempt.ts';
 import {
+  attempt,
+  type AttemptContext,
+  type BodyReading,
+  type Call,
   type Attempt,
   type Exchange,
   createStats,
   type Stats,
   createServerFacts,
   type ApiFacts,
-} from './exchange.ts';
+} from './attempt.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { guardKey, createTransport } from './transport.ts';
-import { summary } from './response/reason.ts';
+import { summary } from './response/refused-response.ts';
 import { createRedactor, keysInPath } from '../settings/redact.ts';
 import { retry, type RetryOptions, type RetryPolicy } from '../retry.ts';
 
@@ -58,6 +61,9 @@ export interface ApiClientOptions {
   /** Called for each answered attempt. Must not throw. */
   readonly onExchange?: (attempt: Attempt) => void;
 }
+
+/** Attempts at a request that may never succeed. */
+export const ATTEMPTS_IN_DOUBT = 2;
 
 interface RequestOptions {
   readonly params?: Params;
@@ -118,7 +124,7 @@ export interface ApiClient {
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock, logger, budget, inFlight } = options;
   const base = readBaseUrl(options.baseUrl);
-  const queue = createRequestQueue(inFlight, clock);
+  const inLane = createRequestQueue(inFlight, clock);
   const { stats, add: count } = createStats();
   const closing = new AbortController();
   const key = guardKey(options.apiKey);
@@ -143,9 +149,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
     const link = linkSignals(closing.signal, options.signal, signal);
     try {
-      return await queue.run(call.priority, link.signal, () =>
-        persist(chain, persistence, call, link.signal),
-      );
+      return await inLane(call.priority, link.signal, () => persist(chain, persistence, call, link.signal));
     } finally {
       link.release();
     }
@@ -301,16 +305,11 @@ function isWrongResponse(error: ApiUnavailableError): boolean {
   return error instanceof ApiFailedError || error instanceof BadResponseError;
 }
 
-/** Limits the concurrent requests and orders the waiting ones. */
-interface RequestQueue {
-  /**
-   * Runs the task when a lane is free, the most urgent first. Rejects with the signal's reason as soon as it
-   * is aborted, waiting or running.
-   */
-  run<T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>): Promise<T>;
-  /** Requests that wait for a lane. */
-  readonly waiting: number;
-}
+/**
+ * Limits the concurrent requests and orders the waiting ones: runs the task when a lane is free, the most urgent
+ * first. Rejects with the signal's reason as soon as it is aborted, waiting or running.
+ */
+type RequestQueue = <T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>) => Promise<T>;
 
 /** Lanes for the tail only: one for each of its datasets and for the poll. They never wait for other requests. */
 const TAIL_LANES = 16;
@@ -329,14 +328,9 @@ function createRequestQueue(
 ): RequestQueue {
   const tail = new PQueue({ concurrency: TAIL_LANES });
   const rest = new PQueue({ concurrency: inFlight.target + MORE_LANES });
-  return {
-    run: (priority, signal, task) => {
-      rest.concurrency = inFlight.target + MORE_LANES;
-      const queue = priority === 'tail' ? tail : rest;
-      return queue.add(task, { priority: urgencyOf(priority, clock), signal });
-    },
-    get waiting() {
-      return tail.size + rest.size;
-    },
+  return (priority, signal, task) => {
+    rest.concurrency = inFlight.target + MORE_LANES;
+    const queue = priority === 'tail' ? tail : rest;
+    return queue.add(task, { priority: urgencyOf(priority, clock), signal });
   };
 }

@@ -11,7 +11,7 @@ import {
   RequestTooLargeError,
 } from '../errors.ts';
 import { HOUR } from '../range.ts';
-import { giveMemory, takeMemory } from '../spare-memory.ts';
+import { giveMemory, takeMemory } from '../dataset/bytes/view.ts';
 import { createRedactor, spellingsOf } from '../settings/redact.ts';
 
 /** A request that is ready to send: nothing is computed between the slot and the send. */

@@ -1,9 +1,13 @@
 import { type Crawl, openCrawl } from '../app/open-crawl.ts';
-import type { Covered } from '../backfill/cover-streams.ts';
-import { type CollectionsRead, type BackfillReport, runBackfill } from '../backfill/run-backfill.ts';
+import {
+  type Covered,
+  type CollectionsRead,
+  type BackfillReport,
+  runBackfill,
+} from '../backfill/run-backfill.ts';
 import { createCappedBudget } from '../budget/request-budget.ts';
 import { systemClock } from '../clock.ts';
-import { holderOf } from '../crawl/plan/also-held.ts';
+import { holderOf } from '../crawl/plan/plan-datasets.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
 import type { EstimateOutcome } from '../read/row-estimates.ts';

@@ -8,7 +8,7 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import { runSql } from '../read/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { createLogger } from '../logger.ts';
-import { type Config, requireDataDir, RPS_OF_DEMO } from '../settings/config.ts';
+import { configOfDemo, requireDataDir } from '../settings/config.ts';
 import { programName } from '../terminal/program-name.ts';
 import { createBackfillReport } from './cover-range.ts';
 import { progressStyle } from './progress-display.ts';
@@ -41,7 +41,7 @@ async function demo({ config: given, logger, now }: Invocation): Promise<ExitCod
   const own = requireDataDir(given);
   // The second time, the directory may be the one that the first time has named.
   const dataDir = basename(own) === 'demo' && (await hasData(own)) ? own : join(own, 'demo');
-  const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
+  const config = configOfDemo(given, dataDir);
   // The bars show the progress. Log lines for each range would scroll them off the screen.
   const level = given.logLevel === 'info' ? 'warn' : given.logLevel;
   const invocation = { config, now, logger: createLogger({ level, format: given.logFormat }) };

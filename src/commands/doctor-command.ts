@@ -8,7 +8,7 @@ import { type ChainInfo, readChainInfo } from '../crawl/chain-info.ts';
 import { createWatermarkReader } from '../crawl/watermark/watermark.ts';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { readsOnly } from '../postgres/read-only.ts';
+import { readsOnly } from '../postgres/server-facts.ts';
 import {
   examineChain,
   findingOf,

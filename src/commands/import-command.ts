@@ -11,7 +11,7 @@ import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
 import { claimNetwork } from '../ledger/stored-network.ts';
 import type { Database } from '../postgres/database.ts';
-import { nameOfProcess } from '../ledger/worker-name.ts';
+import { nameOfProcess } from '../ledger/workers.ts';
 import { coveredBy } from '../read/grade-of.ts';
 import { commitImport, type Import, fillPartitions, columnsToImport } from '../write/commit-import.ts';
 import { tablesOf, type ExportedTable } from '../export/tables-of.ts';

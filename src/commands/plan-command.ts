@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { openCrawl } from '../app/open-crawl.ts';
-import { LEAST_SLACK_SECONDS } from '../budget/slack.ts';
-import type { MachineSpeed } from '../crawl/plan/machine-speed.ts';
-import { planDatasets, type Planned } from '../crawl/plan/plan-datasets.ts';
+import { LEAST_SLACK_SECONDS } from '../ledger/shared-budget.ts';
+import { type MachineSpeed, planDatasets, type Planned } from '../crawl/plan/plan-datasets.ts';
 import { findReadablePart } from '../crawl/streams/readable-part.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { endpointOf } from '../ledger/failures.ts';
+import { endpointOf } from '../ledger/stored-coverage.ts';
 import type { Guess } from '../read/row-estimates.ts';
 import { type EtlError, EXIT, type ExitCode } from '../errors.ts';
 import { formatDuration, parseRange, type Range } from '../range.ts';

@@ -1,6 +1,6 @@
 import type { Crawl } from '../app/open-crawl.ts';
 import { systemClock } from '../clock.ts';
-import { holderOf, neededShareOf } from '../crawl/plan/also-held.ts';
+import { holderOf, neededShareOf } from '../crawl/plan/plan-datasets.ts';
 import { readWork, type Work } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readDensity } from '../read/activity.ts';

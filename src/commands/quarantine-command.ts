@@ -28,12 +28,12 @@ import { formatTable } from './table.ts';
 import { retryRecord } from '../crawl/streams/page.ts';
 import { createPartitions, type PartitionSize } from '../write/partitions.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
-import { fillHoles } from '../crawl/streams/fill-holes.ts';
+import { fillHoles } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import type { Stop } from '../stop.ts';
-import { databaseTime } from '../postgres/server-clock.ts';
+import { databaseTime } from '../postgres/server-facts.ts';
 
 export function defineQuarantine(command: Command): void {
   command.addHelpText(

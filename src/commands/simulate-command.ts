@@ -3,13 +3,13 @@ import { codeOf, EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatTime, HOUR, parseTime } from '../range.ts';
 import type { Build } from '../simulator/build.ts';
 import type { Faults } from '../simulator/faults.ts';
-import type { RateLimit } from '../simulator/http/rate-limiter.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/http/server.ts';
 import { FAULT_LINES, readFault } from '../simulator/read-fault.ts';
 import { programName } from '../terminal/program-name.ts';
 import { wrap } from '../terminal/terminal.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand } from './run-command.ts';
+import { readRateLimit } from '../simulator/http/rate-limiter.ts';
 
 const faultLine = ([name, does]: readonly [string, string]) =>
   wrap(`  ${name.padEnd(18)} ${does}`, 80, ' '.repeat(21));
@@ -139,15 +139,6 @@ function numberOf(option: string, text: string | undefined, bounds: NumberBounds
 function readBuild(text: string): Build {
   if (text === '1.2' || text === '1.3') return text;
   throw new UsageError(`--build "${text}" is neither 1.2 nor 1.3`);
-}
-
-function readRateLimit(text: string): RateLimit {
-  const [, kind, rps] = /^(fixed-window|sliding-window|token-bucket):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  const isKind = kind === 'fixed-window' || kind === 'sliding-window' || kind === 'token-bucket';
-  if (isKind && Number(rps) > 0) return { kind, rps: Number(rps) };
-  throw new UsageError(`--rate-limit "${text}" is not KIND:RPS`, {
-    hint: 'Kinds are fixed-window, sliding-window and token-bucket: --rate-limit sliding-window:10.',
-  });
 }
 
 function readLatency(text: string): readonly [number, number] {

@@ -13,7 +13,7 @@ import {
 } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { networkName } from '../ledger/stored-network.ts';
-import { nameOfProcess } from '../ledger/worker-name.ts';
+import { nameOfProcess } from '../ledger/workers.ts';
 import { EXIT, type ExitCode, isAbort, messageOf, ServerChangedError, UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { OUTAGE, outlast, retry, type RetryContext, type RetryOptions } from '../retry.ts';
@@ -34,7 +34,7 @@ import { createSnapshots, type Snapshot } from '../status/snapshot.ts';
 import { createMetrics } from '../daemon/server/metrics.ts';
 import { startStatusServer, type StatusServer } from '../daemon/server/status-server.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Stats } from '../api/exchange.ts';
+import type { Stats } from '../api/attempt.ts';
 import { formatTime, lengthOf } from '../range.ts';
 
 export function defineSync(command: Command): void {

@@ -50,3 +50,21 @@ function refuseOther(error: unknown): never {
     hint: 'Check TONCENTER_NETWORK: the server there is no TON Center API. A base URL ends before /api/v3.',
   });
 }
+
+/** True if the server still answers that it has no such endpoint. Sends one request, whatever was known before. */
+export async function lacksEndpoint(api: ApiClient, path: string, signal: AbortSignal): Promise<boolean> {
+  api.recheck(path);
+  try {
+    await api.get({
+      path,
+      params: { limit: 1 },
+      priority: 'backfill',
+      attemptsInDoubt: 1,
+      signal,
+      parse: () => true,
+    });
+    return false;
+  } catch (error) {
+    return error instanceof NoEndpointError;
+  }
+}

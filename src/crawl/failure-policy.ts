@@ -1,7 +1,5 @@
-import type { ApiClient } from '../api/client.ts';
-import { recordFailure } from '../ledger/failures.ts';
+import { recordFailure, type Stream } from '../ledger/stored-coverage.ts';
 import { isFaultOfDatabase } from '../postgres/translate.ts';
-import type { Stream } from '../ledger/stored-coverage.ts';
 import {
   ApiUnavailableError,
   AuthError,
@@ -14,9 +12,6 @@ import {
 import type { Stop } from '../stop.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import { readChainInfo } from './chain-info.ts';
-import { endStrayCopies } from '../ledger/leases.ts';
-import { CONFLICT, retry } from '../retry.ts';
-import type { NetworkWatch } from './network-guard.ts';
 
 /** The API is up, but does not answer this request as it should. Another range or dataset may fare better. */
 const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
@@ -25,9 +20,6 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
   'request_too_large',
   'bad_response',
 ]);
-
-/** Attempts at a request that may never succeed. */
-export const ATTEMPTS_IN_DOUBT = 2;
 
 interface FailurePolicy {
   readonly context: Pick<CrawlContext, 'api' | 'database'>;
@@ -85,42 +77,7 @@ async function answersElse({ api }: FailurePolicy['context'], stop: Stop): Promi
   );
 }
 
-/** True if the server still answers that it has no such endpoint. Sends one request, whatever was known before. */
-export async function lacksEndpoint(api: ApiClient, path: string, signal: AbortSignal): Promise<boolean> {
-  api.recheck(path);
-  try {
-    await api.get({
-      path,
-      params: { limit: 1 },
-      priority: 'backfill',
-      attemptsInDoubt: 1,
-      signal,
-      parse: () => true,
-    });
-    return false;
-  } catch (error) {
-    return error instanceof NoEndpointError;
-  }
-}
-
 /** The log level of a refusal. The client has already logged a missing endpoint once. */
 export function levelOf(failure: EtlError): 'debug' | 'error' {
   return failure instanceof NoEndpointError ? 'debug' : 'error';
-}
-
-/**
- * Commits rows if the network that they were read from is certain. Retries on conflicts with other transactions.
- * Partitions may have been dropped meanwhile, and a frozen process may hold rows that it was copying.
- * @throws WrongNetworkError if another network has answered since the reading began
- */
-export function commitWithRetry<T>(
-  context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,
-  network: NetworkWatch,
-  commit: () => Promise<T>,
-): Promise<T> {
-  return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
-    if (attempt > 1) await endStrayCopies(context.database);
-    await network.confirm();
-    return commit();
-  });
 }

@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
-import { keepWanted, readWanted } from '../ledger/wanted.ts';
+import { keepWanted, readWanted } from '../ledger/stored-coverage.ts';
 import { formatRange, HOUR, lengthOf, parseTime } from '../range.ts';
 import { createOutageLog } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';

@@ -4,10 +4,9 @@ import { isAnsweredWrongly } from '../crawl/failure-policy.ts';
 import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../ledger/close-days.ts';
-import { readCoverage } from '../ledger/stored-coverage.ts';
+import { readCoverage, countUnrepaired } from '../ledger/stored-coverage.ts';
 import { extendToFindings } from '../ledger/stored-findings.ts';
-import { countHoles } from '../ledger/refused.ts';
-import { readVerified } from '../write/verifications.ts';
+import { readVerified } from '../write/certificates.ts';
 import { takeDuty } from '../ledger/holds.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
@@ -80,7 +79,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
       end = end === 'newest' ? 'oldest' : 'newest';
       const range = await nextRange(options, waiting, end);
       if (range === undefined) return false;
-      const holes = await countHoles(context.database);
+      const holes = await countUnrepaired(context.database);
       const repair = createRepairContext(
         { ...options, context },
         {

@@ -10,7 +10,7 @@ import {
 import { SourceWentBackError } from '../errors.ts';
 import { requireHead, toleranceOf } from '../crawl/watermark/went-back.ts';
 import { readFoundWatermark, saveWatermark } from '../ledger/stored-settings.ts';
-import { requireOwnSchema } from '../postgres/write-transaction.ts';
+import { requireOwnSchema } from '../postgres/database.ts';
 import { takeDuty } from '../ledger/holds.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';

@@ -7,14 +7,13 @@ import {
   strayPartitions,
 } from '../migrate/check-schema.ts';
 import type { Database } from '../postgres/database.ts';
-import { endpointOf } from '../ledger/failures.ts';
+import { endpointOf } from '../ledger/stored-coverage.ts';
 import { readStatus, type Status } from '../read/stored-status.ts';
-import { readSpending } from '../ledger/workers.ts';
-import { hasEnded, SILENT_SECONDS } from '../ledger/worker-name.ts';
+import { readSpending, hasEnded, SILENT_SECONDS } from '../ledger/workers.ts';
 import { readOwner } from '../ledger/holds.ts';
 import { formatDuration, HOUR } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
-import { readClock } from '../postgres/server-clock.ts';
+import { readClock } from '../postgres/server-facts.ts';
 import type { Config, Choices } from '../settings/config.ts';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
@@ -24,7 +23,7 @@ import { ifThere } from '../files.ts';
 import { endedAfter } from '../stop.ts';
 import type { ApiClient } from '../api/client.ts';
 import { listOf } from '../api/response/parse-json.ts';
-import { recordsOf } from '../crawl/collections/ask.ts';
+import { recordsOf } from '../crawl/collections/walk-responses.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import type { Job, Rejected } from '../dataset/job.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';

@@ -1,6 +1,6 @@
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
-import { describeTable, type TableDescription } from '../read/table-description.ts';
+import { describeTable, type TableDescription } from '../read/table-rows.ts';
 
 /** A table of the database, and the dataset that it belongs to. */
 export interface ExportedTable {

@@ -3,8 +3,14 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Session, Database } from '../postgres/database.ts';
 import { BYTE_ORDER_MARK, cellsOf, csvLine, forSpreadsheets } from '../csv.ts';
-import type { TableDescription } from '../read/table-description.ts';
-import { copyRows, type CopyFormat, type TableRows, atOneMoment, stateOf } from '../read/table-rows.ts';
+import {
+  type TableDescription,
+  copyRows,
+  type CopyFormat,
+  type TableRows,
+  atOneMoment,
+  stateOf,
+} from '../read/table-rows.ts';
 import { coveredBy, gradeOf, isRead } from '../read/grade-of.ts';
 import type { ExportedTable } from './tables-of.ts';
 import { makeFolder } from '../files.ts';

@@ -1,5 +1,5 @@
 import { literal } from '../tables/literal.ts';
-import type { ColumnDescription } from '../read/table-description.ts';
+import type { ColumnDescription } from '../read/table-rows.ts';
 
 /*
  * Converts rows between Postgres and DuckDB, as SQL of DuckDB. Rows are in the text format of COPY, with every value

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Part } from './part.ts';
-import type { TableDescription } from '../read/table-description.ts';
+import type { TableDescription } from '../read/table-rows.ts';
 import { columnType, EXACT } from './copied-rows.ts';
 
 /*

@@ -1,12 +1,12 @@
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import type { Database } from '../postgres/database.ts';
-import { readClock } from '../postgres/server-clock.ts';
+import { readClock } from '../postgres/server-facts.ts';
 import { floorsOf, findExpired, type Expired, type Kept } from '../write/retention.ts';
 import { readSavedWatermark } from '../ledger/stored-settings.ts';
 import type { PartitionSize } from '../write/partitions.ts';
 import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import { withLake } from './open-lake.ts';
-import { readLastWrite } from '../write/writes.ts';
+import { readLastWrite } from '../write/certificates.ts';
 import { coveredBy } from '../read/grade-of.ts';
 import { countBrokenSeals, isSameState, stateOf } from '../read/table-rows.ts';
 import { common, formatRange, without, type Range } from '../range.ts';

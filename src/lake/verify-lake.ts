@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
-import type { TableDescription } from '../read/table-description.ts';
+import type { TableDescription } from '../read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { formatRange, intersect, isInside } from '../range.ts';
 import type { Stop } from '../stop.ts';

@@ -2,10 +2,9 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
 import { bare, setExcluded } from '../postgres/sql.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, writeTransaction } from '../postgres/database.ts';
 import { closedDays } from '../tables/etl/verification.ts';
 import { coverage } from '../tables/etl/coverage.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
 
 const OpenDay = z.object({ relation: z.string(), day: z.string() });
 type OpenDay = z.infer<typeof OpenDay>;

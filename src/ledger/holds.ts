@@ -6,6 +6,8 @@ import { workers } from '../tables/etl/budget.ts';
 import { leases } from '../tables/etl/coverage.ts';
 import { cursors } from '../tables/etl/cursors.ts';
 import { settings } from '../tables/etl/pages.ts';
+import { every, type Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
 
 /*
  * A worker holds a thing for a time: the lease of a range, the claim on the cursor of a walk, a duty. It renews what it
@@ -85,4 +87,31 @@ export async function releaseHeldBy(session: Session, isGone: (owner: string) =>
   await session.run(sql`
     update ${settings} set ${bare(settings.value)} = ${settings.value} || jsonb_build_object('until', clock_timestamp())
     where ${isDuty} and ${dutyOwner} ${gone}`);
+}
+
+interface Held {
+  /** What is held, for the log. */
+  readonly what: string;
+  /** Seconds after which it expires if it is not renewed. */
+  readonly heldSeconds: number;
+  readonly renew: () => Promise<unknown>;
+}
+
+/**
+ * Renews a lease, a claim or a duty until the returned function is called, so that long work does not lose
+ * it. A frozen process renews nothing, so what it holds expires.
+ */
+export function keepAlive(
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { what, heldSeconds, renew }: Held,
+): () => void {
+  const ended = new AbortController();
+  const rhythm = { pauseMs: (heldSeconds * 1000) / 3, signal: ended.signal, isLater: true };
+  // If the database is down, the work itself reports it.
+  const tryToRenew = () =>
+    renew().catch((error: unknown) => {
+      logger.debug({ what, reason: String(error) }, 'could not renew lease');
+    });
+  void every(clock, rhythm, tryToRenew);
+  return () => ended.abort();
 }

@@ -5,13 +5,12 @@ import type { Priority } from '../budget/priority.ts';
 import { LeaseLostError } from '../errors.ts';
 import { toMultirangeText, type Range } from '../range.ts';
 import { coveredOf, refusedOf, type Stream, ofStream, type StreamColumns } from './stored-coverage.ts';
-import { expiredOf, holdFloors } from './stored-settings.ts';
+import { belowFloor, holdFloors } from './stored-settings.ts';
 import { gapSeconds } from './stored-gaps.ts';
 import { answersOf, bare, multirangeParam, rangeParam, texts } from '../postgres/sql.ts';
-import { oneRow, type Database, type Session } from '../postgres/database.ts';
+import { oneRow, type Database, type Session, writeTransaction, holdLock } from '../postgres/database.ts';
 import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
 import { leases } from '../tables/etl/coverage.ts';
-import { writeTransaction, holdLock } from '../postgres/write-transaction.ts';
 import { LOCKS, COPYING_KEY } from '../locks.ts';
 
 /*
@@ -123,7 +122,7 @@ async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease |
 
 /** The part of `wanted` that is to be read and is not being read, as a scalar within a statement. */
 function freeOf(wanted: SQL, stream: StreamColumns, leased: SQL): SQL {
-  return sql`${wanted} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${gapSeconds()} - ${leased} - ${expiredOf(stream.dataset)}`;
+  return sql`${wanted} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${gapSeconds()} - ${leased} - ${belowFloor(stream.dataset)}`;
 }
 
 /** The leased ranges of a stream, as a scalar within a statement. */

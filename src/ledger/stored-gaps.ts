@@ -1,12 +1,10 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { HOUR, type Range, union } from '../range.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
 import { multirangeParam, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { coverage, leases, refused } from '../tables/etl/coverage.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
-import { takeOutOfCoverage } from './stored-coverage.ts';
-import { type RefusalReason, refuse, type RefusedSpan } from './refused.ts';
+import { takeOutOfCoverage, type RefusalReason, refuse, type RefusedSpan } from './stored-coverage.ts';
 
 /** Seconds in which the source lacks blocks: no dataset can have all rows of them. */
 export interface Gap {

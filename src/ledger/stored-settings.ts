@@ -1,10 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Session } from '../postgres/database.ts';
+import { type Session, holdLock, type LockMode } from '../postgres/database.ts';
 import { bare, insertInto, jsonParam, setExcluded, excluded } from '../postgres/sql.ts';
 import { settings } from '../tables/etl/pages.ts';
 import { LOCKS } from '../locks.ts';
-import { holdLock, type LockMode } from '../postgres/write-transaction.ts';
 
 /** Facts that all processes of a database must agree on: rows of the table `settings`, by name. */
 export interface Settings {
@@ -195,7 +194,7 @@ function floorOf(kind: SQL, name: string | SQL): SQL {
 }
 
 /** The seconds below a dataset's floor, as a multirange. They are never leased: pages would cover dropped rows. */
-export function expiredOf(dataset: string | SQL): SQL {
+export function belowFloor(dataset: string | SQL): SQL {
   return sql`coalesce((
     select int8multirange(int8range(null, f.floor)) from (select ${floorOfDataset(dataset)}) as f (floor)
     where f.floor is not null), '{}')`;

@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { csvLine } from '../csv.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
 import { bare, insertInto, setExcluded } from '../postgres/sql.ts';
 import { labels, watch } from '../tables/etl/watch-list.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
 
 const Watched = z.object({ address: z.string(), note: z.string(), addedAt: z.coerce.number() });
 

@@ -3,12 +3,11 @@ import * as z from 'zod';
 import type { SeenIn, Subject, Subjects } from '../dataset/walk.ts';
 import type { Range } from '../range.ts';
 import type { Session } from '../postgres/database.ts';
-import { bare, excluded, setExcluded, texts } from '../postgres/sql.ts';
+import { bare, excluded, setExcluded, texts, during } from '../postgres/sql.ts';
 import { lookups } from '../tables/etl/cursors.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { watch } from '../tables/etl/watch-list.ts';
-import { readClock } from '../postgres/server-clock.ts';
-import { during } from '../postgres/seconds.ts';
+import { readClock } from '../postgres/server-facts.ts';
 
 const Scope = z.object({ scope: z.string() });
 

@@ -1,13 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type Counts, addCounts } from '../budget/priority.ts';
 import type { Session } from '../postgres/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
-import { hasEnded } from './worker-name.ts';
-import { budget, spending, workers } from '../tables/etl/budget.ts';
+import { spending, workers } from '../tables/etl/budget.ts';
 import { every, type Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import type { SharedBudget } from './shared-budget.ts';
+import { type SharedBudget, type BudgetStatus, readBudgets } from './shared-budget.ts';
+import { codeOf } from '../errors.ts';
 
 /** Milliseconds between two heartbeats. */
 const PERIOD_MS = 5000;
@@ -109,36 +111,15 @@ const Spent = z.object({
   lastHour: z.coerce.number(),
 });
 
-const BudgetStatus = z.object({
-  host: z.string(),
-  /** Requests a second: the plan's rate, and the rate in use. */
-  plan: z.number(),
-  rate: z.number(),
-  refusals: z.coerce.number(),
-  /** Seconds since the server last refused; null if it never did. */
-  lastRefusal: z.number().nullable(),
-  /** Seconds for which all processes pause. */
-  paused: z.number(),
-});
-
 /** The budget of each host, the workers that share it, and what they spent in the last complete minute and hour. */
 export interface Spending {
-  readonly budgets: readonly z.infer<typeof BudgetStatus>[];
+  readonly budgets: readonly BudgetStatus[];
   readonly workers: readonly z.infer<typeof WorkerStatus>[];
   readonly spent: readonly z.infer<typeof Spent>[];
 }
 
 export async function readSpending(session: Session): Promise<Spending> {
-  const { rps, factor, slack, refusals, refused_at, resumed_at } = budget;
-  const now = sql`extract(epoch from clock_timestamp())::float8`;
-  const budgets = await session.rows(
-    sql`select ${budget.host}, ${rps} as plan, ${refusals},
-          etl.budget_rate(${rps}, ${factor}, ${slack}) as rate,
-          case when ${refused_at} > 0 then ${now} - ${refused_at} end as "lastRefusal",
-          greatest(0, ${resumed_at} - ${now}) as paused
-        from ${budget} order by ${budget.host}`,
-    BudgetStatus,
-  );
+  const budgets = await readBudgets(session);
   const alive = await session.rows(
     sql`select ${workers.worker}, ${workers.host}, ${workers.waiting},
           extract(epoch from clock_timestamp() - ${workers.seen_at})::float8 as silent
@@ -156,4 +137,28 @@ export async function readSpending(session: Session): Promise<Spending> {
     Spent,
   );
   return { budgets, workers: alive.filter((one) => !hasEnded(one.worker)), spent };
+}
+
+/** A process writes a heartbeat every five seconds. If it is silent for longer than this, it counts as ended. */
+export const SILENT_SECONDS = 20;
+
+/** Host, process and a random part: identifies a process in leases, pages and the budget. */
+export function nameOfProcess(): string {
+  return `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`;
+}
+
+/**
+ * True if the name is that of a process of this host that has ended. A process of another host counts as alive, and so
+ * does one whose pid is in use again. Two containers with one host name may each consider the other dead: then work is
+ * done twice, never lost.
+ */
+export function hasEnded(name: string): boolean {
+  const [host, pid] = name.split('/');
+  if (host !== hostname() || pid === undefined || !/^\d+$/.test(pid)) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'ESRCH';
+  }
 }

@@ -6,8 +6,15 @@ import * as z from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
 import { schemaVersion } from '../package.ts';
 import { answersOf } from '../postgres/sql.ts';
-import type { Database, Session } from '../postgres/database.ts';
-import { readsOnly } from '../postgres/read-only.ts';
+import {
+  type Database,
+  type Session,
+  knownMigrations,
+  MIGRATIONS,
+  newerSchema,
+  holdLock,
+} from '../postgres/database.ts';
+import { readsOnly } from '../postgres/server-facts.ts';
 import { folder as jobs } from '../dataset/jobs-folder.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { loadTables } from '../postgres/load-tables.ts';
@@ -15,7 +22,6 @@ import { folder as schema } from '../postgres/tables-folder.ts';
 import { commentsOf } from '../tables/describe.ts';
 import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
 import { literal } from '../tables/literal.ts';
-import { knownMigrations, MIGRATIONS, newerSchema, holdLock } from '../postgres/write-transaction.ts';
 import { LOCKS } from '../locks.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { UsageError, EtlError } from '../errors.ts';
 import { type Database, type Session, openDatabase } from '../postgres/database.ts';
-import { readsOnly } from '../postgres/read-only.ts';
+import { readsOnly } from '../postgres/server-facts.ts';
 import { systemClock } from '../clock.ts';
 import { CONFLICT, retry } from '../retry.ts';
 import { parsePostgres, withLogin } from '../settings/postgres-url.ts';

@@ -1,17 +1,23 @@
+import { join } from 'node:path';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { sql, type SQL } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
-import { codeOf, DatabaseError, DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
-import { streamAsText, type TextOptions } from './as-text.ts';
-import { copyIn, type CopyPieces, copyOut } from './copy-streams.ts';
+import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator';
+import {
+  codeOf,
+  DatabaseError,
+  DatabaseUnavailableError,
+  WrongDatabaseError,
+  ServerChangedError,
+} from '../errors.ts';
+import { streamAsText, type TextOptions, copyIn, type CopyPieces, copyOut } from './row-streams.ts';
 import { answersOf, textOf, lastRow, PINNED } from './sql.ts';
-import { createIdentity, type Identity, chooseServer, type ServerChoice } from './server-choice.ts';
+import { type Identity, chooseServer, firstAnswer } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
-
-/** Coverage uses multiranges, which exist since Postgres 14. */
-const OLDEST_SERVER = 140_000;
+import { packageRoot } from '../package.ts';
+import type { LockName } from '../locks.ts';
 
 /**
  * Set in each transaction and not once a session, so that PgBouncer in transaction mode changes nothing. The timeouts
@@ -141,46 +147,6 @@ export async function openDatabase({
     await pool.end();
     throw translate(error);
   }
-}
-
-const ServerFacts = z.object({ version: z.coerce.number(), encoding: z.string(), name: z.string() });
-
-/** The version of the first server that answers; tries each of them once. */
-async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number> {
-  const tried = choice.index();
-  try {
-    return await serverVersion(pool);
-  } catch (error) {
-    if (choice.index() <= tried) throw error;
-    return firstAnswer(pool, choice);
-  }
-}
-
-/** Checks the server's version and encoding before anything else runs on it, and returns its version. */
-async function serverVersion(pool: pg.Pool): Promise<number> {
-  const row = await lastRow(
-    pool,
-    `${PINNED}; select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
-      quote_ident(current_database()) as name`,
-  );
-  const { version, encoding, name } = ServerFacts.parse(row);
-  if (!(version >= OLDEST_SERVER)) {
-    throw new WrongDatabaseError(
-      `the server is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
-      {
-        hint: 'Use Postgres 14 or newer, or leave DATABASE_URL unset to run the embedded server.',
-      },
-    );
-  }
-  if (encoding !== 'UTF8') {
-    throw new WrongDatabaseError(
-      `the database ${name} uses the encoding ${encoding}, which cannot hold every character`,
-      {
-        hint: `Create one with UTF8: create database ${name} encoding 'UTF8' locale 'C' template template0, under another name or in place of this one.`,
-      },
-    );
-  }
-  return version;
 }
 
 function assemble(pool: pg.Pool, facts: Pick<Database, 'label' | 'version'>, identity: Identity): Database {
@@ -392,4 +358,110 @@ async function begin(
   const row = await lastRow(client, text);
   identity.check(row);
   return Began.parse(row);
+}
+
+export const MIGRATIONS = join(packageRoot, 'migrations');
+
+let files: ReadonlyMap<string, MigrationMeta> | undefined;
+
+/** The migrations in this package, oldest first, by hash. */
+export function knownMigrations(): ReadonlyMap<string, MigrationMeta> {
+  return (files ??= new Map(
+    readMigrationFiles({ migrationsFolder: MIGRATIONS }).map((migration) => [migration.hash, migration]),
+  ));
+}
+
+const Applied = z.object({ migrations: z.number() });
+
+/**
+ * Requires that no newer version of the program has migrated the database meanwhile. This version would not know how
+ * to write its rows.
+ * @throws WrongDatabaseError
+ */
+export async function requireOwnSchema(session: Session): Promise<void> {
+  const [row] = await session.rows(sql`select count(*)::int as migrations from etl.migrations`, Applied);
+  if ((row?.migrations ?? 0) > knownMigrations().size) throw newerSchema();
+}
+
+export function newerSchema(): WrongDatabaseError {
+  return new WrongDatabaseError(
+    'the database has a schema that this version of toncenter-etl does not know',
+    {
+      hint: 'Use the version of toncenter-etl that migrated it last, or a newer one.',
+    },
+  );
+}
+
+/** `shared`: several sessions can hold it at the same time. */
+export type LockMode = 'alone' | 'shared';
+
+/** An expression that takes one of this program's advisory locks until the transaction ends; `path` is a text. */
+export function lockOf(path: SQL, mode: LockMode): SQL {
+  const lock = sql.raw(mode === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared');
+  return sql`${lock}(hashtextextended('toncenter-etl/' || ${path}, 0))`;
+}
+
+/** Takes one of this program's advisory locks until the transaction ends, and waits if another session holds it. */
+export async function holdLock(session: Session, name: LockName, mode: LockMode = 'alone'): Promise<void> {
+  await session.run(sql`select ${lockOf(sql`${name}::text`, mode)}`);
+}
+
+/**
+ * Runs `work` in one transaction, and commits only if no newer program has migrated the database. It checks that last:
+ * if a commit and a migration of the same rows wait for each other, the later one sees the result of the earlier one.
+ * @throws WrongDatabaseError if a newer program has migrated the database: nothing was written
+ */
+export function writeTransaction<T>(
+  database: Database,
+  work: (session: OpenTransaction) => Promise<T>,
+  how?: TransactionHow,
+): Promise<T> {
+  return database.transaction(async (session) => {
+    const result = await work(session);
+    await requireOwnSchema(session);
+    return result;
+  }, how);
+}
+
+/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
+const ServerRow = z.object({ system: z.string(), timeline: z.number().nullable() });
+
+type ServerFacts = z.infer<typeof ServerRow>;
+
+/** Columns that identify the server. Any role may query them. */
+const COLUMNS = `(select system_identifier::text from pg_control_system()) as system,
+  case when not pg_is_in_recovery()
+    then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
+
+/** Used if the role may not call these functions. */
+const UNKNOWN = `'' as system, null as timeline`;
+
+function createIdentity(): Identity {
+  let isKnown = true;
+  let own: ServerFacts | undefined;
+  return {
+    columns: () => (isKnown ? COLUMNS : UNKNOWN),
+    giveUp: () => {
+      const wasKnown = isKnown;
+      isKnown = false;
+      return wasKnown;
+    },
+    check: (row) => {
+      const seen = ServerRow.parse(row);
+      if (!isKnown) return;
+      own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
+      requireSame(own, seen);
+    },
+  };
+}
+
+function requireSame(own: ServerFacts, seen: ServerFacts): void {
+  if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;
+  const difference =
+    own.system === seen.system
+      ? `its timeline is ${String(seen.timeline)} instead of ${String(own.timeline)}, because a standby was promoted`
+      : `its system identifier is ${seen.system} instead of ${own.system}`;
+  throw new ServerChangedError(`the database server changed: ${difference}`, {
+    hint: 'It may lack the last commits; these are read again from the API. If the old server still runs, stop it. Run `toncenter-etl verify` over the time of the failover.',
+  });
 }

@@ -1,21 +1,9 @@
 import pg from 'pg';
 import * as z from 'zod';
-import { codeOf, DatabaseUnavailableError, toError, ServerChangedError } from '../errors.ts';
+import { codeOf, DatabaseUnavailableError, toError, WrongDatabaseError } from '../errors.ts';
 import { SQLSTATE, sqlstates } from '../sqlstate.ts';
 import type { Connection, Server } from './servers.ts';
 import { PINNED, lastRow } from './sql.ts';
-
-/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
-const ServerRow = z.object({ system: z.string(), timeline: z.number().nullable() });
-
-type ServerFacts = z.infer<typeof ServerRow>;
-
-/** Columns that identify the server. Any role may query them. */
-const COLUMNS = `(select system_identifier::text from pg_control_system()) as system,
-  case when not pg_is_in_recovery()
-    then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
-/** Used if the role may not call these functions. */
-const UNKNOWN = `'' as system, null as timeline`;
 
 /**
  * The server that a run writes to. A promoted standby may lack what its primary has acknowledged, so what a run
@@ -34,36 +22,6 @@ export interface Identity {
    * @throws ServerChangedError if it is another one
    */
   readonly check: (row: unknown) => void;
-}
-
-export function createIdentity(): Identity {
-  let isKnown = true;
-  let own: ServerFacts | undefined;
-  return {
-    columns: () => (isKnown ? COLUMNS : UNKNOWN),
-    giveUp: () => {
-      const wasKnown = isKnown;
-      isKnown = false;
-      return wasKnown;
-    },
-    check: (row) => {
-      const seen = ServerRow.parse(row);
-      if (!isKnown) return;
-      own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
-      requireSame(own, seen);
-    },
-  };
-}
-
-function requireSame(own: ServerFacts, seen: ServerFacts): void {
-  if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;
-  const difference =
-    own.system === seen.system
-      ? `its timeline is ${String(seen.timeline)} instead of ${String(own.timeline)}, because a standby was promoted`
-      : `its system identifier is ${seen.system} instead of ${own.system}`;
-  throw new ServerChangedError(`the database server changed: ${difference}`, {
-    hint: 'It may lack the last commits; these are read again from the API. If the old server still runs, stop it. Run `toncenter-etl verify` over the time of the failover.',
-  });
 }
 
 /** Chooses one of several servers: the first that answers. If it fails later, the next one is tried. */
@@ -219,4 +177,47 @@ function unfit({ host, port }: Server, wants: string): DatabaseUnavailableError 
   return new DatabaseUnavailableError(`the server at ${host}:${port} is not ${wants}`, {
     hint: 'Wait for the failover, or change target_session_attrs.',
   });
+}
+
+/** Coverage uses multiranges, which exist since Postgres 14. */
+const OLDEST_SERVER = 140_000;
+
+const Compatibility = z.object({ version: z.coerce.number(), encoding: z.string(), name: z.string() });
+
+/** The version of the first server that answers; tries each of them once. */
+export async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number> {
+  const tried = choice.index();
+  try {
+    return await serverVersion(pool);
+  } catch (error) {
+    if (choice.index() <= tried) throw error;
+    return firstAnswer(pool, choice);
+  }
+}
+
+/** Checks the server's version and encoding before anything else runs on it, and returns its version. */
+async function serverVersion(pool: pg.Pool): Promise<number> {
+  const row = await lastRow(
+    pool,
+    `${PINNED}; select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
+      quote_ident(current_database()) as name`,
+  );
+  const { version, encoding, name } = Compatibility.parse(row);
+  if (!(version >= OLDEST_SERVER)) {
+    throw new WrongDatabaseError(
+      `the server is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
+      {
+        hint: 'Use Postgres 14 or newer, or leave DATABASE_URL unset to run the embedded server.',
+      },
+    );
+  }
+  if (encoding !== 'UTF8') {
+    throw new WrongDatabaseError(
+      `the database ${name} uses the encoding ${encoding}, which cannot hold every character`,
+      {
+        hint: `Create one with UTF8: create database ${name} encoding 'UTF8' locale 'C' template template0, under another name or in place of this one.`,
+      },
+    );
+  }
+  return version;
 }

@@ -2,7 +2,14 @@ import { fillPlaceholders, getTableColumns, sql, type SQL, type SQLWrapper } fro
 import { PgDialect, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import type { ClientBase } from 'pg';
-import { parseRangeText, toMultirangeText, toRangeText, type Range } from '../range.ts';
+import {
+  parseRangeText,
+  toMultirangeText,
+  toRangeText,
+  type Range,
+  partsOf,
+  type Stretch,
+} from '../range.ts';
 
 /**
  * Settings that fix what this program's statements mean, whatever default a role, a database or a connection string
@@ -151,4 +158,31 @@ export async function answersOf<T extends readonly Promise<unknown>[]>(
   await Promise.allSettled(sent);
   for (const answer of sent) await answer;
   return Promise.all(sent);
+}
+
+/** A condition on `utime` of a table alias: within the stretch. */
+export function during(alias: string, stretch: Stretch): SQL {
+  const column = sql`${sql.identifier(alias)}.utime`;
+  const within = sql`${column} >= to_timestamp(${stretch.from}::float8) and ${column} < to_timestamp(${stretch.to}::float8)`;
+  const parts = partsOf(stretch);
+  if (parts.length < 2) return within;
+  return sql`${within} and ${multirangeParam(parts)} @> extract(epoch from ${column})::int8`;
+}
+
+/** The number of the stretch's part that contains a row. */
+export function partOf(alias: string, stretch: Stretch): SQL {
+  const parts = partsOf(stretch);
+  if (parts.length < 2) return sql`1`;
+  const starts = sql.param(parts.map(({ from }) => from));
+  return sql`width_bucket(extract(epoch from ${sql.identifier(alias)}.utime)::int8, ${starts}::int8[])`;
+}
+
+/** The second of a row as a range. */
+export function secondOf(alias: string): SQL {
+  return secondAt(sql`${sql.identifier(alias)}.utime`);
+}
+
+/** A time, rounded down to its second, as a range. */
+export function secondAt(time: SQL): SQL {
+  return sql`int8range(extract(epoch from ${time})::int8, extract(epoch from ${time})::int8 + 1)`;
 }

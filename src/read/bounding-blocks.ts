@@ -2,10 +2,10 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { HOUR, type Range, lengthOf, common } from '../range.ts';
 import type { Session } from '../postgres/database.ts';
-import { during } from '../postgres/seconds.ts';
+import { during } from '../postgres/sql.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 import { coveredOf } from '../ledger/stored-coverage.ts';
-import { readVerified } from '../write/verifications.ts';
+import { readVerified } from '../write/certificates.ts';
 
 /** A shard block is registered in the masterchain within seconds; if the shard lags, it may take this many. */
 const LATEST = 60;

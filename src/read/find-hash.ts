@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { texts } from '../postgres/sql.ts';
-import { isRefused } from '../ledger/refused.ts';
+import { isRefused } from '../ledger/stored-coverage.ts';
 import { coverage, refused } from '../tables/etl/coverage.ts';
 import { factsOf } from '../tables/describe.ts';
 import { pages } from '../tables/etl/pages.ts';

@@ -4,7 +4,7 @@ import type { Range } from '../range.ts';
 import type { Session } from '../postgres/database.ts';
 import { spansOfRow } from '../postgres/sql.ts';
 import { isLive } from '../ledger/leases.ts';
-import { readAllRefused, type RefusedSpan } from '../ledger/refused.ts';
+import { readAllRefused, type RefusedSpan } from '../ledger/stored-coverage.ts';
 import { coverage as c, leases as l } from '../tables/etl/coverage.ts';
 import { cursors } from '../tables/etl/cursors.ts';
 import { failures as f, pages as p } from '../tables/etl/pages.ts';
@@ -105,6 +105,6 @@ function readDrift(session: Session): Promise<Drift[]> {
 }
 
 /** The uncovered seconds between the first and the last covered one. */
-export function holesIn(covered: readonly Range[]): Range[] {
+export function uncoveredBetween(covered: readonly Range[]): Range[] {
   return covered.slice(1).map((range, index) => ({ from: covered[index]?.to ?? range.from, to: range.from }));
 }

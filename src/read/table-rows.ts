@@ -1,13 +1,12 @@
-import { sql } from 'drizzle-orm';
+import { sql, getTableColumns, is } from 'drizzle-orm';
 import * as z from 'zod';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import type { Range, Stretch } from '../range.ts';
 import type { Database, Session } from '../postgres/database.ts';
-import { during } from '../postgres/seconds.ts';
-import { identifiers } from '../postgres/sql.ts';
+import { during, identifiers } from '../postgres/sql.ts';
 import { factsOf } from '../tables/describe.ts';
 import { keyHash, otherThanSealed, secondOfRow } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
-import { describeTable } from './table-description.ts';
 
 /** Rows of a table: those of a range of block time, or all rows of a table without partitions. */
 export interface TableRows {
@@ -116,4 +115,36 @@ function from({ table, span }: TableRows) {
   // COPY takes no parameters.
   const [first, end] = [sql.raw(String(span.from)), sql.raw(String(span.to))];
   return sql`from ${into} t where t.utime >= to_timestamp(${first}) and t.utime < to_timestamp(${end})`;
+}
+
+export interface ColumnDescription {
+  readonly name: string;
+  /** Postgres' name of the type. */
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly comment: string;
+}
+
+/** A table as the documentation describes it. */
+export interface TableDescription {
+  readonly schema: string;
+  readonly name: string;
+  readonly comment: string;
+  readonly key: readonly string[];
+  readonly partitioned: boolean;
+  readonly columns: readonly ColumnDescription[];
+}
+
+/** Throws a TypeError for anything but a described Drizzle table. */
+export function describeTable(table: object): TableDescription {
+  if (!is(table, PgTable)) throw new TypeError('not a Drizzle table');
+  const { schema = 'public', name } = getTableConfig(table);
+  const { comment, key, partitioned, columns } = factsOf(table);
+  const described = Object.values(getTableColumns(table)).map((column) => ({
+    name: column.name,
+    type: column.getSQLType(),
+    nullable: !column.notNull,
+    comment: columns[column.name] ?? '',
+  }));
+  return { schema, name, comment, key, partitioned, columns: described };
 }

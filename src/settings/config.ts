@@ -29,7 +29,7 @@ const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.tonc
 const RPS_WITHOUT_KEY = 1;
 const RPS_WITH_KEY = 10;
 /** The limit of the demo network: fast, but still a limit. */
-export const RPS_OF_DEMO = 25;
+const RPS_OF_DEMO = 25;
 
 const words = z.string().transform((text) => text.split(/[\s,]+/).filter((word) => word !== ''));
 const duration = z.string().transform((text, context) => attempt(context, () => parseDuration(text)));
@@ -316,6 +316,11 @@ export function requireDataDir({ dataDir }: Pick<Config, 'dataDir'>): string {
 function defaultRps(network: Network, key: string | undefined): number {
   if (network === 'demo') return RPS_OF_DEMO;
   return key === undefined ? RPS_WITHOUT_KEY : RPS_WITH_KEY;
+}
+
+/** The settings of a run against the simulated network of this process, with its data in a directory of its own. */
+export function configOfDemo(given: Config, dataDir: string): Config {
+  return { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
 }
 
 function source(network: string): { network: Network; baseUrl: string | undefined } {

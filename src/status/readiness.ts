@@ -1,7 +1,7 @@
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { formatDuration, formatRange, lengthOf, without, type Range } from '../range.ts';
 import type { Schedule } from '../settings/schedule.ts';
-import { SILENT_SECONDS } from '../ledger/worker-name.ts';
+import { SILENT_SECONDS } from '../ledger/workers.ts';
 import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
 import type { DatasetReport, Report } from './report.ts';
 

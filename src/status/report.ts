@@ -2,20 +2,19 @@ import { splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
 import { countRows, estimateRows, type RowCount } from '../read/row-estimates.ts';
 import type { Database } from '../postgres/database.ts';
 import { networkName, readNetwork } from '../ledger/stored-network.ts';
-import { readClock } from '../postgres/server-clock.ts';
-import { holesIn, readStatus, type Status } from '../read/stored-status.ts';
+import { readClock } from '../postgres/server-facts.ts';
+import { uncoveredBetween, readStatus, type Status } from '../read/stored-status.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { isGap } from '../ledger/stored-gaps.ts';
-import { readWanted } from '../ledger/wanted.ts';
+import { readWanted } from '../ledger/stored-coverage.ts';
 import {
   readSavedWatermark,
   type SavedWatermark,
   readSetting,
   type Settings,
 } from '../ledger/stored-settings.ts';
-import { readSpending, type Spending } from '../ledger/workers.ts';
+import { readSpending, type Spending, hasEnded } from '../ledger/workers.ts';
 import { readPools, countLookups, type LookupCounts } from '../ledger/subjects.ts';
-import { hasEnded } from '../ledger/worker-name.ts';
 import { readOwner } from '../ledger/holds.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
@@ -187,7 +186,7 @@ function reportOn(
     since: since ?? null,
     covered,
     verified: shared(streams.map((stream) => stream.verified)),
-    holes: holesIn(covered),
+    holes: uncoveredBetween(covered),
     missing: since === undefined || end === undefined ? [] : without([{ from: since, to: end }], covered),
     rows,
     lag: lagOf(covered, now),

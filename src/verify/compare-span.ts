@@ -1,7 +1,7 @@
 import type { Priority } from '../budget/priority.ts';
 import { askPage } from '../crawl/streams/page.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { type RecordsReading, type Rejected, scopeOf } from '../dataset/job.ts';
+import { type AcceptedRecord, type RecordsReading, type Rejected, scopeOf } from '../dataset/job.ts';
 import { ownersOf } from '../tables/owners.ts';
 import { quarantinedAmong } from '../read/quarantined.ts';
 import {
@@ -13,17 +13,14 @@ import {
   type Omission,
 } from '../write/compare-rows.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
-import { columnsWithFindings, type RightRow } from '../ledger/stored-findings.ts';
+import { columnsWithFindings, type RightRow, DEEP, differsText } from '../ledger/stored-findings.ts';
 import { isInside, spanOfSecond, union, type Range } from '../range.ts';
-import { DEEP, differsText } from '../ledger/held-by-traces.ts';
 import type { Finding, NamedRow } from './checks/finding.ts';
 import type { VerifyContext } from './checks/check.ts';
-import type { FillContext } from '../crawl/streams/fill-holes.ts';
+import type { FillContext } from '../crawl/streams/read-leases.ts';
 
 /** What a comparison needs: the API, what was learned about its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
-
-type Accepted = RecordsReading['accepted'][number];
 
 const PRIORITY: Priority = 'repair';
 
@@ -129,7 +126,7 @@ class Tally implements ComparedSpan {
 }
 
 interface Batch {
-  readonly records: readonly Accepted[];
+  readonly records: readonly AcceptedRecord[];
   readonly completed: Range;
   readonly tally: Tally;
 }

@@ -1,21 +1,23 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
 import { allInFlight } from '../budget/in-flight.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { confirmDue } from '../write/verifications.ts';
+import { confirmDue, readLastWrite } from '../write/certificates.ts';
 import { type Stream, readCoverage } from '../ledger/stored-coverage.ts';
-import { readLastWrite } from '../write/writes.ts';
 import type { RowSum } from '../write/compare-rows.ts';
-import { spanOfSecond, union, without, type Range, common } from '../range.ts';
+import { spanOfSecond, union, without, type Range, common, isInside, type Stretch } from '../range.ts';
 import { addRows, isSameSum, compareSpan, type CompareContext } from './compare-span.ts';
-import { DEEP, SEAL } from '../ledger/held-by-traces.ts';
+import { DEEP, SEAL } from '../ledger/stored-findings.ts';
 import { type Checked, spansOf, type Finding } from './checks/finding.ts';
 import { logChecks, type Verified } from './verify.ts';
-import { rememberFindings } from './remember.ts';
-import { databaseTime } from '../postgres/server-clock.ts';
-import { unseal } from '../write/seals.ts';
+import { keepFindings } from './keep-findings.ts';
+import { databaseTime } from '../postgres/server-facts.ts';
+import { unseal, keyHash } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
 import { CONFLICT, retry } from '../retry.ts';
-import { rowsBySecond, secondsWithin } from './sample.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
+import { writeTransaction, type Session } from '../postgres/database.ts';
+import { during } from '../postgres/sql.ts';
+import type { Scope } from '../dataset/job.ts';
 
 export interface ComparedSpans {
   readonly checks: readonly Checked[];
@@ -80,7 +82,7 @@ export async function compareSpans(
     for (const part of union(result.completed)) checks.push({ ...facts, span: part });
   }
   const right = compared.flatMap(({ result }) => result.right);
-  await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks, right);
+  await keepFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks, right);
   await logChecks(context.database, checks);
   const wrong = spansOf(checks.flatMap((check) => check.findings));
   const { maturitySeconds: ageSeconds } = dataset.job;
@@ -174,4 +176,43 @@ async function unsealIfSame(
 
 function isSameBySecond(a: ReadonlyMap<number, RowSum>, b: ReadonlyMap<number, RowSum>): boolean {
   return a.size === b.size && [...a].every(([second, sum]) => isSameSum(b.get(second), sum));
+}
+
+const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
+
+/** The number and the keys of a table's rows in each second, in order. Seconds without rows are left out. */
+export async function rowsBySecond(
+  session: Session,
+  table: object,
+  span: Stretch,
+  scope?: Scope,
+): Promise<Map<number, RowSum>> {
+  const target = targetOf(table);
+  const found = await session.rows(
+    sql`select extract(epoch from t.utime)::int8 as second, count(*) as rows, sum(${keyHash(target, sql`t`)}) as keys
+        from ${target.into} t
+        where ${during('t', span)} ${scope && sql`and t.${sql.identifier(scope.column)} = ${scope.value}`} group by 1 order by 1`,
+    Second,
+  );
+  return new Map(found.map(({ second, ...sum }) => [second, sum]));
+}
+
+/** The sums of the seconds that lie in a range. */
+function secondsWithin<T>(sums: ReadonlyMap<number, T>, range: Range): Map<number, T> {
+  return new Map([...sums].filter(([second]) => isInside(second, range)));
+}
+
+/** The same for each of several ranges, in one pass: ranges and seconds ascend. */
+export function secondsOfEach<T>(
+  sums: ReadonlyMap<number, T>,
+  ranges: readonly Range[],
+): (readonly [Range, Map<number, T>])[] {
+  const parts = ranges.map((range) => [range, new Map<number, T>()] as const);
+  let index = 0;
+  for (const [second, sum] of sums) {
+    while (second >= (parts[index]?.[0].to ?? Infinity)) index += 1;
+    const [range, seconds] = parts[index] ?? [];
+    if (range !== undefined && isInside(second, range)) seconds?.set(second, sum);
+  }
+  return parts;
 }

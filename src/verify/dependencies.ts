@@ -2,7 +2,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { readEverRead } from '../ledger/stored-coverage.ts';
 import { readFloors } from '../ledger/stored-settings.ts';
 import type { Session } from '../postgres/database.ts';
-import { withdrawUnsupported, type Dependency } from '../write/verifications.ts';
+import { withdrawUnsupported, type Dependency } from '../write/certificates.ts';
 import { streamOf } from '../crawl/streams/planner.ts';
 import { common, type Range, without } from '../range.ts';
 import type { Check } from './checks/check.ts';
@@ -40,8 +40,6 @@ export function withDependencies(datasets: readonly Dataset[], jobs: readonly Da
 export interface Eligibility {
   /** Seconds in which everything that the check needs is proved in this run. */
   readonly eligible: readonly Range[];
-  /** Seconds that can have the grade without the check: it is optional, and what it needs was never read there. */
-  readonly exempt: readonly Range[];
   /** Seconds for which retention has dropped a dataset that the check needs, directly or indirectly. */
   readonly expired: readonly Range[];
   /** All other seconds: nothing proves them. */
@@ -62,21 +60,22 @@ export async function eligibilityOf(
   { needs, isOptional }: Check,
   { dataset, jobs, covered, proved }: EligibilityInput,
 ): Promise<Eligibility> {
-  if (needs.length === 0) return { eligible: covered, exempt: [], expired: [], unproved: [] };
+  if (needs.length === 0) return { eligible: covered, expired: [], unproved: [] };
   const eligible = needs.reduce<readonly Range[]>(
     (left, name) => common(left, proved.get(name) ?? []),
     covered,
   );
+  // Seconds that can have the grade without the check: it is optional, and what it needs was never read there.
   let exempt: readonly Range[] = isOptional === true ? without(covered, eligible) : [];
   for (const job of jobs.filter(({ name }) => needs.includes(name)))
     exempt = without(exempt, await readEverRead(session, streamOf(job), exempt));
   const rest = without(covered, [...eligible, ...exempt]);
-  if (rest.length === 0) return { eligible, exempt, expired: [], unproved: [] };
+  if (rest.length === 0) return { eligible, expired: [], unproved: [] };
   const floors = await readFloors(session);
   const below = withDependencies([dataset], jobs)
     .filter((dependency) => dependency !== dataset)
     .map(({ name }): Range => ({ from: 0, to: floors.datasets.get(name) ?? 0 }));
-  return { eligible, exempt, expired: common(rest, below), unproved: without(rest, below) };
+  return { eligible, expired: common(rest, below), unproved: without(rest, below) };
 }
 
 /**

@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { LONGEST_PAGES } from '../crawl/streams/lease-length.ts';
-import { streamOf } from '../crawl/streams/planner.ts';
+import { LONGEST_PAGES, streamOf } from '../crawl/streams/planner.ts';
 import { type AlsoHeld, alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../ledger/stored-coverage.ts';
-import type { Session } from '../postgres/database.ts';
+import { type Session, writeTransaction } from '../postgres/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../ledger/leases.ts';
 import { isAbort, LeaseLostError } from '../errors.ts';
 import { common, DAY, lengthOf, type Range, without } from '../range.ts';
@@ -12,8 +11,7 @@ import { countOf, spansOf } from './checks/finding.ts';
 import { countTransactions } from './checks/check-transactions.ts';
 import { runStep, verifyRange } from './verify.ts';
 import type { VerifyContext } from './checks/check.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
-import { during } from '../postgres/seconds.ts';
+import { during } from '../postgres/sql.ts';
 
 const LONGEST = DAY;
 

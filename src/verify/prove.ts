@@ -1,11 +1,227 @@
 import type { Dataset } from '../dataset/dataset.ts';
+import { ownTablesOf } from '../tables/owners.ts';
+import type { RowSum } from '../write/compare-rows.ts';
+import { readVerified, setVerified } from '../write/certificates.ts';
+import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../range.ts';
+import { worthKeeping } from './derive.ts';
+import { readKeptFindings } from './keep-findings.ts';
+import { type CompareContext, addRows, isSameSum } from './compare-span.ts';
+import { certifiedOf, rowsReadBy, toChecked, type Verified, verifyRange } from './verify.ts';
+import { compareSpans, type ComparedSpans, rowsBySecond, secondsOfEach } from './compare-spans.ts';
+import { SECOND_READING } from './checks/second-reading.ts';
+import { spansOf } from './checks/finding.ts';
+import { scopeOf } from '../dataset/job.ts';
+import type { Session } from '../postgres/database.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
 import { closeDays } from '../ledger/close-days.ts';
-import type { Range } from '../range.ts';
-import { DEEP } from '../ledger/held-by-traces.ts';
-import { checkDeep, type ComparedTable } from './deep.ts';
+import { DEEP } from '../ledger/stored-findings.ts';
 import { withdrawDependents } from './dependencies.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
-import { verifyRange, type Verified } from './verify.ts';
+
+/** How much of a table was compared with the source, row by row. */
+export interface ComparedTable {
+  readonly table: string;
+  readonly compared: number;
+  readonly stored: number;
+}
+
+export interface DeepOptions {
+  /** Datasets that are compared: not those that were verified only because a check of these needs them. */
+  readonly datasets: readonly Dataset[];
+  /** Share of the stored rows, from 0 to 1. */
+  readonly share: number;
+  readonly random: () => number;
+}
+
+export interface DeepResult {
+  readonly reports: readonly Verified[];
+  readonly tables: readonly ComparedTable[];
+}
+
+/**
+ * Reads a share of the stored rows again and compares each of them with the source. A dataset whose pages contain
+ * another one's rows is read first. Of the other one, only those seconds are read that the first one left out, or in
+ * which it had less than is stored.
+ */
+export async function checkDeep(
+  context: CompareContext,
+  reports: readonly Verified[],
+  draw: DeepOptions,
+): Promise<DeepResult> {
+  const comparedRows = new Map<string, Map<number, RowSum>>();
+  const comparedBy = new Map<Verified, ComparedSpans>();
+  const tables: ComparedTable[] = [];
+  const omitted = new Map<string, readonly Range[]>();
+  const names = new Set(draw.datasets.map(({ name }) => name));
+  const chosen = reports.filter(({ dataset }) => names.has(dataset.name));
+  const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
+  for (const report of chosen.toSorted((a, b) => width(b) - width(a))) {
+    const [own = ''] = Object.keys(report.dataset.job.tables);
+    const known = (draw.share >= 1 ? comparedRows.get(own) : undefined) ?? new Map<number, RowSum>();
+    const open = Object.keys(report.dataset.job.tables).flatMap((table) => omitted.get(table) ?? []);
+    const done = await comparedAlready(context, report, known, union(open));
+    const wanted = without(await drawSlices(context.database, report, draw), done);
+    const compared = await compareSpans(context, report, wanted, (table, second, sum) => {
+      addRows(comparedRows, table, [[second, sum]]);
+    });
+    for (const [table, spans] of compared.omitted) omitted.set(table, union(omitted.get(table) ?? [], spans));
+    comparedBy.set(report, compared);
+    tables.push(...(await countTables(context, report, union(done, compared.completed))));
+  }
+  const checked: Verified[] = [];
+  for (const report of reports) checked.push(await withComparison(context, report, comparedBy.get(report)));
+  return { reports: checked, tables: sumUp(tables) };
+}
+
+/** One entry for each table, however many streams fill it. */
+function sumUp(counted: readonly ComparedTable[]): ComparedTable[] {
+  const sums = new Map<string, ComparedTable>();
+  for (const { table, compared, stored } of counted) {
+    const before = sums.get(table) ?? { compared: 0, stored: 0 };
+    sums.set(table, { table, compared: before.compared + compared, stored: before.stored + stored });
+  }
+  return [...sums.values()];
+}
+
+/** Seconds of which every stored row was compared already, because another dataset's pages contained all of them. */
+async function comparedAlready(
+  { database }: CompareContext,
+  { dataset, stream, covered }: Verified,
+  comparedRows: ReadonlyMap<number, RowSum>,
+  omitted: readonly Range[],
+): Promise<Range[]> {
+  const [table] = Object.values(dataset.job.tables);
+  // The compared rows belong to other pools.
+  if (table === undefined || comparedRows.size === 0 || stream.scope !== '') return [];
+  const done: Range[] = [];
+  const [whole = { from: 0, to: 0 }] = stretchesOf(covered, Infinity);
+  const all = await rowsBySecond(database, table, whole);
+  for (const [range, stored] of secondsOfEach(all, covered)) {
+    const left = [...stored].filter(([second, sum]) => !isSameSum(comparedRows.get(second), sum));
+    const open = union(
+      omitted,
+      left.map(([second]) => spanOfSecond(second)),
+    );
+    const compared = without([range], open);
+    const stretches = compared.map((span) => ({ span, rows: rowsWithin(stored, span) }));
+    done.push(...worthKeeping(range, stretches, dataset.job.paginator.maxSize));
+  }
+  return done;
+}
+
+function rowsWithin(seconds: ReadonlyMap<number, RowSum>, span: Range): number {
+  let sum = 0;
+  for (const [second, { rows }] of seconds) if (isInside(second, span)) sum += rows;
+  return sum;
+}
+
+/** Counts the rows of the dataset's own tables: those compared, and all that are stored. */
+async function countTables(
+  { database, jobs }: CompareContext,
+  { dataset, stream, covered }: Verified,
+  compared: readonly Range[],
+): Promise<ComparedTable[]> {
+  const counted: ComparedTable[] = [];
+  for (const [name, table] of ownTablesOf(dataset, jobs)) {
+    const count = async (spans: readonly Range[]) => {
+      let sum = 0;
+      for (const span of stretchesOf(spans, Infinity))
+        for (const { rows } of (
+          await rowsBySecond(database, table, span, scopeOf(dataset.job, stream))
+        ).values())
+          sum += rows;
+      return sum;
+    };
+    counted.push({
+      table: name,
+      compared: await count(common(compared, covered)),
+      stored: await count(covered),
+    });
+  }
+  return counted;
+}
+
+/** Adds the result of a stream's comparison. A second reading that it confirmed is no longer open. */
+async function withComparison(
+  { database, jobs }: CompareContext,
+  report: Verified,
+  compared: ComparedSpans | undefined,
+): Promise<Verified> {
+  const { dataset, stream, covered, lastWrite } = report;
+  const { checks, confirmed } = compared ?? { checks: [], confirmed: [] };
+  const own = report.checks
+    .flatMap(({ findings }) => findings)
+    .map((finding) =>
+      finding.check === SECOND_READING ? { ...finding, spans: without(finding.spans, confirmed) } : finding,
+    )
+    .filter(({ check, spans }) => check !== SECOND_READING || spans.length > 0);
+  // What another dataset's pages have shown to be wrong is wrong here, too.
+  const findings = [...own, ...(await readKeptFindings(database, stream, covered, report))];
+  const good = without(covered, spansOf(findings));
+  const verdict = { good, bad: [], lastWrite, readRows: rowsReadBy(report.checks) };
+  const unread =
+    confirmed.length === 0 ? [] : await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
+  const short = unread.map((lack) => toChecked(stream, lack));
+  const verified = common(good, await readVerified(database, stream));
+  return {
+    ...report,
+    checks: [...report.checks, ...checks, ...short],
+    findings: [...findings, ...short.flatMap((check) => check.findings)],
+    verified,
+  };
+}
+
+/** Pages in a slice if everything is read. Several slices are read at once, and each ends with a short page. */
+const PAGES_OF_ALL = 16;
+
+interface SampledStream {
+  readonly dataset: Dataset;
+  readonly stream: Stream;
+  readonly covered: readonly Range[];
+}
+
+/**
+ * Slices of a range, each with about a page of stored rows, drawn at random until they hold the share of all rows. If
+ * the share is everything, the slices are longer and cover the whole range.
+ */
+async function drawSlices(
+  session: Session,
+  { dataset: { job }, stream, covered }: SampledStream,
+  draw: { readonly share: number; readonly random: () => number },
+): Promise<Range[]> {
+  const { share, random } = draw;
+  const [table] = Object.values(job.tables);
+  if (table === undefined) return [];
+  const slices: { span: Range; rows: number }[] = [];
+  const most = job.paginator.maxSize * (share >= 1 ? PAGES_OF_ALL : 1);
+  for (const stretch of stretchesOf(covered, Infinity)) {
+    const stored = await rowsBySecond(session, table, stretch, scopeOf(job, stream));
+    for (const [range, seconds] of secondsOfEach(stored, covered)) slices.push(...cut(range, seconds, most));
+  }
+  if (share >= 1) return slices.map(({ span }) => span);
+  const wanted = share * slices.reduce((sum, { rows }) => sum + rows, 0);
+  const drawn: Range[] = [];
+  let rows = 0;
+  for (const slice of slices.map((one) => ({ ...one, lot: random() })).sort((a, b) => a.lot - b.lot)) {
+    if (drawn.length > 0 && rows >= wanted) break;
+    drawn.push(slice.span);
+    rows += slice.rows;
+  }
+  return drawn;
+}
+
+function cut(range: Range, seconds: ReadonlyMap<number, RowSum>, most: number) {
+  const slices: { span: Range; rows: number }[] = [];
+  let [from, held] = [range.from, 0];
+  for (const [second, { rows }] of seconds) {
+    if (held > 0 && held + rows > most) {
+      slices.push({ span: { from, to: second }, rows: held });
+      [from, held] = [second, 0];
+    }
+    held += rows;
+  }
+  return [...slices, { span: { from, to: range.to }, rows: held }];
+}
 
 interface ProveOptions {
   readonly datasets: readonly Dataset[];

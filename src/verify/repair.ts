@@ -1,13 +1,19 @@
-import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
+import { fillHoles, type FillContext } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../tables/owners.ts';
-import { readCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import { SEAL } from '../ledger/held-by-traces.ts';
+import {
+  readCoverage,
+  subtractCoverage,
+  type Stream,
+  readUnrepaired,
+  refuse,
+  type RefusalReason,
+} from '../ledger/stored-coverage.ts';
+import { SEAL } from '../ledger/stored-findings.ts';
 import { keepGap } from '../ledger/stored-gaps.ts';
-import { readHoles, refuse, type RefusalReason } from '../ledger/refused.ts';
 import type { Reopening } from '../write/reopen.ts';
-import { readVerified } from '../write/verifications.ts';
+import { readVerified } from '../write/certificates.ts';
 import { common, type Range, union, without, isInside } from '../range.ts';
 import { wholeTables } from './compare-span.ts';
 import type { VerifyContext } from './checks/check.ts';
@@ -16,9 +22,8 @@ import { withdrawDependents } from './dependencies.ts';
 import { compareAgain } from './compare-spans.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { verifyRange, type Verified } from './verify.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
+import { writeTransaction, type Session } from '../postgres/database.ts';
 import { byBlock } from '../dataset/paginators/seqnos.ts';
-import type { Session } from '../postgres/database.ts';
 import { registeringBlocks } from '../read/bounding-blocks.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
@@ -103,14 +108,14 @@ async function readEach(
 async function readAgain(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { stream, dataset, findings } = report;
   const coverage = await readCoverage(context.database, stream);
-  const given = context.ignorePauses
+  const postponed = context.ignorePauses
     ? []
-    : (await readHoles(context.database, stream)).filter(
+    : (await readUnrepaired(context.database, stream)).filter(
         ({ due, reason }) => !due || reason === 'source_gap',
       );
   const exhausted = union(
     tries.atLeast(MOST_READINGS, stream, 'by time'),
-    given.map(({ span }) => span),
+    postponed.map(({ span }) => span),
   );
   const holes = joinNear(
     context,
@@ -225,7 +230,9 @@ function surplusOf(
 async function refuseUnrepaired(context: RepairContext, { stream, findings }: Verified): Promise<void> {
   const { database } = context;
   const coverage = await readCoverage(database, stream);
-  const postponed = (await readHoles(database, stream)).filter(({ due }) => !due).map(({ span }) => span);
+  const postponed = (await readUnrepaired(database, stream))
+    .filter(({ due }) => !due)
+    .map(({ span }) => span);
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
   const gaps = common(spansOf(lost), coverage);

@@ -1,19 +1,21 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { listOf } from '../api/response/parse-json.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
 import { streamsOf } from '../crawl/streams/planner.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
-import { dropCopies, findCopies } from '../write/reopen.ts';
 import { keyText } from '../write/compare-rows.ts';
-import { targetOf } from '../write/target.ts';
-import { during } from '../postgres/seconds.ts';
+import { targetOf, lockTables } from '../write/target.ts';
+import { during, identifiers, multirangeParam } from '../postgres/sql.ts';
 import { trace_nodes, traces } from '../tables/ton/traces.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { DAY, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../range.ts';
 import type { CompareContext } from './compare-span.ts';
 import type { Verified } from './verify.ts';
+import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
+import { removeRows, unverify } from '../write/certificates.ts';
+import { same } from '../write/insert.ts';
 
 /** How far from holes copies of their rows are searched for. */
 const BEYOND = 60 * DAY;
@@ -133,4 +135,65 @@ export async function dropCopiesBeyond(
     );
     await dropCopies(database, table, (alias) => keyText(targetOf(table), alias), copies);
   }
+}
+
+const Copy = z.object({ id: z.string(), second: z.coerce.number() });
+
+/** A row, by its key and second. */
+type Copy = z.infer<typeof Copy>;
+
+/** Maximum number of copies that are found at once. */
+const MOST_COPIES = 1000;
+
+/**
+ * Rows in the seconds `beyond` that have the key of a row in `seconds`. Messages from or to the outside of the chain
+ * may exist twice. Parts of a whole that is stored in the same second do not count as copies.
+ */
+function findCopies(
+  session: Session,
+  table: object,
+  seconds: readonly Range[],
+  beyond: readonly Range[],
+): Promise<Copy[]> {
+  const target = targetOf(table);
+  const { key, shared, supersedes } = target.facts;
+  const names = key.filter((name) => name !== 'utime');
+  const isOne = (shared?.ends ?? []).map((end) => sql` and r.${sql.identifier(end)} is not null`);
+  const isLoose =
+    supersedes === undefined
+      ? sql``
+      : sql` and not exists (select 1 from ton.${sql.identifier(supersedes.of)} w
+          where ${same('w', 'c', ['utime', ...supersedes.columns])})`;
+  return session.rows(
+    sql`
+      with r as materialized (
+        select distinct ${identifiers(names)} from ${target.into} r
+        where ${during('r', stretchesOf(seconds, Infinity)[0] ?? { from: 0, to: 0 })}${sql.join(isOne)})
+      select ${keyText(target, 'c')} as id, extract(epoch from c.utime)::int8 as second
+      from unnest(${multirangeParam(beyond)}) g join ${target.into} c
+        on c.utime >= to_timestamp(lower(g)::float8) and c.utime < to_timestamp(upper(g)::float8)
+      join r on ${same('r', 'c', names)}
+      where c.utime >= to_timestamp(${beyond[0]?.from ?? 0}::float8)
+        and c.utime < to_timestamp(${beyond.at(-1)?.to ?? 0}::float8)${isLoose}
+      order by 2, 1 limit ${MOST_COPIES}::int`,
+    Copy,
+  );
+}
+
+/** Removes rows that the source does not have. */
+function dropCopies(
+  database: Database,
+  table: object,
+  nameOf: (alias: string) => SQL,
+  copies: readonly Copy[],
+): Promise<void> {
+  const target = targetOf(table);
+  return writeTransaction(database, async (session) => {
+    await lockTables(session, [target], 'shared');
+    for (const { id, second } of copies) {
+      const deletion = sql`
+        delete from ${target.into} t where t.utime = to_timestamp(${second}::float8) and ${nameOf('t')} = ${id}`;
+      await unverify(session, [await removeRows(session, target, deletion)]);
+    }
+  });
 }

@@ -2,17 +2,17 @@ import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
 import type { GradeFacts } from '../dataset/checks.ts';
-import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import { forgetHoles } from '../ledger/refused.ts';
-import { forgetWrites, readLastWrite } from '../write/writes.ts';
-import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
+import { readCoverage, type Stream, forgetUnrepaired } from '../ledger/stored-coverage.ts';
 import {
+  forgetWrites,
+  readLastWrite,
   readVerified,
   saveGrade,
   setVerified,
   type Certified,
   logVerification,
-} from '../write/verifications.ts';
+} from '../write/certificates.ts';
+import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
 import {
   type VerifyContext,
@@ -28,8 +28,8 @@ import {
 import { type Checked, type Finding, spansOf, describeFinding } from './checks/finding.ts';
 import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './dependencies.ts';
 import { isReadTwice } from './checks/second-reading.ts';
-import { rememberedFindings, rememberFindings } from './remember.ts';
-import { databaseTime } from '../postgres/server-clock.ts';
+import { readKeptFindings, keepFindings } from './keep-findings.ts';
+import { databaseTime } from '../postgres/server-facts.ts';
 import { checksOf } from './checks/every-check.ts';
 import type { Session, Database } from '../postgres/database.ts';
 import type { Stop } from '../stop.ts';
@@ -91,13 +91,13 @@ async function verifyStream(
   const coverage = await readCoverage(database, stream);
   const covered = common(coverage, [range]);
   const ran = await runChecks(context, { dataset, stream, covered, coverage, proved });
-  await rememberFindings(database, { jobs, dataset, stream, began }, ran);
-  const remembered = await rememberedFindings(database, stream, covered, { checks: ran, began });
-  const seen = [...ran.flatMap((check) => check.findings), ...remembered];
+  await keepFindings(database, { jobs, dataset, stream, began }, ran);
+  const kept = await readKeptFindings(database, stream, covered, { checks: ran, began });
+  const seen = [...ran.flatMap((check) => check.findings), ...kept];
   const good = without(covered, spansOf(seen));
   const { grade } = dataset.job;
   const verdict = { dataset, stream, lastWrite, checks: ran, findings: seen, verified: good };
-  const unread = await remember(context, verdict);
+  const unread = await certify(context, verdict);
   const [checks, findings] = [
     [...ran, ...unread],
     [...seen, ...unread.flatMap((check) => check.findings)],
@@ -114,7 +114,7 @@ export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dat
   return { stream, tables, isReadTwice: isReadTwice(dataset), dependencies: dependenciesOf(dataset, jobs) };
 }
 
-async function remember(
+async function certify(
   { database, jobs }: VerifyContext,
   report: Pick<Verified, 'dataset' | 'stream' | 'lastWrite' | 'checks' | 'findings' | 'verified'>,
 ): Promise<Checked[]> {
@@ -123,7 +123,7 @@ async function remember(
   const verdict = { good: verified, bad, lastWrite, readRows: rowsReadBy(checks) };
   const unread = await setVerified(database, certifiedOf(dataset, stream, jobs), verdict);
   const short = unread.map((lack) => toChecked(stream, lack));
-  await forgetHoles(database, stream, without(verified, spansOf(unread)));
+  await forgetUnrepaired(database, stream, without(verified, spansOf(unread)));
   await logChecks(database, [...checks, ...short]);
   return short;
 }

@@ -3,18 +3,22 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseConflictError } from '../errors.ts';
 import { formatTime, union, type Range } from '../range.ts';
-import type { CopyPieces } from '../postgres/copy-streams.ts';
-import { oneRow, type Database, type OpenTransaction, type Session } from '../postgres/database.ts';
+import type { CopyPieces } from '../postgres/row-streams.ts';
+import {
+  oneRow,
+  type Database,
+  type OpenTransaction,
+  type Session,
+  writeTransaction,
+} from '../postgres/database.ts';
 import { identifiers } from '../postgres/sql.ts';
-import { addCoverage } from '../ledger/stored-coverage.ts';
-import { forgetRefusals } from '../ledger/refused.ts';
+import { addCoverage, forgetRefusals } from '../ledger/stored-coverage.ts';
 import { logPage, commitRows } from './commit.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
 import { isCurrent, deleteSuperseded, type Staged } from './insert.ts';
 import { byRank, lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow } from './seals.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
-import { noteWrites, Seconds, secondsOf, unverify } from './writes.ts';
+import { noteWrites, Seconds, secondsOf, unverify } from './certificates.ts';
 
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
 export interface ImportedRows {

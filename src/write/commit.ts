@@ -1,8 +1,14 @@
-import type { Rejected } from '../dataset/job.ts';
 import type { Rows, Tables } from '../dataset/declaration/row-layout.ts';
 import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without } from '../range.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
-import { addCoverage, subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
+import {
+  addCoverage,
+  subtractCoverage,
+  type Stream,
+  forgetRefusals,
+  refuse,
+  type Refusal,
+} from '../ledger/stored-coverage.ts';
 import { holdCursor, moveCursor, type CursorClaim } from '../ledger/stored-cursors.ts';
 import {
   rememberPiggybacked,
@@ -12,11 +18,11 @@ import {
   type Unserved,
 } from '../ledger/subjects.ts';
 import { answersOf, insertInto, rangeParam } from '../postgres/sql.ts';
-import type { Database, Session, OpenTransaction } from '../postgres/database.ts';
+import { type Database, type Session, type OpenTransaction, writeTransaction } from '../postgres/database.ts';
 import { differingSeconds, type ReadRange } from './compare-rows.ts';
 import {
   copyDirect,
-  divide,
+  splitOffNew,
   insertStaged,
   secondsOfLines,
   stageRows,
@@ -24,17 +30,22 @@ import {
   type Staged,
 } from './insert.ts';
 import { type Lines, linesOfRows } from './lines.ts';
-import { holdLease, leaseLost, renewLease, shortenLease, type Lease } from '../ledger/leases.ts';
+import {
+  holdLease,
+  leaseLost,
+  renewLease,
+  shortenLease,
+  type Lease,
+  endStrayCopies,
+} from '../ledger/leases.ts';
 import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
 import type { Partitions } from './partitions.ts';
-import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './write-quarantine.ts';
-import { forgetRefusals, refuse, type Refusal } from '../ledger/refused.ts';
-import { withdrawVerified } from './verifications.ts';
+import { hasQuarantined, type CommittedRecords, writeAnomalies } from './write-quarantine.ts';
+import { withdrawVerified, checkedAmong, noteWrites, unverify, type Changed } from './certificates.ts';
 import { readFloors } from '../ledger/stored-settings.ts';
 import { byRank, lockTables } from './target.ts';
-import { checkedAmong, noteWrites, unverify, type Changed } from './writes.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
 import { pages } from '../tables/etl/pages.ts';
+import { CONFLICT, retry, type RetryContext } from '../retry.ts';
 
 /**
  * One transaction that writes rows: the parts that differ between a page, a response, a released record and an import.
@@ -57,17 +68,6 @@ interface LoadedRows {
   readonly copied?: readonly Changed[];
 }
 
-interface CommittedRecords {
-  readonly stream: Stream;
-  /** The request that returned them. */
-  readonly request: string;
-  readonly rejected: readonly Rejected[];
-  /** Unknown members of each accepted record that has some. */
-  readonly extras: readonly Extra[];
-  /** Identities of the accepted records: they leave quarantine. */
-  readonly ids: readonly string[];
-}
-
 /**
  * Writes rows and the coverage or cursor that they complete in one transaction: both are committed, or neither is.
  * Writing something twice changes nothing.
@@ -87,17 +87,6 @@ export function commitRows<Held>(database: Database, commit: RowCommit<Held>): P
     await commit.finish(session, held);
     return written;
   });
-}
-
-async function writeAnomalies(
-  session: Session,
-  records: CommittedRecords,
-  isAnyQuarantined: boolean,
-): Promise<void> {
-  const { stream, request, rejected, extras, ids } = records;
-  if (rejected.length > 0) await quarantineRecords(session, stream, request, rejected);
-  if (isAnyQuarantined || rejected.length > 0) await releaseRecords(session, stream, ids);
-  if (extras.length > 0) await countDrift(session, stream.dataset, extras);
 }
 
 /** Lines of rows by table, in the order of `inOrder`. Creates missing partitions. */
@@ -191,14 +180,14 @@ export async function commitPage(
     await writePage(database, byTable, commit);
     return commit.newAfter !== undefined;
   } catch (error) {
-    if (!(error instanceof NotNewError)) throw await explain(database, commit, error);
+    if (!(error instanceof NotNewError)) throw await lostOrFailed(database, commit, error);
     await writePage(database, byTable, { ...commit, newAfter: undefined });
     return false;
   }
 }
 
 /** Another process may have terminated the session, because it was copying for a lost lease. */
-async function explain(
+async function lostOrFailed(
   database: Database,
   { lease, newAfter }: PageCommit,
   error: unknown,
@@ -214,7 +203,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   return commitRows(database, {
     load: async (session) => {
       const isWhole = replaced !== undefined || commit.again !== undefined;
-      const { direct, others } = divide(byTable, commit.newAfter, lease);
+      const { direct, others } = splitOffNew(byTable, commit.newAfter, lease);
       const [copied, staged] = await answersOf([
         writeDirect(session, byTable, { direct, lease }),
         stageRows(session, others, { isWhole }),
@@ -355,7 +344,7 @@ export async function commitResponse(
 }
 
 /** What a lookup has learned about the requested subjects. */
-interface Learned {
+export interface Learned {
   readonly outcomes?: Outcomes | undefined;
   readonly unserved?: Unserved;
 }
@@ -466,4 +455,21 @@ export async function logPage(
       committed_at: session.began,
     }),
   );
+}
+
+/**
+ * Commits rows if the network that they were read from is certain. Retries on conflicts with other transactions.
+ * Partitions may have been dropped meanwhile, and a frozen process may hold rows that it was copying.
+ * @throws WrongNetworkError if another network has answered since the reading began
+ */
+export function commitWithRetry<T>(
+  context: RetryContext & { readonly database: Database; readonly partitions: Partitions },
+  network: { confirm(): Promise<void> },
+  commit: () => Promise<T>,
+): Promise<T> {
+  return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
+    if (attempt > 1) await endStrayCopies(context.database);
+    await network.confirm();
+    return commit();
+  });
 }

@@ -4,10 +4,8 @@ import { stringify } from 'lossless-json';
 import { secondOfTime, type Range } from '../range.ts';
 import type { Session } from '../postgres/database.ts';
 import { keyHash, secondOfRow } from './seals.ts';
-import { mayLack } from './conflict.ts';
-import { targetOf, type Target } from './target.ts';
-import { spanOfRow } from '../postgres/sql.ts';
-import { during, secondOf } from '../postgres/seconds.ts';
+import { mayLack, targetOf, type Target } from './target.ts';
+import { spanOfRow, during, secondOf } from '../postgres/sql.ts';
 import { same } from './insert.ts';
 import type { Scope } from '../dataset/job.ts';
 

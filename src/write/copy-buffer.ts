@@ -1,7 +1,6 @@
 import { stringify } from 'lossless-json';
 import { formatTime } from '../range.ts';
-import { wordsOf, type BodyPage } from '../dataset/bytes/view.ts';
-import { takeMemory } from '../spare-memory.ts';
+import { wordsOf, type BodyPage, takeMemory } from '../dataset/bytes/view.ts';
 
 /** Room for a row of the widest table if all values are short. */
 const ROW_BYTES = 2 ** 18;

@@ -11,13 +11,25 @@ import {
   type Noted,
 } from '../dataset/declaration/row-layout.ts';
 import { NOTHING, type Extra } from '../dataset/declaration/record.ts';
-import { contradictions, distinctRows, mergeRows, type DistinctRow } from './conflict.ts';
+import {
+  contradictions,
+  distinctRows,
+  mergeRows,
+  type DistinctRow,
+  targetOf,
+  type Target,
+} from './target.ts';
 import { CopyBuffer, toCopyText, type CopyColumn } from './copy-buffer.ts';
-import { targetOf, type Target } from './target.ts';
-import { compile, type Layout, isViewOf, valueOf, type MemberKind } from '../dataset/bytes/view.ts';
+import {
+  compile,
+  type Layout,
+  isViewOf,
+  valueOf,
+  type MemberKind,
+  giveMemory,
+} from '../dataset/bytes/view.ts';
 import { layoutOf, find } from '../dataset/bytes/layout.ts';
 import { formatTime, type Range } from '../range.ts';
-import { giveMemory } from '../spare-memory.ts';
 
 /** Rows of one table, prepared for COPY: each key once, sorted by the text of the keys. */
 export interface Lines {

@@ -2,11 +2,10 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseConflictError, WrongDatabaseError } from '../errors.ts';
 import { DAY, formatRange, formatTime, type Range, secondOfTime } from '../range.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { type Database, type Session, writeTransaction, holdLock } from '../postgres/database.ts';
 import { insertInto, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { partitions } from '../tables/etl/pages.ts';
 import { targetOf } from './target.ts';
-import { writeTransaction, holdLock } from '../postgres/write-transaction.ts';
 import { LOCKS } from '../locks.ts';
 
 /** The length of time that one partition holds. */

@@ -1,23 +1,18 @@
-import { sql, type SQL } from 'drizzle-orm';
-import * as z from 'zod';
-import { formatTime, stretchesOf, type Range } from '../range.ts';
+import { sql } from 'drizzle-orm';
+import { formatTime, type Range } from '../range.ts';
 import { subtractCoverage, type Stream } from '../ledger/stored-coverage.ts';
-import { keepSealFindings } from '../ledger/stored-findings.ts';
-import { DEEP, isHeldByTraces, withdrawTraces } from '../ledger/held-by-traces.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { keepSealFindings, DEEP, isHeldByTraces, withdrawTraces } from '../ledger/stored-findings.ts';
+import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
 import { lockTables, targetOf } from './target.ts';
 import { insertLease, type Lease } from '../ledger/leases.ts';
 import { keyText } from './compare-rows.ts';
 import { unseal } from './seals.ts';
-import { noteWrites, removeRows, unverify } from './writes.ts';
+import { noteWrites, removeRows, unverify } from './certificates.ts';
 import { findings } from '../tables/etl/findings.ts';
 import { traces } from '../tables/ton/traces.ts';
 import { coverage } from '../tables/etl/coverage.ts';
-import { during } from '../postgres/seconds.ts';
-import { identifiers, multirangeParam } from '../postgres/sql.ts';
-import { same } from './insert.ts';
-import { expiredOf, holdFloors } from '../ledger/stored-settings.ts';
-import { writeTransaction } from '../postgres/write-transaction.ts';
+import { multirangeParam } from '../postgres/sql.ts';
+import { belowFloor, holdFloors } from '../ledger/stored-settings.ts';
 
 /** Holes of one stream that the process which found them reads again now. */
 export interface Reopening {
@@ -55,7 +50,7 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
     await takeOut(session, reopening);
     const leases: Lease[] = [];
     for (const hole of holes) {
-      const query = sql`select unnest(${multirangeParam([hole])} - ${expiredOf(stream.dataset)}) as span`;
+      const query = sql`select unnest(${multirangeParam([hole])} - ${belowFloor(stream.dataset)}) as span`;
       const lease = await insertLease(session, { stream, owner, priority: 'repair' }, query);
       if (lease !== undefined) leases.push(lease);
     }
@@ -112,65 +107,4 @@ async function removeWrong(
     delete from ${target.into} t using (${named}) n
     where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.key`;
   await unverify(session, [await removeRows(session, target, deletion)]);
-}
-
-const Copy = z.object({ id: z.string(), second: z.coerce.number() });
-
-/** A row, by its key and second. */
-export type Copy = z.infer<typeof Copy>;
-
-/** Maximum number of copies that are found at once. */
-const MOST_COPIES = 1000;
-
-/**
- * Rows in the seconds `beyond` that have the key of a row in `seconds`. Messages from or to the outside of the chain
- * may exist twice. Parts of a whole that is stored in the same second do not count as copies.
- */
-export function findCopies(
-  session: Session,
-  table: object,
-  seconds: readonly Range[],
-  beyond: readonly Range[],
-): Promise<Copy[]> {
-  const target = targetOf(table);
-  const { key, shared, supersedes } = target.facts;
-  const names = key.filter((name) => name !== 'utime');
-  const isOne = (shared?.ends ?? []).map((end) => sql` and r.${sql.identifier(end)} is not null`);
-  const isLoose =
-    supersedes === undefined
-      ? sql``
-      : sql` and not exists (select 1 from ton.${sql.identifier(supersedes.of)} w
-          where ${same('w', 'c', ['utime', ...supersedes.columns])})`;
-  return session.rows(
-    sql`
-      with r as materialized (
-        select distinct ${identifiers(names)} from ${target.into} r
-        where ${during('r', stretchesOf(seconds, Infinity)[0] ?? { from: 0, to: 0 })}${sql.join(isOne)})
-      select ${keyText(target, 'c')} as id, extract(epoch from c.utime)::int8 as second
-      from unnest(${multirangeParam(beyond)}) g join ${target.into} c
-        on c.utime >= to_timestamp(lower(g)::float8) and c.utime < to_timestamp(upper(g)::float8)
-      join r on ${same('r', 'c', names)}
-      where c.utime >= to_timestamp(${beyond[0]?.from ?? 0}::float8)
-        and c.utime < to_timestamp(${beyond.at(-1)?.to ?? 0}::float8)${isLoose}
-      order by 2, 1 limit ${MOST_COPIES}::int`,
-    Copy,
-  );
-}
-
-/** Removes rows that the source does not have. */
-export function dropCopies(
-  database: Database,
-  table: object,
-  nameOf: (alias: string) => SQL,
-  copies: readonly Copy[],
-): Promise<void> {
-  const target = targetOf(table);
-  return writeTransaction(database, async (session) => {
-    await lockTables(session, [target], 'shared');
-    for (const { id, second } of copies) {
-      const deletion = sql`
-        delete from ${target.into} t where t.utime = to_timestamp(${second}::float8) and ${nameOf('t')} = ${id}`;
-      await unverify(session, [await removeRows(session, target, deletion)]);
-    }
-  });
 }

@@ -2,8 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { common, DAY, MINUTE, partsOf, type Range, type Stretch, stretchesOf, union } from '../range.ts';
 import { oneRow, type Session } from '../postgres/database.ts';
-import { during } from '../postgres/seconds.ts';
-import { bare, multirangeParam, setExcluded, spansOfRow } from '../postgres/sql.ts';
+import { during, bare, multirangeParam, setExcluded, spansOfRow } from '../postgres/sql.ts';
 import { sealed, seals } from '../tables/etl/verification.ts';
 import { targetOf, type Target } from './target.ts';
 

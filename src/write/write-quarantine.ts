@@ -13,7 +13,29 @@ const LONGEST_PATH = 300;
 /** Most bytes in one statement, unless a single record is longer. */
 const LONGEST_STATEMENT = 2 ** 24;
 
-interface Unfit {
+export interface CommittedRecords {
+  readonly stream: Stream;
+  /** The request that returned them. */
+  readonly request: string;
+  readonly rejected: readonly Rejected[];
+  /** Unknown members of each accepted record that has some. */
+  readonly extras: readonly Extra[];
+  /** Identities of the accepted records: they leave quarantine. */
+  readonly ids: readonly string[];
+}
+
+export async function writeAnomalies(
+  session: Session,
+  records: CommittedRecords,
+  isAnyQuarantined: boolean,
+): Promise<void> {
+  const { stream, request, rejected, extras, ids } = records;
+  if (rejected.length > 0) await quarantineRecords(session, stream, request, rejected);
+  if (isAnyQuarantined || rejected.length > 0) await releaseRecords(session, stream, ids);
+  if (extras.length > 0) await countDrift(session, stream.dataset, extras);
+}
+
+interface QuarantineRow {
   readonly record_id: string;
   readonly utime: string;
   readonly span: string;
@@ -57,8 +79,8 @@ export async function quarantineRecords(
 }
 
 /** A statement cannot change a row twice, so the last record with the same id and range counts. */
-function unfitOnce(rejected: readonly Rejected[]): Unfit[] {
-  const known = new Map<string, Unfit>();
+function unfitOnce(rejected: readonly Rejected[]): QuarantineRow[] {
+  const known = new Map<string, QuarantineRow>();
   for (const { position, span, path, reason, raw } of rejected) {
     const own = {
       record_id: position.id,
@@ -78,8 +100,8 @@ function shortened(path: string): string {
   return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
 }
 
-function statementsOf(records: readonly Unfit[]): Unfit[][] {
-  const statements: Unfit[][] = [];
+function statementsOf(records: readonly QuarantineRow[]): QuarantineRow[][] {
+  const statements: QuarantineRow[][] = [];
   let bytes = Infinity;
   for (const record of records) {
     bytes += record.raw.length;
@@ -100,11 +122,7 @@ export async function hasQuarantined(session: Session, stream: Stream): Promise<
 }
 
 /** Removes records that fit now from quarantine. */
-export async function releaseRecords(
-  session: Session,
-  stream: Stream,
-  ids: readonly string[],
-): Promise<void> {
+async function releaseRecords(session: Session, stream: Stream, ids: readonly string[]): Promise<void> {
   await session.run(sql`
     delete from ${quarantine} where ${isOf(stream)} and ${quarantine.record_id} in (${texts(ids)})`);
 }

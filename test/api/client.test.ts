@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '../../src/clock.ts';
-import type { Attempt } from '../../src/api/exchange.ts';
+import type { Attempt } from '../../src/api/attempt.ts';
 import { listOf } from '../../src/api/response/parse-json.ts';
 import {
   failureOf,

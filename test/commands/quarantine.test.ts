@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { type Range, without as uncovered } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { common } from '../../src/range.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

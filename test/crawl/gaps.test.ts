@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { expect, test } from 'vitest';
-import { coverStreams } from '../../src/backfill/cover-streams.ts';
+import { coverStreams } from '../../src/backfill/run-backfill.ts';
 import { recheckGaps } from '../../src/crawl/gaps.ts';
 import { requireHead } from '../../src/crawl/watermark/went-back.ts';
 import { crawlLease } from '../../src/crawl/streams/read-leases.ts';

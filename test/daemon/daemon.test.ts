@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { readWanted } from '../../src/ledger/wanted.ts';
+import { readWanted } from '../../src/ledger/stored-coverage.ts';
 import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { AuthError } from '../../src/errors.ts';

@@ -10,7 +10,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics, type Metrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer, type StatusServer } from '../../src/daemon/server/status-server.ts';
 import { createSnapshots, type Snapshot } from '../../src/status/snapshot.ts';
-import { keepWanted } from '../../src/ledger/wanted.ts';
+import { keepWanted } from '../../src/ledger/stored-coverage.ts';
 import { saveWatermark } from '../../src/ledger/stored-settings.ts';
 import { UsageError } from '../../src/errors.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createInFlight } from '../../src/budget/in-flight.ts';
-import { createStats } from '../../src/api/exchange.ts';
+import { createStats } from '../../src/api/attempt.ts';
 import { createSummaryLoop } from '../../src/commands/sync-command.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';
 import { keptLog } from '../support/program/log-lines.ts';

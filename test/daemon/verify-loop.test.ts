@@ -6,7 +6,7 @@ import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { createVerifyLoop, type VerifyLoop } from '../../src/daemon/verify-loop.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { lengthOf, type Range, without } from '../../src/range.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';

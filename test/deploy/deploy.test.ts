@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { createStats } from '../../src/api/exchange.ts';
+import { createStats } from '../../src/api/attempt.ts';
 import { SETTING_NAMES } from '../../src/settings/config.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { openDatabase } from '../../src/postgres/database.ts';

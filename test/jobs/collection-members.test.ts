@@ -11,7 +11,7 @@ import { dnsRecord } from '../../jobs/dns_records.ts';
 import { multisigWallet } from '../../jobs/multisig_wallets.ts';
 import { vestingContract } from '../../jobs/vesting_contracts.ts';
 import { multisigOrder } from '../../src/records/multisig-order.ts';
-import { nftCollection, nftItem } from '../../src/records/nft-item.ts';
+import { nftCollection, nftItem } from '../../src/records/tokens.ts';
 import { nftSale } from '../../jobs/nft_sales.ts';
 import { openapiSchemas } from '../support/openapi.ts';
 import { hasOpenapi } from '../support/shared-data.ts';

@@ -1,15 +1,16 @@
-import { leaseLength } from '../../src/crawl/streams/lease-length.ts';
 import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { leaseLength } from '../../src/crawl/streams/planner.ts';
 import {
   addCoverage,
   readCoverage,
   readMissing,
   subtractCoverage,
   type Stream,
+  refuse,
 } from '../../src/ledger/stored-coverage.ts';
 import {
   claimLease,
@@ -23,9 +24,8 @@ import {
 } from '../../src/ledger/leases.ts';
 import { claimCursor } from '../../src/ledger/stored-cursors.ts';
 import { releaseHeldBy, takeDuty } from '../../src/ledger/holds.ts';
-import { refuse } from '../../src/ledger/refused.ts';
 import { LeaseLostError } from '../../src/errors.ts';
-import { hasEnded } from '../../src/ledger/worker-name.ts';
+import { hasEnded } from '../../src/ledger/workers.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let store: TestStore;

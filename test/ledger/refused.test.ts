@@ -3,15 +3,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { claimLease, releaseLease } from '../../src/ledger/leases.ts';
 import {
-  countHoles,
+  countUnrepaired,
   endPauses,
-  forgetHoles,
+  forgetUnrepaired,
   forgetRefusals,
   readAllRefused,
-  readHoles,
+  readUnrepaired,
   refuse,
   type RefusalReason,
-} from '../../src/ledger/refused.ts';
+} from '../../src/ledger/stored-coverage.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const stream = { dataset: 'transactions', scope: '', pass: 0 };
@@ -70,13 +70,13 @@ test('a gap that was read again is no longer refused, and its attempts count unt
   expect(await free()).toEqual({ from: 60, to: 100 });
   await forgetRefusals(store.database, stream, { from: 0, to: 60 });
   expect([await readAllRefused(store.database), await free()]).toEqual([[], ALL]);
-  expect(await readHoles(store.database, stream)).toEqual([
+  expect(await readUnrepaired(store.database, stream)).toEqual([
     { span: { from: 0, to: 60 }, reason: 'source_gap', due: true },
   ]);
   await refuseFor('source_gap', 30, 31);
   expect(await kept()).toEqual([{ from: 30, to: 31, attempts: 2, pause: 2 }]);
-  await forgetHoles(store.database, stream, [ALL]);
-  expect([await kept(), await countHoles(store.database)]).toEqual([[], 0]);
+  await forgetUnrepaired(store.database, stream, [ALL]);
+  expect([await kept(), await countUnrepaired(store.database)]).toEqual([[], 0]);
 });
 
 test('a range whose rows do not agree waits for a repair, not for a reader', async () => {
@@ -84,7 +84,7 @@ test('a range whose rows do not agree waits for a repair, not for a reader', asy
   await endPauses(store.database, [stream.dataset], ALL);
   await forgetRefusals(store.database, stream, ALL);
   expect([await readAllRefused(store.database), await free()]).toEqual([[], ALL]);
-  expect(await readHoles(store.database, stream)).toMatchObject([{ reason: 'disputed', due: false }]);
+  expect(await readUnrepaired(store.database, stream)).toMatchObject([{ reason: 'disputed', due: false }]);
   // Rows that turn out to be missing there are the same hole.
   await refuseFor('source_gap', 5, 6);
   expect(await kept()).toEqual([{ from: 5, to: 6, attempts: 2, pause: 2 }]);

@@ -9,12 +9,12 @@ import {
   type Ask,
   createSharedBudget,
   type SharedBudget,
+  LEAST_SLACK_SECONDS,
 } from '../../src/ledger/shared-budget.ts';
 import { readSpending } from '../../src/ledger/workers.ts';
 import { DatabaseUnavailableError } from '../../src/errors.ts';
 import type { Budget } from '../../src/budget/request-budget.ts';
 import { PRIORITIES, rankOf, type Priority } from '../../src/budget/priority.ts';
-import { LEAST_SLACK_SECONDS } from '../../src/budget/slack.ts';
 import { failureOf, json, startFakeApi } from '../api/fake-api.ts';
 import { startCountingServer } from '../support/budget/counting-server.ts';
 import { startSpenders } from '../support/budget/spenders.ts';

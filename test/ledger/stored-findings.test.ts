@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readFindings, replaceFindings } from '../../src/ledger/stored-findings.ts';
-import { readVerified } from '../../src/write/verifications.ts';
-import { databaseTime } from '../../src/postgres/server-clock.ts';
+import { readVerified } from '../../src/write/certificates.ts';
+import { databaseTime } from '../../src/postgres/server-facts.ts';
 import type { Range } from '../../src/range.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';

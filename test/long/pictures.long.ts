@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createStats } from '../../src/api/exchange.ts';
+import { createStats } from '../../src/api/attempt.ts';
 import { systemClock } from '../../src/clock.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';

@@ -7,7 +7,7 @@ import { loadDatasets, loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer, type StatusServer } from '../../src/daemon/server/status-server.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
-import { createStats } from '../../src/api/exchange.ts';
+import { createStats } from '../../src/api/attempt.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { browserPath, openBrowser } from '../support/program/browser.ts';
 import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiUnavailableError } from '../../src/errors.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
-import { recordFailure } from '../../src/ledger/failures.ts';
+import { recordFailure } from '../../src/ledger/stored-coverage.ts';
 import { claimCursor, moveCursor, releaseClaim } from '../../src/ledger/stored-cursors.ts';
 import { collectionLines } from '../../src/commands/status-command.ts';
 import { readReport } from '../../src/status/report.ts';

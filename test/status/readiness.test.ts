@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createStats } from '../../src/api/exchange.ts';
+import { createStats } from '../../src/api/attempt.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer } from '../../src/daemon/server/status-server.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { keepWanted } from '../../src/ledger/wanted.ts';
+import { keepWanted } from '../../src/ledger/stored-coverage.ts';
 import { saveWatermark } from '../../src/ledger/stored-settings.ts';
 import { toMultirangeText } from '../../src/range.ts';
 import { readinessOf } from '../../src/status/readiness.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createStats } from '../../src/api/exchange.ts';
+import { createStats } from '../../src/api/attempt.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer } from '../../src/daemon/server/status-server.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';

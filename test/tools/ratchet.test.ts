@@ -5,12 +5,12 @@ import { readTree } from '../../tools/structure/tree.ts';
 
 /** What may not grow. If a change makes one of these smaller, lower the number with it. */
 const LIMITS = {
-  'files, src without simulator': 319,
-  'lines, src without simulator': 47_974,
-  'product files with one importer': 96,
+  'files, src without simulator': 286,
+  'lines, src without simulator': 47_892,
+  'product files with one importer': 86,
   'folders of one room that import each other': 0,
   'file names used twice': 0,
-  'files that name the setting TONCENTER_RPS': 11,
+  'files that name the setting TONCENTER_RPS': 8,
   'circles of imports, types included': 0,
 };
 

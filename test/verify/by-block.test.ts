@@ -4,7 +4,7 @@ import type { Simulator, SimulatorOptions } from '../support/simulator/simulator
 import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { renewLeases, releaseLease } from '../../src/ledger/leases.ts';
 import { reopen } from '../../src/write/reopen.ts';

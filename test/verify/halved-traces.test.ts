@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { common } from '../../src/range.ts';

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import type { Database, Session } from '../../src/postgres/database.ts';
 import { action_accounts, action_transactions, actions } from '../../src/tables/ton/actions.ts';
 import { block_parents } from '../../src/tables/ton/blocks.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
 import { unseal } from '../../src/write/seals.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';

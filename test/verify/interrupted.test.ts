@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { common, type Range, spanOfSecond } from '../../src/range.ts';
 import { addWatch } from '../../src/ledger/stored-watch-list.ts';

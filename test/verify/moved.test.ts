@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';

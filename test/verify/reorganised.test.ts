@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect } from 'vitest';
 import * as z from 'zod';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { common, spanOfSecond, without } from '../../src/range.ts';
 import { datasetsNamed } from '../support/crawl.ts';
 import { openNetworkProof, type NetworkProof } from '../support/verify.ts';

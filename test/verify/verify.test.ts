@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { printReports } from '../../src/commands/verify-command.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { common, lengthOf, type Range, union, without, spanOfSecond } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { common, type Range } from '../../src/range.ts';

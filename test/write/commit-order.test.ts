@@ -6,7 +6,7 @@ import transactionsJob from '../../jobs/transactions.ts';
 import { HOLD_SECONDS } from '../../src/ledger/holds.ts';
 import { claimLease } from '../../src/ledger/leases.ts';
 import type { Database } from '../../src/postgres/database.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { commitPage, type PageCommit } from '../../src/write/commit.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { linesOfRows } from '../../src/write/lines.ts';
-import { divide } from '../../src/write/insert.ts';
-import { giveMemory, takeMemory } from '../../src/spare-memory.ts';
+import { splitOffNew } from '../../src/write/insert.ts';
+import { giveMemory, takeMemory } from '../../src/dataset/bytes/view.ts';
 import { formatTime } from '../../src/range.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
@@ -17,7 +17,7 @@ const network = useNetwork({ start: START, duration: 400, seed: 3, load: 8, acco
 const lineAt = (table: object, second: number) =>
   linesOfRows(table, [{ utime: formatTime(START + second), hash: `${second}` }]);
 const isDirect = (table: object, second: number, newAfter = START + 10) =>
-  divide([lineAt(table, second)], newAfter, { span: SPAN }).direct.length === 1;
+  splitOffNew([lineAt(table, second)], newAfter, { span: SPAN }).direct.length === 1;
 
 test('rows are copied straight behind the second in which the page before ended, messages not near the end of the lease', () => {
   expect([9, 10, 11, 69, 70, 99].map((second) => isDirect(messages, second))).toEqual([
@@ -29,9 +29,9 @@ test('rows are copied straight behind the second in which the page before ended,
     false,
   ]);
   expect([10, 11, 70, 99].map((second) => isDirect(transactions, second))).toEqual([false, true, true, true]);
-  expect(divide([lineAt(messages, 20)], undefined, { span: SPAN }).direct).toEqual([]);
+  expect(splitOffNew([lineAt(messages, 20)], undefined, { span: SPAN }).direct).toEqual([]);
   // Of a lease that is shorter than a message may be on its way, none are.
-  const short = divide([lineAt(messages, 5)], START, { span: { from: START, to: START + 25 } });
+  const short = splitOffNew([lineAt(messages, 5)], START, { span: { from: START, to: START + 25 } });
   expect([short.direct.length, short.others.map(({ count }) => count)]).toEqual([0, [1]]);
 });
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { claimLease } from '../../src/ledger/leases.ts';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
-import { readVerified } from '../../src/write/verifications.ts';
+import { readVerified } from '../../src/write/certificates.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { formatTime } from '../../src/range.ts';
 import { commitPage, type PageCommit } from '../../src/write/commit.ts';

@@ -162,7 +162,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'records that do not fit are left out, their seconds are covered all the same, and nothing is reported',
     edits: [
       {
-        module: 'write/commit',
+        module: 'write/write-quarantine',
         find: 'await quarantineRecords(session, stream, request, rejected);',
         instead: 'void request;',
       },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTables } from '../../src/postgres/load-tables.ts';
-import { describeTable, type TableDescription } from '../../src/read/table-description.ts';
+import { describeTable, type TableDescription } from '../../src/read/table-rows.ts';
 import { viewsIn } from '../../src/lake/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
 

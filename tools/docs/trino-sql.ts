@@ -1,4 +1,4 @@
-import type { TableDescription } from '../../src/read/table-description.ts';
+import type { TableDescription } from '../../src/read/table-rows.ts';
 import { definitionsBut, tableView } from './definitions.ts';
 import { toTrino } from './to-trino.ts';
 

@@ -33,11 +33,11 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'verify/verify',
-        find: 'const seen = [...ran.flatMap((check) => check.findings), ...remembered];',
+        find: 'const seen = [...ran.flatMap((check) => check.findings), ...kept];',
         instead: 'const seen = ran.flatMap((check) => check.findings);',
       },
       {
-        module: 'write/verifications',
+        module: 'write/certificates',
         find: '- ${spansWithFindings(stream)},',
         instead: ',',
       },
@@ -73,7 +73,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a deep reading takes for compared what it never asked for',
     edits: [
       {
-        module: 'verify/deep',
+        module: 'verify/prove',
         find: `if (table === undefined || comparedRows.size === 0 || stream.scope !== '')\n        return [];`,
         instead: 'if (table !== undefined) return [...covered];',
       },

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isSafeNumber, LosslessNumber } from 'lossless-json';
 import { countNames, doubledIn, noteDoubled, surveyJson } from '../../dataset/declaration/record.ts';
 import { BadResponseError, RequestTooLargeError } from '../../errors.ts';
-import { excerpt, reasonOf, summary } from './reason.ts';
+import { excerpt, reasonOf, summary } from './refused-response.ts';
 import type { Echo } from '../../dataset/paginators/paginator.ts';
 
 const second = z.number().nullish();
@@ -216,4 +216,43 @@ export function listOf(member: string): (body: unknown) => unknown[] {
     const list = schema.parse(body)[member];
     return Array.isArray(list) ? list : [];
   };
+}
+
+/**
+ * The envelope of both v2 servers. One server answers JSON-RPC with the plain envelope, the other one adds
+ * `jsonrpc` and `id`. A response belongs to its request, so these members are ignored.
+ */
+const success = z
+  .looseObject({ ok: z.literal(true).optional(), result: z.unknown() })
+  .refine((body) => body.result !== undefined, 'no result in the envelope');
+
+const failure = z.looseObject({
+  ok: z.literal(false).optional(),
+  code: z.number().optional(),
+  error: z.union([z.string(), z.looseObject({ code: z.number().optional() })]).nullish(),
+});
+
+/** The content of an envelope: the result, or the HTTP status of its error. */
+type OpenedEnvelope =
+  { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly status: number };
+
+/** Opens the body of a v2 response with status 200. Throws a ZodError if it is not an envelope. */
+export function openEnvelope(body: unknown): OpenedEnvelope {
+  const refusal = failure.safeParse(body);
+  if (refusal.success) {
+    const { ok, code, error } = refusal.data;
+    const reported = error ?? undefined;
+    const own = typeof reported === 'object' ? reported.code : undefined;
+    if (ok === false || reported !== undefined) return { ok: false, status: statusOf(code ?? own) };
+  }
+  return { ok: true, result: success.parse(body).result };
+}
+
+/**
+ * Maps an envelope's code to a status as the server does: -3 is the liteserver's 542, and anything that is no
+ * status is 500.
+ */
+function statusOf(code: number | undefined): number {
+  if (code === -3) return 542;
+  return code !== undefined && code >= 400 && code < 600 ? code : 500;
 }

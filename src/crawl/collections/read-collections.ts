@@ -2,18 +2,16 @@ import * as z from 'zod';
 import type { Walk, SampleWalk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../write/commit.ts';
-import { HOLD_SECONDS } from '../../ledger/holds.ts';
+import { HOLD_SECONDS, keepAlive } from '../../ledger/holds.ts';
 import { claimCursor, renewClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
-import { keepAlive } from '../keep-alive.ts';
 import { walkBackward } from './walk-backward.ts';
 import { isOver, type RunContext, type WalkContext, nowOf } from './walk-context.ts';
 import { walkList } from './walk-list.ts';
 import { walkLookup } from './walk-lookup.ts';
 import { walkBlocks } from './walk-per-block.ts';
-import { ask, readResponseRecords } from './ask.ts';
-import { writeResponse } from './write-response.ts';
+import { ask, readResponseRecords, writeResponse } from './walk-responses.ts';
 
 /**
  * Reads each collection once, one after the other. Walks that look up rows of other collections run a second

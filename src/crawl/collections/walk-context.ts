@@ -2,7 +2,7 @@ import type { Choices } from '../../settings/config.ts';
 import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import type { CursorClaim } from '../../ledger/stored-cursors.ts';
-import type { Outcomes, Unserved } from '../../ledger/subjects.ts';
+import type { Learned } from '../../write/commit.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
@@ -66,12 +66,6 @@ export interface RunContext {
   readonly priority: Priority;
   readonly stop: Stop;
   readonly turns: WalkTurns;
-}
-
-/** What a request says about subjects. */
-interface Learned {
-  readonly outcomes?: Outcomes | undefined;
-  readonly unserved?: Unserved;
 }
 
 /** One walk of a run, whose cursor is claimed. */

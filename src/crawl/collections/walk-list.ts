@@ -10,10 +10,9 @@ import {
   NotServedError,
   type EtlError,
 } from '../../errors.ts';
-import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { createPageSize, type PageSize } from '../page-size.ts';
-import { ask, type AskOptions, readResponseRecords } from './ask.ts';
-import { writeResponse } from './write-response.ts';
+import { ask, type AskOptions, readResponseRecords, writeResponse } from './walk-responses.ts';
 import { isOver, nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
@@ -149,12 +148,12 @@ async function readOn(
   } catch (error) {
     if (!mayConcernPage(error)) throw error;
     if (error instanceof ApiTimeoutError && size.timedOut(request.limit)) return at;
-    return divide(walkContext, at, cursor, { limit: request.limit, error });
+    return skipOrHalve(walkContext, at, cursor, { limit: request.limit, error });
   }
 }
 
 /** Handles a page that was not served: requests half of it next, or skips it if it is a single row. */
-async function divide(
+async function skipOrHalve(
   walkContext: WalkContext<ListWalk>,
   at: ListProgress,
   cursor: OffsetCursor,

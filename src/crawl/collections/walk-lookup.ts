@@ -11,13 +11,12 @@ import {
   RequestTooLargeError,
   type EtlError,
 } from '../../errors.ts';
-import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
-import { ask, type WalkResponse, readResponseRecords } from './ask.ts';
-import { writeResponse } from './write-response.ts';
+import { ask, type WalkResponse, readResponseRecords, writeResponse } from './walk-responses.ts';
 import { createRenewal, isOver, type WalkContext } from './walk-context.ts';
-import { noteWatchedMoves } from './watched-moves.ts';
+import { noteWatchedMoves } from './walk-backward.ts';
 
 const Cursor = z.object({
   gathered: z.number(),

@@ -5,10 +5,9 @@ import type { PerBlockWalk } from '../../dataset/walk.ts';
 import { readStoredBorder } from '../../read/bounding-blocks.ts';
 import { Lacking } from '../../dataset/paginators/paginator.ts';
 import { mayConcernPage, NotFoundError, NotServedError, type EtlError } from '../../errors.ts';
-import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import type { SeqnoCursor, Seqnos } from '../../dataset/paginators/seqnos.ts';
-import { ask, readResponseRecords } from './ask.ts';
-import { writeResponse } from './write-response.ts';
+import { ask, readResponseRecords, writeResponse } from './walk-responses.ts';
 import { createRenewal, isOver, nameOf, nowOf, type WalkContext } from './walk-context.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';
 

@@ -1,6 +1,6 @@
 import type { Guess } from '../../read/row-estimates.ts';
 import { common, DAY, lengthOf, type Range } from '../../range.ts';
-import { LONGEST_PAGES } from '../streams/lease-length.ts';
+import { LONGEST_PAGES } from '../streams/planner.ts';
 import type { Sample } from './probe.ts';
 
 /** Rows a second in a part of a range. */

@@ -1,5 +1,5 @@
 import { alsoHeldAmong, type Dataset } from '../../dataset/dataset.ts';
-import { readBusyMoments } from '../../read/activity.ts';
+import { readBusyMoments, type BusyMoment } from '../../read/activity.ts';
 import { keepEstimate, type Guess } from '../../read/row-estimates.ts';
 import { EtlError } from '../../errors.ts';
 import type { Stream } from '../../ledger/stored-coverage.ts';
@@ -8,10 +8,9 @@ import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../failure-policy.ts';
 import { missingOf, streamOf, streamsOf } from '../streams/planner.ts';
 import type { ReadablePart } from '../streams/readable-part.ts';
-import { neededShareOf } from './also-held.ts';
 import { estimate, type Estimate } from './estimate.ts';
-import { machineSpeed, STEP_SECONDS, type MachineSpeed } from './machine-speed.ts';
 import { probe, valuesIn, type Sample } from './probe.ts';
+import type { InFlight } from '../../budget/in-flight.ts';
 
 /** Samples of a range for each dataset. */
 const SAMPLES = 16;
@@ -174,4 +173,62 @@ function merge(samples: readonly (readonly Sample[])[]): Sample[] {
       ...{ rows: sum('rows'), cut: sum('cut'), bytes: sum('bytes') },
     };
   });
+}
+
+const ALL: Guess = { low: 1, likely: 1, high: 1 };
+
+/** Transactions that traces contain, and that blocks prove complete, are rarely requested. */
+const ALSO_HELD: Guess = { low: 0, likely: 0.1, high: 1 };
+
+/** The dataset of the same run whose pages contain nearly all rows of this one, if there is one. */
+export function holderOf(dataset: string, datasets: readonly Dataset[]): string | undefined {
+  return alsoHeldAmong(datasets).find((one) => one.dataset.name === dataset)?.holder.name;
+}
+
+/** The share of a dataset's requests that is needed if other datasets of the same run contain its rows. */
+export function neededShareOf(dataset: string, datasets: readonly Dataset[]): Guess {
+  return holderOf(dataset, datasets) === undefined ? ALL : ALSO_HELD;
+}
+
+/** Seconds of one step of the commit history. */
+const STEP_SECONDS = 10;
+
+/** Characters of JSON a second that a small machine reads and writes: two shared cores with the database on them. */
+const USUAL = 10_000_000;
+
+/** The busiest steps may be chance; the next one counts. */
+const CHANCE = 2;
+
+/** How fast this machine reads and writes. */
+export interface MachineSpeed {
+  /** Characters of JSON a second. */
+  readonly perSecond: number;
+  /** True if it was measured in recent commits. */
+  readonly isSeen: boolean;
+}
+
+/**
+ * The speed of the busiest steps if these were not limited by the rate of requests; else the usual speed, or
+ * the measured one if that is higher. `sizes`: characters of a record, by dataset.
+ */
+export function machineSpeed(
+  moments: readonly BusyMoment[],
+  sizes: ReadonlyMap<string, number>,
+  isRateBound: InFlight['isRateBound'],
+): MachineSpeed {
+  const steps = new Map<number, { size: number; requests: number; waitedMs: number }>();
+  for (const { at, dataset, rows, requests, waitedMs } of moments) {
+    const step = steps.get(at) ?? { size: 0, requests: 0, waitedMs: 0 };
+    step.size += rows * (sizes.get(dataset) ?? 0);
+    step.requests += requests;
+    step.waitedMs += waitedMs;
+    steps.set(at, step);
+  }
+  // If requests did not follow each other closely, there was nothing more to read: the daemon was idle.
+  const busy = [...steps.values()].filter(({ waitedMs }) => waitedMs >= 1000 * STEP_SECONDS);
+  const seen = busy.sort((a, b) => b.size - a.size)[CHANCE];
+  if (seen === undefined || seen.size === 0) return { perSecond: USUAL, isSeen: false };
+  const perSecond = seen.size / STEP_SECONDS;
+  const isLimited = isRateBound(seen.requests, 1000 * STEP_SECONDS);
+  return isLimited && perSecond < USUAL ? { perSecond: USUAL, isSeen: false } : { perSecond, isSeen: true };
 }

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../api/client.ts';
-import { type Exchange, loggedOf } from '../../api/exchange.ts';
+import { type Exchange, loggedOf } from '../../api/attempt.ts';
 import type { Flight } from '../../budget/in-flight.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
@@ -11,7 +11,7 @@ import {
   scopeOf,
 } from '../../dataset/job.ts';
 import type { Params, Step, Echo } from '../../dataset/paginators/paginator.ts';
-import type { Stream } from '../../ledger/stored-coverage.ts';
+import type { Stream, Refusal } from '../../ledger/stored-coverage.ts';
 import { BadResponseError } from '../../errors.ts';
 import { type Range, formatTime, isInside, spanOfSecond } from '../../range.ts';
 import type { NetworkWatch } from '../network-guard.ts';
@@ -25,7 +25,6 @@ import { surveyJson, type Extra } from '../../dataset/declaration/record.ts';
 import { linesOfRecords, type Lines } from '../../write/lines.ts';
 import { type Again, type PageCommit, type PageLog, release } from '../../write/commit.ts';
 import type { Lease } from '../../ledger/leases.ts';
-import type { Refusal } from '../../ledger/refused.ts';
 import type { Assignment } from './planner.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Partitions } from '../../write/partitions.ts';
@@ -51,7 +50,7 @@ interface PageRequest {
 }
 
 /** What a page request needs. */
-export interface Asking {
+export interface PageContext {
   readonly api: ApiClient;
   readonly network: Pick<NetworkWatch, 'confirm'>;
   readonly lts: LtBounds;
@@ -72,7 +71,7 @@ export interface PageRead extends Pick<ReadBody, 'records' | 'reading'> {
  * @throws BadResponseError if the response cannot answer this request, or if its window differs from the requested one
  */
 export async function askPage(
-  { api, network, lts }: Asking,
+  { api, network, lts }: PageContext,
   request: PageRequest,
 ): Promise<Exchange<PageRead>> {
   await network.confirm();
@@ -164,14 +163,11 @@ interface ReadBody {
   readonly release: () => void;
 }
 
-/** Yields the thread, so that other work runs in between. */
-type Turn = () => Promise<void>;
-
 /** Bodies below this size cannot fill the memory with their values, however small these are. */
 const LARGE = 2 ** 22;
 
-/** Reads the body of a page of a stream. Throws if the body is malformed. */
-export async function readBody(job: Job, bytes: Buffer, turn: Turn): Promise<ReadBody> {
+/** Reads the body of a page of a stream. `turn` lets other work run in between. Throws if the body is malformed. */
+export async function readBody(job: Job, bytes: Buffer, turn: () => Promise<void>): Promise<ReadBody> {
   const { list, record } = job;
   const found = await readList({ bytes, list, record, parse: parserOf(bytes), turn });
   // If the list was not found, parsing the whole body yields the error.

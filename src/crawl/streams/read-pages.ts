@@ -1,21 +1,19 @@
 import type { Flight } from '../../budget/in-flight.ts';
-import { commitPage, type PageCommit } from '../../write/commit.ts';
+import { commitPage, type PageCommit, commitWithRetry } from '../../write/commit.ts';
 import { isEmpty } from '../../write/insert.ts';
 import { cutLease, type Lease } from '../../ledger/leases.ts';
-import { recordFailure } from '../../ledger/failures.ts';
-import type { Refusal } from '../../ledger/refused.ts';
+import { recordFailure, type Refusal } from '../../ledger/stored-coverage.ts';
 import { mayConcernPage, ApiTimeoutError, type EtlError } from '../../errors.ts';
 import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { ATTEMPTS_IN_DOUBT, commitWithRetry } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { readServed, servesElsewhere } from './second-rows.ts';
 import { askPage, needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { requirePredecessors } from '../gaps.ts';
-import { leaseLength } from './lease-length.ts';
+import { leaseLength, type Assignment } from './planner.ts';
 import type { SpanTrust } from '../page-size.ts';
-import type { Assignment } from './planner.ts';
 
 /** Milliseconds after which a page is logged as slow. Usual pages take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
@@ -87,7 +85,7 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   const began = context.clock.monotonic();
   while (progress.cursor !== undefined && !stop.finishing.aborted) {
     await context.disk.wait(stop.finishing);
-    progress = await readOrDivide(context, reading, progress);
+    progress = await readOrNarrow(context, reading, progress);
     yield progress.held.span;
   }
   const ms = Math.round(context.clock.monotonic() - began);
@@ -108,7 +106,7 @@ async function newAfterOf({ database }: CrawlContext, assignment: LeaseReading):
 }
 
 /** Reads a page. If the server fails for it but serves others, smaller parts are requested. */
-async function readOrDivide(
+async function readOrNarrow(
   context: CrawlContext,
   reading: LeaseReading,
   progress: LeaseProgress,
@@ -118,12 +116,12 @@ async function readOrDivide(
   } catch (error) {
     const { ofSecond } = reading.dataset.job.paginator;
     if (ofSecond === undefined || !mayConcernPage(error) || reading.stop.finishing.aborted) throw error;
-    return divide(context, reading, progress, error);
+    return narrow(context, reading, progress, error);
   }
 }
 
 /** Requests the first half of the seconds that may hold rows that are not served. A single second is skipped. */
-async function divide(
+async function narrow(
   context: CrawlContext,
   reading: LeaseReading,
   progress: LeaseProgress,
@@ -133,7 +131,7 @@ async function divide(
   const { doubt } = progress;
   if (doubt === undefined && !(await servesElsewhere(context, reading, progress.held.span))) throw failure;
   const until = doubt?.to ?? Math.min(to, from + likelySeconds(context, reading));
-  if (until - from > 1) return goOnIn(context, reading, progress, until);
+  if (until - from > 1) return halve(context, reading, progress, until);
   return passSecond(context, reading, progress, failure);
 }
 
@@ -143,7 +141,7 @@ function likelySeconds({ tuning }: CrawlContext, { dataset }: LeaseReading): num
 }
 
 /** Continues with half of the seconds before `until`. If those are read, continues with the rest of the lease. */
-function goOnIn(
+function halve(
   context: CrawlContext,
   { dataset }: LeaseReading,
   progress: LeaseProgress,
@@ -187,7 +185,7 @@ async function passSecond(
   await write(context, reading.network, toCommitOfSecond(reading, held, { second, pages, why }));
   const left = { ...held, span: { from: second.to, to: held.span.to } };
   const { until = second.to } = served.isWhole ? (progress.doubt ?? {}) : {};
-  return goOnIn(context, reading, { ...progress, held: left, passed }, until);
+  return halve(context, reading, { ...progress, held: left, passed }, until);
 }
 
 function refusalOf({ message }: EtlError, unserved: number, rows: number): Refusal {
@@ -273,7 +271,7 @@ async function commitAndAdvance(
       bytes: read.bytes + page.bytes,
     },
   };
-  return done === undefined && step.cursor !== undefined ? next : await goOn(context, assignment, next);
+  return done === undefined && step.cursor !== undefined ? next : await advance(context, assignment, next);
 }
 
 /** The last second of a span for which a page has a row. */
@@ -282,14 +280,14 @@ function lastSecondOf({ value }: FetchedPage, { from, to }: Range): number {
 }
 
 /** The progress after a page completed seconds, or the last page of a part came. */
-async function goOn(
+async function advance(
   context: CrawlContext,
   reading: LeaseReading,
   progress: LeaseProgress,
 ): Promise<LeaseProgress> {
   const { doubt, cursor } = progress;
   if (doubt !== undefined)
-    return cursor === undefined ? goOnIn(context, reading, progress, doubt.until) : progress;
+    return cursor === undefined ? halve(context, reading, progress, doubt.until) : progress;
   return cursor === undefined ? progress : await shorten(context, reading, progress);
 }
 

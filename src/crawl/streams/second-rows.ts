@@ -4,7 +4,7 @@ import { mayConcernPage, type EtlError } from '../../errors.ts';
 import { spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { askPage, type FetchedPage } from './page.ts';
 import type { Assignment } from './planner.ts';
@@ -15,13 +15,13 @@ const MOST_REQUESTS = 200;
 /** After this many consecutive rows that are not served, the rest of the second is skipped. */
 const MOST_IN_ROW = 8;
 
-interface Asker extends Assignment {
+interface RowsReading extends Assignment {
   readonly stop: Stop;
   readonly network: NetworkWatch;
 }
 
 /** A page of rows of one second. */
-interface Rows {
+interface AskedRows {
   readonly second: number;
   readonly offset: number;
   readonly limit: number;
@@ -55,7 +55,7 @@ interface SecondProgress extends Omit<ServedOfSecond, 'isWhole'> {
  */
 export async function readServed(
   context: CrawlContext,
-  asker: Asker,
+  reading: RowsReading,
   second: number,
 ): Promise<ServedOfSecond> {
   let at: SecondProgress = {
@@ -68,25 +68,25 @@ export async function readServed(
     hasEnded: false,
   };
   for (let requests = 0; requests < MOST_REQUESTS && !at.hasEnded; requests += 1) {
-    if (asker.stop.finishing.aborted || at.inRow === MOST_IN_ROW) break;
-    at = await readRows(context, asker, second, at);
+    if (reading.stop.finishing.aborted || at.inRow === MOST_IN_ROW) break;
+    at = await readRows(context, reading, second, at);
   }
   const { pages, unserved, failure, hasEnded } = at;
-  const isInOrder = pages.length === 1 || !asker.dataset.job.paginator.wholeSeconds;
+  const isInOrder = pages.length === 1 || !reading.dataset.job.paginator.wholeSeconds;
   return { pages, unserved, failure, isWhole: hasEnded && unserved === 0 && isInOrder };
 }
 
 async function readRows(
   context: CrawlContext,
-  asker: Asker,
+  reading: RowsReading,
   second: number,
   at: SecondProgress,
 ): Promise<SecondProgress> {
-  const { maxSize } = asker.dataset.job.paginator;
+  const { maxSize } = reading.dataset.job.paginator;
   const { offset, until } = at;
   const limit = until === Infinity ? maxSize : Math.max(1, Math.floor((until - offset) / 2));
   try {
-    const page = await askRows(context, asker, { second, offset, limit });
+    const page = await askRows(context, reading, { second, offset, limit });
     if (page === undefined) return { ...at, inRow: MOST_IN_ROW };
     const next = offset + page.value.reading.positions.length;
     const hasEnded = page.value.step.cursor === undefined;
@@ -96,7 +96,7 @@ async function readRows(
     if (!mayConcernPage(error)) throw error;
     if (limit > 1) return { ...at, failure: error, until: offset + limit };
     const isFirst = at.pages.length === 0 && at.unserved === 0;
-    if (isFirst && !(await servesElsewhere(context, asker, spanOfSecond(second)))) throw error;
+    if (isFirst && !(await servesElsewhere(context, reading, spanOfSecond(second)))) throw error;
     const [unserved, inRow] = [at.unserved + 1, at.inRow + 1];
     return { ...at, failure: error, offset: offset + 1, until: Infinity, unserved, inRow };
   }
@@ -106,11 +106,15 @@ async function readRows(
  * True if the server answers the same request for another second: then the page causes the failure. The other
  * second may hold such a row too, so two seconds are tried.
  */
-export async function servesElsewhere(context: CrawlContext, asker: Asker, span: Range): Promise<boolean> {
+export async function servesElsewhere(
+  context: CrawlContext,
+  reading: RowsReading,
+  span: Range,
+): Promise<boolean> {
   const last = span.to - 1;
   for (const second of [last > span.from ? last : span.to, span.from - 1]) {
     try {
-      if ((await askRows(context, asker, { second, offset: 0, limit: 1 })) !== undefined) return true;
+      if ((await askRows(context, reading, { second, offset: 0, limit: 1 })) !== undefined) return true;
     } catch (error) {
       if (!mayConcernPage(error)) throw error;
     }
@@ -121,8 +125,8 @@ export async function servesElsewhere(context: CrawlContext, asker: Asker, span:
 /** Requests rows of a second; undefined if the endpoint cannot be asked for them. */
 async function askRows(
   { api, lts, tuning }: CrawlContext,
-  { dataset, lease, priority, stop, network }: Asker,
-  rows: Rows,
+  { dataset, lease, priority, stop, network }: RowsReading,
+  rows: AskedRows,
 ): Promise<FetchedPage | undefined> {
   const { limits } = tuning(dataset);
   const limit = limits.limit(rows.limit);

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Stats } from '../../api/exchange.ts';
+import type { Stats } from '../../api/attempt.ts';
 import type { PageEvent } from '../../crawl/crawl-context.ts';
 import { version } from '../../package.ts';
 import { PRIORITIES } from '../../budget/priority.ts';

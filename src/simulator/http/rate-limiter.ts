@@ -1,3 +1,5 @@
+import { UsageError } from '../../errors.ts';
+
 /** How the gateway counts; always per arrival, and refused requests do not count. */
 export interface RateLimit {
   readonly kind: 'fixed-window' | 'sliding-window' | 'token-bucket';
@@ -83,4 +85,13 @@ function tokenBucket({ rps, graceMs = 0, burst = rps }: RateLimit, factor: () =>
       return 0;
     },
   };
+}
+
+export function readRateLimit(text: string): RateLimit {
+  const [, kind, rps] = /^(fixed-window|sliding-window|token-bucket):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
+  const isKind = kind === 'fixed-window' || kind === 'sliding-window' || kind === 'token-bucket';
+  if (isKind && Number(rps) > 0) return { kind, rps: Number(rps) };
+  throw new UsageError(`--rate-limit "${text}" is not KIND:RPS`, {
+    hint: 'Kinds are fixed-window, sliding-window and token-bucket: --rate-limit sliding-window:10.',
+  });
 }

@@ -6,7 +6,7 @@ import { type Check, type Result, joinByHash } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { blockKeyOf } from './check-blocks.ts';
-import { during, secondOf } from '../../postgres/seconds.ts';
+import { during, secondOf } from '../../postgres/sql.ts';
 
 const NAME = 'block-seconds';
 /** Kind of the finding that names the transactions. */

@@ -5,7 +5,7 @@ import type { Stretch } from '../../range.ts';
 import { type Check, type Result, joinByHash } from './check.ts';
 import { findingsOf } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
-import { during, secondOf } from '../../postgres/seconds.ts';
+import { during, secondOf } from '../../postgres/sql.ts';
 
 const NAME = 'actions';
 

@@ -11,12 +11,12 @@ import {
   readBlocksAtEnd,
   type CoveredStretch,
   type BlocksAround,
-} from './blocks-around.ts';
+  type BlocksOfSource,
+} from './block-source.ts';
 import { findingsOf, spansOf, type Finding } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
-import { during, secondOf } from '../../postgres/seconds.ts';
+import { during, secondOf } from '../../postgres/sql.ts';
 import type { LinkedBlock } from '../../crawl/block-links.ts';
-import type { BlocksOfSource } from './block-source.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 
@@ -272,7 +272,7 @@ function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
   });
 }
 
-type Found = Pick<LinkedBlock, 'gen_utime'>;
+type FoundBlock = Pick<LinkedBlock, 'gen_utime'>;
 
 /** How many blocks are looked up by name if the stored ones do not tell in which second they lie. */
 const MOST_LOOK_UPS = 32;
@@ -314,7 +314,7 @@ function isAtStart({ lower, known, registered }: Missing, { from }: Range): bool
 }
 
 /** A block that the source does not have lies in the stretch, unless the source begins there. */
-function liesWithin({ registered }: Missing, found: Found | undefined, { from }: Range): boolean {
+function liesWithin({ registered }: Missing, found: FoundBlock | undefined, { from }: Range): boolean {
   return found === undefined ? registered !== 'first' : found.gen_utime >= from;
 }
 

@@ -9,7 +9,7 @@ import { countByMinute } from '../../read/table-rows.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { floorOfTable } from '../../ledger/stored-settings.ts';
-import { during, secondAt, secondOf } from '../../postgres/seconds.ts';
+import { during, secondAt, secondOf } from '../../postgres/sql.ts';
 
 /** The chain itself sends messages from this address, and no transaction does. */
 const SYSTEM = `-1:${'0'.repeat(64)}`;

@@ -8,7 +8,7 @@ import { type Check, type Result, type CheckStep, NEAR, joinByHash } from './che
 import { findingsOf } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
-import { during, secondOf } from '../../postgres/seconds.ts';
+import { during, secondOf } from '../../postgres/sql.ts';
 
 const NAME = 'traces';
 /** How long after the stretch continuations and copies are searched for: later ones belong to the next stretch. */

@@ -7,7 +7,7 @@ import { findingsOf, spansOf, type Finding } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { blockKeyOf } from './check-blocks.ts';
-import { during, secondOf } from '../../postgres/seconds.ts';
+import { during, secondOf } from '../../postgres/sql.ts';
 
 const NAME = 'transactions';
 const MISSING_TRANSACTIONS = 'missing_transactions';

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../postgres/database.ts';
-import { during, secondOf } from '../../postgres/seconds.ts';
+import { during, secondOf } from '../../postgres/sql.ts';
 import type { Stretch } from '../../range.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { targetOf } from '../../write/target.ts';

@@ -1,6 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { dueAt, readCoverage } from '../../ledger/stored-coverage.ts';
-import { readRefused } from '../../ledger/refused.ts';
+import { dueAt, readCoverage, readRefused } from '../../ledger/stored-coverage.ts';
 import { common, formatTime, type Stretch, stretchesOf, without } from '../../range.ts';
 import { openStep, type Check, type CheckStep } from './check.ts';
 

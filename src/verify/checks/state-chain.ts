@@ -7,7 +7,7 @@ import { missingTransactions } from './check-transactions.ts';
 import { findingsOf } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
-import { during, partOf, secondAt, secondOf } from '../../postgres/seconds.ts';
+import { during, partOf, secondAt, secondOf } from '../../postgres/sql.ts';
 
 const MISSING = 'missing_predecessor';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createInFlight } from '../../../src/budget/in-flight.ts';
 import { systemClock } from '../../../src/clock.ts';
-import { machineSpeed } from '../../../src/crawl/plan/machine-speed.ts';
+import { machineSpeed } from '../../../src/crawl/plan/plan-datasets.ts';
 
 const rateBoundAt = (rps: number) => createInFlight({ rps, clock: systemClock }).isRateBound;
 const SIZES = new Map([

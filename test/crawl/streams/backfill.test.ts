@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
-import { coverStreams } from '../../../src/backfill/cover-streams.ts';
+import { coverStreams } from '../../../src/backfill/run-backfill.ts';
 import { backfill } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { readCoverage } from '../../../src/ledger/stored-coverage.ts';

@@ -1,6 +1,6 @@
 import { loadTables } from '../../../src/postgres/load-tables.ts';
 import { literal } from '../../../src/tables/literal.ts';
-import { describeTable, type TableDescription } from '../../../src/read/table-description.ts';
+import { describeTable, type TableDescription } from '../../../src/read/table-rows.ts';
 import { columnType } from '../../../src/lake/copied-rows.ts';
 import { commit, readLog, tablesIn, type TableLog } from '../../../src/lake/delta-log.ts';
 import { keyHash } from '../../../src/lake/delta-actions.ts';

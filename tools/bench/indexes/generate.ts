@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { loadTables } from '../../../src/postgres/load-tables.ts';
-import { describeTable } from '../../../src/read/table-description.ts';
+import { describeTable } from '../../../src/read/table-rows.ts';
 import { createPartitions } from '../../../src/write/partitions.ts';
 import type { BenchStore } from '../store.ts';
 

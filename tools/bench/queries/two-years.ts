@@ -2,7 +2,7 @@ import pg from 'pg';
 import { loadTables } from '../../../src/postgres/load-tables.ts';
 import { createPartitions } from '../../../src/write/partitions.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';
-import { describeTable } from '../../../src/read/table-description.ts';
+import { describeTable } from '../../../src/read/table-rows.ts';
 import { formatTime } from '../../../src/range.ts';
 import { SPAN } from '../network.ts';
 import { crawlOneDay } from './one-day.ts';

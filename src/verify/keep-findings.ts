@@ -1,8 +1,14 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../tables/owners.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
-import { readFindings, replaceFindings, type FindingKind, type RightRow } from '../ledger/stored-findings.ts';
-import { DEEP, type WrongRow } from '../ledger/held-by-traces.ts';
+import {
+  readFindings,
+  replaceFindings,
+  type FindingKind,
+  type RightRow,
+  DEEP,
+  type WrongRow,
+} from '../ledger/stored-findings.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { targetOf } from '../write/target.ts';
 import { common, partsOf, type Range, union, without } from '../range.ts';
@@ -12,7 +18,7 @@ import { type Checked, type Finding, spansOf } from './checks/finding.ts';
 const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'expired', 'follows']);
 
 /** The stream whose findings are stored, and what is needed to store them. */
-export interface Remembering {
+export interface CheckedStream {
   readonly jobs: readonly Dataset[];
   readonly dataset: Dataset;
   readonly stream: Stream;
@@ -23,9 +29,9 @@ export interface Remembering {
  * Stores what checks found, row by row, in run of what the same checks found there before. In seconds about which a
  * check could say nothing, earlier findings stay.
  */
-export async function rememberFindings(
+export async function keepFindings(
   database: Database,
-  run: Remembering,
+  run: CheckedStream,
   checks: readonly Checked[],
   right: readonly RightRow[] = [],
 ): Promise<void> {
@@ -43,7 +49,7 @@ export async function rememberFindings(
   await replaceFindings(database, { stream, began, checks: byCheck, right });
 }
 
-function rowsOf({ jobs, dataset }: Remembering, finding: Finding): WrongRow[] {
+function rowsOf({ jobs, dataset }: CheckedStream, finding: Finding): WrongRow[] {
   if (SILENT.has(finding.outcome) || finding.outcome === 'known') return [];
   const [first = ''] = Object.keys(dataset.job.tables);
   const own = finding.table === undefined ? first : targetOf(finding.table).name;
@@ -76,7 +82,7 @@ function holdersOf(table: string, dataset: Dataset, jobs: readonly Dataset[]): s
  * Stored findings of a stream that the checks of this run, since they `began`, did not find: those of a deep
  * comparison, and those that reach beyond the checked seconds.
  */
-export async function rememberedFindings(
+export async function readKeptFindings(
   session: Session,
   stream: Stream,
   covered: readonly Range[],

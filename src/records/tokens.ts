@@ -1,13 +1,21 @@
 import * as z from 'zod';
-import { account, optionalAddress, optionalHash } from './members/form.ts';
+import { account, optionalAddress, optionalHash, hash } from './members/form.ts';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
-import type { RowsOf } from '../dataset/declaration/row-layout.ts';
+import { type RowsOf, column } from '../dataset/declaration/row-layout.ts';
 import type { nft_collections } from '../tables/ton/nft-collections.ts';
 import type { nft_items } from '../tables/ton/nft-items.ts';
 import type { nft_descriptions } from '../tables/ton/address-book.ts';
 import type { Asked } from '../dataset/walk.ts';
-import { flag, freeForm, requiredInt64, wideDigits } from './members/scalar.ts';
-import { contentDescription } from './members/token-content.ts';
+import {
+  flag,
+  freeForm,
+  requiredInt64,
+  wideDigits,
+  digits,
+  requiredSeconds,
+  text,
+} from './members/scalar.ts';
+import type { PositionMembers } from '../dataset/paginators/paginator.ts';
 
 /** One element of `nft_collections` of GET /api/v3/nft/collections, and `collection` of an item. */
 export const nftCollection = z.strictObject({
@@ -80,3 +88,54 @@ export function nftItemRows(
     nft_descriptions: [own, ...parent.nft_descriptions],
   };
 }
+
+/** A member of a token's on-chain content as text; null if it has no such text. */
+export function contentText(content: unknown, name: string): string | null {
+  const value = memberOf(content, name);
+  return typeof value === 'string' ? value : null;
+}
+
+/** The decimals of a jetton, which contracts store as text; null if the value is not an integer from 0 to 255. */
+export function contentDecimals(content: unknown): number | null {
+  const value = memberOf(content, 'decimals');
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  return /^\d{1,3}$/.test(text) && Number(text) <= 255 ? Number(text) : null;
+}
+
+/** The members of a token's on-chain content that describe it, besides all of the content. */
+export function contentDescription(content: unknown) {
+  return {
+    source: 'chain',
+    name: contentText(content, 'name'),
+    description: contentText(content, 'description'),
+    image: contentText(content, 'image'),
+    uri: contentText(content, 'uri'),
+    content,
+  };
+}
+
+function memberOf(content: unknown, name: string): unknown {
+  return typeof content === 'object' && content !== null ? Reflect.get(content, name) : undefined;
+}
+
+/**
+ * Members that transfers and burns have in common. Payloads are bags of cells in base64, some of which a decoder reads.
+ */
+export const transferMembers = {
+  query_id: digits,
+  transaction_hash: hash,
+  transaction_lt: requiredInt64,
+  transaction_now: column('utime', requiredSeconds),
+  transaction_aborted: flag,
+  response_destination: optionalAddress,
+  custom_payload: text,
+  decoded_custom_payload: freeForm,
+  trace_id: optionalHash,
+};
+
+/** The position of a transfer or burn, which is that of its transaction. */
+export const transferPosition = {
+  utime: 'transaction_now',
+  lt: 'transaction_lt',
+  id: ['transaction_hash'],
+} satisfies PositionMembers;

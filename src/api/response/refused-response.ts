@@ -1,0 +1,215 @@
+import * as z from 'zod';
+import { printable } from '../../terminal/terminal.ts';
+import {
+  messageOf,
+  ApiFailedError,
+  ApiUnavailableError,
+  BadResponseError,
+  type EtlError,
+  NoEndpointError,
+  RequestTooLargeError,
+  ApiTimeoutError,
+  AuthError,
+  LimitRefusedError,
+  NotFoundError,
+  RateLimitedError,
+  RequestRefusedError,
+} from '../../errors.ts';
+
+const MAX_LENGTH = 300;
+
+/** Every form of error that the servers and their gateways are known to send. */
+const errorBody = z.looseObject({
+  error: z.union([z.string(), z.looseObject({ message: z.string() })]).optional(),
+  result: z.unknown().optional(),
+  message: z.string().optional(),
+  detail: z.unknown().optional(),
+});
+
+/** The error text of a body. */
+export interface Reason {
+  /** True if the body is JSON with an error text, as the API sends it; false for pages of gateways. */
+  readonly own: boolean;
+  /** One short line. */
+  readonly text: string;
+}
+
+/** Extracts the error text of a response without success. Never throws. */
+export function reasonOf(body: string): Reason {
+  const text = ownText(body);
+  return text === undefined ? { own: false, text: excerpt(body) } : { own: true, text: oneLine(text) };
+}
+
+/** The beginning of a body that the API did not send, as one short line. */
+export function excerpt(body: string): string {
+  if (body.trim() === '') return 'an empty body';
+  if (!/^\s*</.test(body)) return oneLine(body.slice(0, 2 * MAX_LENGTH));
+  const title = /<(title|h1)[^>]*>([^<]*)</i.exec(body.slice(0, 10_000))?.[2];
+  return title === undefined ? 'an HTML page' : `an HTML page "${oneLine(title)}"`;
+}
+
+/** The first issue of a schema's error, with its path; the message of any other error. */
+export function summary(error: unknown): string {
+  if (error instanceof z.ZodError) {
+    const [issue] = error.issues;
+    const path = issue?.path.map(String).join('.') ?? '';
+    return oneLine(`${path === '' ? 'the body' : path}: ${issue?.message ?? 'does not fit'}`);
+  }
+  return oneLine(messageOf(error));
+}
+
+function ownText(body: string): string | undefined {
+  const parsed = errorBody.safeParse(jsonOrNothing(body));
+  if (!parsed.success) return undefined;
+  const { error, result, message, detail } = parsed.data;
+  if (typeof error === 'string') return error;
+  // Recorded 429s have their text in `result`, and a Python framework puts its own in `detail`.
+  return error?.message ?? [result, message, detail].find((text) => typeof text === 'string');
+}
+
+function jsonOrNothing(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function oneLine(text: string): string {
+  const line = printable(text.replaceAll(/\s+/g, ' ').trim());
+  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
+}
+
+/** A response without success. */
+interface RefusedResponse {
+  readonly status: number;
+  readonly body: string;
+  /** For the message: `GET /api/v3/blocks`. */
+  readonly label: string;
+  readonly path: string;
+  /** The host of the request, for hints. */
+  readonly host: string;
+  readonly retryAfterMs: number | undefined;
+  /** The server's `X-API-Version`. Pages of gateways lack it. */
+  readonly apiVersion: string | undefined;
+}
+
+/** These endpoints wrap every failure as 422, even a timeout of the database. */
+const TIMEOUT_AS_422 = /\/(accountStates|walletStates|dns\/records)$/;
+
+const TIMEOUT = /time(d )?-?out|deadline/i;
+
+/** Build 1.2 answers 500 to parameters that it never accepts. */
+const PERMANENT_500 = /limit is not allowed|wrong value for sort/i;
+
+const LIMIT_REFUSED = /limit is not allowed: \d+ > (\d+)/i;
+
+/** The web framework's 404, which the server wraps as 500: a method and a path (without a slash for v3). */
+const NO_ROUTE = /\bCannot (?:GET|HEAD|POST|PUT) [^\s<"]+\s*(?:$|<)/;
+
+/** The 404 texts of web frameworks for an unknown path. A 404 for missing data names the data instead. */
+const BARE_NOT_FOUND =
+  /^(?:internal server error: )?(?:404:? )?(?:page |route |path |method |endpoint )?(?:not found|does not exist)[.!]?$/i;
+
+const BARE_NO_METHOD =
+  /^(?:internal server error: )?(?:405:? |501:? )?(?:method not allowed|not implemented)[.!]?$/i;
+
+/** The characters of a page that are searched. */
+const LONGEST_PAGE = 10_000;
+
+/** The method is not allowed or not implemented. This program only sends GET, which all of its endpoints accept. */
+const NO_METHOD = new Set([405, 501]);
+
+/** A gateway sends 413, 414 and 431 if the list of addresses was too long; half of it may pass. */
+const TOO_LARGE = new Set([413, 414, 431]);
+
+const COMES_BACK = new Set([408, 425]);
+
+/**
+ * The error that a response without status 200 stands for. Statuses are unreliable (401 for a missing parameter, 422 or
+ * 500 for a timeout, 500 for a bad parameter, 429 in several forms), so only this function interprets them.
+ */
+export function errorOfStatus(refusal: RefusedResponse): EtlError {
+  const { status } = refusal;
+  const reason = reasonOf(refusal.body);
+  const message = `${refusal.label} was answered ${status}: ${reason.text}`;
+  if (status === 429)
+    return new RateLimitedError(message, { hint: RATE_HINT, retryAfterMs: refusal.retryAfterMs });
+  if (status >= 500) return serverError(refusal, message, reason);
+  if (status >= 400) return clientError(refusal, message, reason);
+  return new BadResponseError(message, {
+    hint: `${refusal.host} redirects or does not answer as an API: check TONCENTER_NETWORK.`,
+  });
+}
+
+function serverError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
+  const { status, retryAfterMs } = refusal;
+  const away = { hint: AWAY_HINT, retryAfterMs };
+  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
+  if (!reason.own) return new ApiUnavailableError(message, away);
+  if (status === 500 && PERMANENT_500.test(reason.text)) return requestRefused(message, reason);
+  if (status === 500 && TIMEOUT.test(reason.text))
+    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT, retryAfterMs });
+  if (status === 500 || status === 542) return new ApiFailedError(message, away);
+  return new ApiUnavailableError(message, away);
+}
+
+function clientError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
+  const { status, path } = refusal;
+  const auth = authHint(refusal, reason);
+  if (auth !== undefined) return new AuthError(message, { hint: auth });
+  if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
+    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
+  }
+  if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Request less at once.' });
+  if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
+  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
+  return reason.own ? ownError(status, message, reason) : pageError(refusal, message);
+}
+
+/** True if the response says that the server lacks the endpoint, in any form that servers use. */
+function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }: Reason): boolean {
+  if (NO_METHOD.has(status)) return own || apiVersion !== undefined;
+  if (own && BARE_NO_METHOD.test(text)) return true;
+  if (NO_ROUTE.test(own ? text : body.slice(0, LONGEST_PAGE))) return true;
+  if (own) return (status === 404 || status === 500) && BARE_NOT_FOUND.test(text);
+  return status === 404 && apiVersion !== undefined;
+}
+
+function ownError(status: number, message: string, reason: Reason): EtlError {
+  return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
+}
+
+/**
+ * The error for a response that is not the API's: a page of the server itself, or of a gateway, which may be temporary.
+ */
+function pageError({ apiVersion }: RefusedResponse, message: string): EtlError {
+  return apiVersion === undefined
+    ? new ApiFailedError(message, { hint: GATEWAY_HINT })
+    : new RequestRefusedError(message);
+}
+
+function requestRefused(message: string, { text }: Reason): RequestRefusedError {
+  const most = LIMIT_REFUSED.exec(text)?.[1];
+  return most === undefined ? new RequestRefusedError(message) : new LimitRefusedError(message, Number(most));
+}
+
+/** The hint about the key; undefined if the key is not the cause. A 401 may be about a missing parameter. */
+function authHint({ status, host }: RefusedResponse, reason: Reason): string | undefined {
+  if (status === 401 && !(reason.own && / required/i.test(reason.text)))
+    return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
+  if (status === 403 && reason.own)
+    return `Check that TONCENTER_API_KEY was issued for the network of ${host} (TONCENTER_NETWORK).`;
+  return undefined;
+}
+
+const RATE_HINT = 'Lower TONCENTER_RPS, or check which other processes use the key: they share its limit.';
+
+const AWAY_HINT = 'The API is down or failing; stored data is kept. Try again later.';
+
+const GATEWAY_HINT = 'A gateway answers instead of the API, perhaps temporarily: open the URL in a browser.';
+
+const TIMEOUT_HINT = 'The server stops each query after three seconds; it is busy: try again later.';
+
+const NO_ROUTE_HINT =
+  "This server may not have the endpoint: builds differ (see the response's X-API-Version).";
