@@ -3,9 +3,10 @@ import { account, optionalAddress, optionalHash } from '../src/records/members/f
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
+import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
 import { jetton_masters } from '../src/tables/ton/jetton-masters.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';
-import { contentDecimals, contentText } from '../src/records/tokens.ts';
+import { contentDecimals, contentDescription, contentText } from '../src/records/tokens.ts';
 
 /** One element of `jetton_masters` of GET /api/v3/jetton/masters. */
 export const jettonMaster = z.strictObject({
@@ -20,12 +21,12 @@ export const jettonMaster = z.strictObject({
   last_transaction_lt: requiredInt64,
 });
 
-const tables = { jetton_masters };
+const tables = { jetton_masters, jetton_descriptions };
 
 export default defineCollection({
   title: 'Jettons (fungible tokens): supply, name, symbol, decimals and content of each master contract',
   limitations:
-    'earlier states of a jetton; changes between two scans, except those of its name and supply that the next scan shows',
+    'earlier supplies of a jetton; changes between two scans, except those that the next scan shows',
   tables,
   walks: [
     list({
@@ -35,18 +36,21 @@ export default defineCollection({
       record: jettonMaster,
       id: ['address'],
       // Name, symbol and decimals are columns besides the content that contains them.
-      rows: ({ jetton_content, ...columns }, extra): RowsOf<typeof tables> => ({
-        jetton_masters: [
-          {
-            ...columns,
-            jetton_content,
-            name: contentText(jetton_content, 'name'),
-            symbol: contentText(jetton_content, 'symbol'),
-            decimals: contentDecimals(jetton_content),
-            extra: orNull(extra),
-          },
-        ],
-      }),
+      rows: ({ jetton_content, ...columns }, extra, { at }): RowsOf<typeof tables> => {
+        const description = {
+          ...contentDescription(jetton_content),
+          symbol: contentText(jetton_content, 'symbol'),
+          decimals: contentDecimals(jetton_content),
+        };
+        const { name, symbol, decimals } = description;
+        const { address, mintable, admin_address, last_transaction_lt } = columns;
+        const { jetton_wallet_code_hash, code_hash } = columns;
+        const contract = { address, mintable, admin_address, jetton_wallet_code_hash, code_hash };
+        return {
+          jetton_masters: [{ ...columns, jetton_content, name, symbol, decimals, extra: orNull(extra) }],
+          jetton_descriptions: [{ ...contract, ...description, last_transaction_lt, first_seen: at }],
+        };
+      },
     }),
   ],
 });

@@ -1,11 +1,12 @@
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/tables/ton/nft-collections.ts';
-import { nftCollection, nftCollectionRow } from '../src/records/tokens.ts';
+import { nft_descriptions } from '../src/tables/ton/address-book.ts';
+import { nftCollection, nftCollectionRows } from '../src/records/tokens.ts';
 
 export default defineCollection({
   title: 'Collections of NFT items: owner, number of items and content of each',
-  limitations: 'earlier states of a collection, and changes between two scans',
-  tables: { nft_collections },
+  limitations: 'earlier owners of a collection, and changes between two scans',
+  tables: { nft_collections, nft_descriptions },
   walks: [
     list({
       path: '/api/v3/nft/collections',
@@ -13,7 +14,7 @@ export default defineCollection({
       shape: { member: 'nft_collections' },
       record: nftCollection,
       id: ['address'],
-      rows: (record, extra) => ({ nft_collections: [nftCollectionRow(record, extra)] }),
+      rows: nftCollectionRows,
     }),
   ],
 });

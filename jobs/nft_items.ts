@@ -1,6 +1,7 @@
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/tables/ton/nft-collections.ts';
 import { nft_items } from '../src/tables/ton/nft-items.ts';
+import { nft_descriptions } from '../src/tables/ton/address-book.ts';
 import { nftItem, nftItemRows, type NftItem } from '../src/records/tokens.ts';
 
 // Never with `sort_by_last_transaction_lt`: the list would change during the walk.
@@ -18,7 +19,7 @@ export default defineCollection({
     'NFT items: owner, sale or auction, content and collection of each in the readable part of the list, or with transfers',
   limitations:
     'owners between two readings, and items beyond the readable part of the list that no indexed transfer names',
-  tables: { nft_items, nft_collections },
+  tables: { nft_items, nft_collections, nft_descriptions },
   walks: [
     list(items),
     lookup({

@@ -3,10 +3,11 @@ import { account } from '../src/records/members/form.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
-import { token_metadata } from '../src/tables/ton/address-book.ts';
+import { jetton_descriptions, nft_descriptions, token_metadata } from '../src/tables/ton/address-book.ts';
+import type { Asked } from '../src/dataset/walk.ts';
 import { DAY } from '../src/range.ts';
 import { flag, freeForm, requiredFlag, text } from '../src/records/members/scalar.ts';
-import { contentDecimals } from '../src/records/tokens.ts';
+import { contentDecimals, contentText } from '../src/records/tokens.ts';
 
 const tokenInfo = z.strictObject({
   valid: flag,
@@ -28,12 +29,12 @@ export const metadataEntry = z.strictObject({
   token_info: z.array(tokenInfo).nullish(),
 });
 
-const tables = { token_metadata };
+const tables = { token_metadata, jetton_descriptions, nft_descriptions };
 
 export default defineCollection({
   title:
     'What the indexer found out about tokens, on chain and off: name, symbol, decimals, picture, warnings',
-  limitations: 'earlier metadata, and tokens that no indexed row names',
+  limitations: 'metadata between two look-ups, and tokens that no indexed row names',
   piggybackedAs: 'metadata',
   tables,
   walks: [
@@ -62,11 +63,33 @@ export default defineCollection({
 });
 
 /** The row of a token's metadata: the first of its infos as columns, besides all of them. */
-function tokenRows(record: z.output<typeof metadataEntry>, extra: Extra): RowsOf<typeof tables> {
+function tokenRows(
+  record: z.output<typeof metadataEntry>,
+  extra: Extra,
+  { at }: Pick<Asked, 'at'>,
+): RowsOf<typeof tables> {
   const { address, is_indexed, token_info } = record;
-  const [{ extra: more, ...first } = { extra: undefined }] = token_info ?? [];
+  const infos = token_info ?? [];
+  const [{ extra: more, ...first } = { extra: undefined }] = infos;
   const decimals = contentDecimals(more);
+  const described = (type: string) =>
+    infos
+      .filter((info) => info.type === type)
+      .map((info) => ({ address, ...descriptionOf(info), is_indexed, first_seen: at }));
   return {
     token_metadata: [{ address, is_indexed, ...first, decimals, token_info, extra: orNull(extra) }],
+    jetton_descriptions: described('jetton_masters'),
+    nft_descriptions: [
+      ...described('nft_items').map((row) => ({ ...row, type: 'item' })),
+      ...described('nft_collections').map((row) => ({ ...row, type: 'collection' })),
+    ],
   };
+}
+
+/** Metadata has no logical time. */
+function descriptionOf(info: z.output<typeof tokenInfo>) {
+  const { name, symbol, description, image, is_nsfw, is_scam, extra } = info;
+  const [uri, decimals] = [contentText(extra, 'uri'), contentDecimals(extra)];
+  const said = { name, symbol, decimals, description, image, uri, is_nsfw, is_scam, content: info };
+  return { source: 'indexer', ...said, last_transaction_lt: '0' };
 }

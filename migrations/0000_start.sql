@@ -182,6 +182,32 @@ CREATE TABLE "etl"."kept_daily_changes" (
 	CONSTRAINT "kept_daily_changes_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
+CREATE TABLE "etl"."kept_daily_legs" (
+	"day" date NOT NULL,
+	"position" integer NOT NULL,
+	"utime" timestamp with time zone,
+	"dex" text,
+	"pool" text,
+	"router" text,
+	"trader" text,
+	"sold" text,
+	"sold_raw" numeric,
+	"bought" text,
+	"bought_raw" numeric,
+	"volume_ton" numeric,
+	"volume_usd" numeric,
+	"leg" integer,
+	"legs" integer,
+	"referral" text,
+	"query_id" numeric,
+	"trace_id" text,
+	"action_id" text,
+	"start_utime" timestamp with time zone,
+	"transaction_hash" text,
+	"start_lt" bigint,
+	CONSTRAINT "kept_daily_legs_day_position_pk" PRIMARY KEY("day","position")
+);
+--> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_trades" (
 	"day" date NOT NULL,
 	"position" integer NOT NULL,
@@ -235,6 +261,18 @@ CREATE TABLE "etl"."kept_fees_by_part" (
 	"total" numeric,
 	"forward" numeric,
 	CONSTRAINT "kept_fees_by_part_day_position_pk" PRIMARY KEY("day","position")
+);
+--> statement-breakpoint
+CREATE TABLE "etl"."kept_gas_by_contract" (
+	"day" date NOT NULL,
+	"position" integer NOT NULL,
+	"account" text,
+	"code_hash" text,
+	"runs" bigint,
+	"failed" bigint,
+	"gas_used" numeric,
+	"gas_fees" numeric,
+	CONSTRAINT "kept_gas_by_contract_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
 CREATE TABLE "etl"."kept_hourly_activity" (
@@ -574,6 +612,47 @@ CREATE TABLE "ton"."address_book" (
 	"interfaces" text[],
 	"extra" jsonb,
 	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "ton"."jetton_descriptions" (
+	"address" text NOT NULL,
+	"source" text NOT NULL,
+	"symbol" text,
+	"decimals" integer,
+	"mintable" boolean,
+	"admin_address" text,
+	"jetton_wallet_code_hash" text,
+	"code_hash" text,
+	"name" text,
+	"description" text,
+	"image" text,
+	"uri" text,
+	"content" jsonb,
+	"is_indexed" boolean,
+	"is_nsfw" boolean,
+	"is_scam" boolean,
+	"last_transaction_lt" bigint NOT NULL,
+	"first_seen" timestamp with time zone NOT NULL,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "jetton_descriptions_address_source_first_seen_pk" PRIMARY KEY("address","source","first_seen")
+);
+--> statement-breakpoint
+CREATE TABLE "ton"."nft_descriptions" (
+	"address" text NOT NULL,
+	"type" text NOT NULL,
+	"source" text NOT NULL,
+	"name" text,
+	"description" text,
+	"image" text,
+	"uri" text,
+	"content" jsonb,
+	"is_indexed" boolean,
+	"is_nsfw" boolean,
+	"is_scam" boolean,
+	"last_transaction_lt" bigint NOT NULL,
+	"first_seen" timestamp with time zone NOT NULL,
+	"loaded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "nft_descriptions_address_type_source_first_seen_pk" PRIMARY KEY("address","type","source","first_seen")
 );
 --> statement-breakpoint
 CREATE TABLE "ton"."token_metadata" (
@@ -1294,6 +1373,7 @@ CREATE STATISTICS "ton"."transactions_roots" ON (hash = trace_id) FROM "ton"."tr
 CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("dataset","scope","pass");--> statement-breakpoint
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint
 CREATE INDEX "kept_daily_changes_account" ON "etl"."kept_daily_changes" USING btree ("account","day");--> statement-breakpoint
+CREATE INDEX "kept_daily_legs_utime" ON "etl"."kept_daily_legs" USING btree ("utime","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_trades_asset" ON "etl"."kept_daily_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "kept_hourly_trades_asset" ON "etl"."kept_hourly_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "pages_span_index" ON "etl"."pages" USING gist ("span");--> statement-breakpoint

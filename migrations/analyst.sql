@@ -4,15 +4,10 @@
 -- Addresses and hashes in any form. The functions fold to a constant while a query is planned, so `where account =
 -- ton_address('EQ…')` uses the index as a literal would.
 
-drop function if exists etl.crc16(bytea);
+drop function if exists etl.crc16(text);
 -- CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection. It is linear: each of its bits says whether the number of
--- ones among certain bits of the text is odd. These are the bits.
-create or replace function etl.crc16(digits text) returns text
-language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
-declare
-  bits constant bit(272) := ('x' || digits)::bit(272);
-begin
-  return lpad(to_hex(
+-- ones among certain bits of the text is odd. These are the bits. Given a variable, it is inlined.
+create or replace function etl.crc16(bits bit) returns int language sql immutable parallel safe return
     (bit_count(bits & X'A9A13A6190FF642865822CC6D61B6CCBFF8845253E82C0AB96A7C2CD82058E2C0C88') & 1) * 32768 +
     (bit_count(bits & X'54D09D30C87FB21432C116636B0DB665FFC422929F416055CB53E166C102C7160644') & 1) * 16384 +
     (bit_count(bits & X'AA684E98643FD90A19608B31B586DB32FFE211494FA0B02AE5A9F0B36081638B0322') & 1) * 8192 +
@@ -28,11 +23,9 @@ begin
     (bit_count(bits & X'9A13A6190FF642865822CC6D61B6CCBFF8845253E82C0AB96A7C2CD82058E2C0C888') & 1) * 8 +
     (bit_count(bits & X'4D09D30C87FB21432C116636B0DB665FFC422929F416055CB53E166C102C71606444') & 1) * 4 +
     (bit_count(bits & X'A684E98643FD90A19608B31B586DB32FFE211494FA0B02AE5A9F0B36081638B03222') & 1) * 2 +
-    (bit_count(bits & X'534274C321FEC850CB04598DAC36D997FF108A4A7D0581572D4F859B040B1C581911') & 1) * 1
-  ), 4, '0');
-end $$;
-comment on function etl.crc16(text) is
-  'Checksum of a friendly address, four hex digits: CRC-16/XMODEM of its first 34 bytes, which are given as 68 hex digits.';
+    (bit_count(bits & X'534274C321FEC850CB04598DAC36D997FF108A4A7D0581572D4F859B040B1C581911') & 1);
+comment on function etl.crc16(bit) is
+  'Checksum of a friendly address: CRC-16/XMODEM of its first 34 bytes, which are given as 272 bits.';
 
 create or replace function ton.ton_address(form text) returns text
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -41,6 +34,7 @@ declare
   forms constant text := 'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
   workchain bigint := 0;
   digits text;
+  bits bit(272);
 begin
   if word ~ '^-?[0-9]{1,10}:[0-9a-fA-F]{64}$' then
     workchain := split_part(word, ':', 1)::bigint;
@@ -59,7 +53,8 @@ begin
   end if;
   -- Kind, workchain, 32 bytes of hash, CRC-16 of them all: 36 bytes in base64 of either alphabet.
   digits := encode(decode(translate(word, '-_', '+/'), 'base64'), 'hex');
-  if etl.crc16(left(digits, 68)) <> right(digits, 4) then
+  bits := ('x' || left(digits, 68))::bit(272);
+  if lpad(to_hex(etl.crc16(bits)), 4, '0') <> right(digits, 4) then
     raise exception '"%" is not an address: its checksum is wrong: a character is missing or mistyped', word
       using errcode = 'invalid_text_representation', hint = forms;
   end if;
@@ -77,17 +72,24 @@ comment on function ton.ton_address(text) is
 create or replace function ton.ton_address_friendly(address text, bounceable boolean default true, testnet boolean default false)
 returns text language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
-  raw constant text := case when length(address) = 66 and address ~ '^0:[0-9A-F]+$' then address else ton.ton_address(address) end;
-  workchain constant int := case when raw like '0:%' then 0 else split_part(raw, ':', 1)::int end;
+  raw text := address;
+  workchain int := 0;
   digits text;
+  bits bit(272);
 begin
-  if workchain not between -128 and 127 then
-    raise exception '"%" has no friendly form: its workchain does not fit into a byte', raw
-      using errcode = 'numeric_value_out_of_range';
+  -- Most addresses are of the basechain and as the tables hold them.
+  if length(address) <> 66 or address !~ '^0:[0-9A-F]+$' then
+    raw := ton.ton_address(address);
+    workchain := split_part(raw, ':', 1)::int;
+    if workchain not between -128 and 127 then
+      raise exception '"%" has no friendly form: its workchain does not fit into a byte', raw
+        using errcode = 'numeric_value_out_of_range';
+    end if;
   end if;
-  digits := lpad(to_hex((case when bounceable then 17 else 81 end | case when testnet then 128 else 0 end) * 256 | (workchain & 255)), 4, '0')
-    || right(raw, 64);
-  return translate(encode(decode(digits || etl.crc16(digits), 'hex'), 'base64'), '+/', '-_');
+  digits := case when bounceable then case when testnet then '91' else '11' end when testnet then 'd1' else '51' end
+    || case when workchain = 0 then '00' else lpad(to_hex(workchain & 255), 2, '0') end || right(raw, 64);
+  bits := ('x' || digits)::bit(272);
+  return translate(encode(decode(digits || lpad(to_hex(etl.crc16(bits)), 4, '0'), 'hex'), 'base64'), '+/', '-_');
 end $$;
 comment on function ton.ton_address_friendly(text, boolean, boolean) is
   'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…). If testnet is true, it is marked for test networks only (kQ…, 0Q…).';
@@ -229,7 +231,7 @@ comment on column ton.days.ends is 'First moment of the next day, exclusive: uti
 
 create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe begin atomic
   select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
-    'message_delays', 'jetton_flows', 'daily_changes', 'dex_volume', 'hourly_trades', 'daily_trades']);
+    'gas_by_contract', 'message_delays', 'jetton_flows', 'daily_changes', 'dex_volume', 'hourly_trades', 'daily_trades', 'daily_legs']);
 end;
 comment on function etl.reports_by_day() is
   'Views of schema ton that sum up days, and keep what they summed up.';
@@ -362,40 +364,47 @@ comment on column etl.open_failed_transactions.accounts is 'On how many accounts
 comment on column etl.open_failed_transactions.fees is 'Fees that were paid for failing this way, nanotons: sum of total_fees.';
 comment on column etl.open_failed_transactions.bounced is 'How many of them sent the coins that came back to their sender (bounce_type ok). The others kept them: to no_state without a bounce, a transfer of coins is a deposit.';
 
-create or replace view ton.gas_by_contract as
+create or replace view etl.open_gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
-from ton.days d,
+from etl.open_days d,
 lateral (
   select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
-  group by x.account) g;
-comment on view ton.gas_by_contract is 'Gas that each contract used on each day, UTC; runs that were skipped are left out.';
-comment on column ton.gas_by_contract.day is 'The day on which the contract ran, UTC.';
-comment on column ton.gas_by_contract.account is 'The contract that ran, raw form.';
-comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. The last of the day that is known; null if the source holds none of its states.';
-comment on column ton.gas_by_contract.runs is 'How often the contract ran on the day.';
-comment on column ton.gas_by_contract.failed is 'How many of the runs ended with an exit code of failure.';
-comment on column ton.gas_by_contract.gas_used is 'Gas units that all runs used together.';
-comment on column ton.gas_by_contract.gas_fees is 'Fees for that gas, nanotons: sum of compute_gas_fees.';
+  group by x.account) g
+where d.relation = 'gas_by_contract';
+comment on view etl.open_gas_by_contract is 'Gas that each contract used on each day, UTC; runs that were skipped are left out.';
+comment on column etl.open_gas_by_contract.day is 'The day on which the contract ran, UTC.';
+comment on column etl.open_gas_by_contract.account is 'The contract that ran, raw form.';
+comment on column etl.open_gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. The last of the day that is known; null if the source holds none of its states.';
+comment on column etl.open_gas_by_contract.runs is 'How often the contract ran on the day.';
+comment on column etl.open_gas_by_contract.failed is 'How many of the runs ended with an exit code of failure.';
+comment on column etl.open_gas_by_contract.gas_used is 'Gas units that all runs used together.';
+comment on column etl.open_gas_by_contract.gas_fees is 'Fees for that gas, nanotons: sum of compute_gas_fees.';
 
 create or replace view etl.open_message_delays as
 select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
 from etl.open_days d,
 lateral (
-  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-    count(*) as messages, avg(extract(epoch from r.utime - m.utime)) as mean_seconds,
-    percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
-    max(extract(epoch from r.utime - m.utime)) as longest_seconds
-  from ton.transactions r,
-  -- Looks up one message at a time, each in its partition: `offset 0` keeps the planner from reading all messages
-  -- instead.
-  lateral (
-    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash offset 0) m,
-  lateral (
-    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash offset 0) s
-  where r.utime >= d.starts and r.utime < d.ends
-  group by 1, 2, 3, 4) x
+  -- All messages and senders of the time are read at once: `offset 0` keeps the planner from looking them up one by one.
+  with received as materialized (
+    select r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard, r.utime
+    from ton.transactions r where r.utime >= d.starts and r.utime < d.ends and r.in_msg_hash is not null),
+  first as materialized (select min(r.in_msg_utime) as utime from received r)
+  select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, count(*) as messages, avg(g.seconds) as mean_seconds,
+    percentile_disc(0.5) within group (order by g.seconds) as median_seconds, max(g.seconds) as longest_seconds
+  from (
+    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+      extract(epoch from r.utime - m.utime) as seconds
+    from received r
+    join (
+      select x.utime, x.hash, x.out_msg_tx_hash from ton.messages x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null offset 0) m
+      on m.utime = r.in_msg_utime and m.hash = r.in_msg_hash
+    join (
+      select x.utime, x.hash, x.block_workchain, x.block_shard from ton.transactions x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends offset 0) s on s.utime = m.utime and s.hash = m.out_msg_tx_hash) g
+  group by g.from_workchain, g.from_shard, g.to_workchain, g.to_shard) x
 where d.relation = 'message_delays';
 comment on view etl.open_message_delays is 'How long messages were under way from shard to shard, by the day, UTC, on which they arrived. Block times are whole seconds, so 0 means within one second; messages from outside the chain are left out.';
 comment on column etl.open_message_delays.day is 'The day on which the messages arrived, UTC.';
@@ -440,10 +449,10 @@ where m.opcode = '0x178d4519'
         and x.utime >= m.utime and x.utime < m.utime + interval '1 day') is not true end
 union all
 -- The wallet was not looked up. Then a master is an account that sends jettons without a request to transfer some, and
--- the owner is who gave the wallet an order that it carried out.
-select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+-- the owner is who gave the wallet an order that it carried out. Conditions upon the owner are not tested before the join.
+select m.utime, m.created_lt, m.hash, m.source, m.destination, case when w.jetton is null then (
     select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1),
+    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1) end,
   etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
 from ton.messages m
 left join ton.jetton_wallets w on w.address = m.destination

@@ -210,44 +210,34 @@ comment on column etl.open_daily_changes.balance_raw is 'What TON the account he
 
 -- The reports: closed days as stored, open ones as they are now.
 
-do $$
+create or replace function etl.make_report(report text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  report name;
   said record;
 begin
-  for report in select * from etl.reports_by_day() loop
-    execute format('create or replace view ton.%1$I as
-      select day, %2$s, true as certified from etl.kept_%1$s
-      where day in (select c.day from etl.closed_days c where c.relation = %1$L and c.closed_at is not null)
-      union all select day, %2$s, false from etl.open_%1$s', report, etl.columns_of_report(report));
-    for said in select objsubid as place, description from pg_description
-      where objoid = ('etl.open_' || report)::regclass and classoid = 'pg_class'::regclass
-    loop
-      if said.place = 0 then
-        execute format('comment on view ton.%I is %L', report, said.description);
-      else
-        execute format('comment on column ton.%I.%I is %L', report,
-          (select attname from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum = said.place), said.description);
-      end if;
-    end loop;
-    execute format('comment on column ton.%I.certified is %L', report,
-      'True if every dataset that feeds the row is verified on the whole day, and the row was kept then; false if it is summed up now.');
-    -- Days that were stored under another definition are summed up again, if their rows are still stored.
-    execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
-      and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
+  execute format('create or replace view ton.%1$I as
+    select day, %2$s, true as certified from etl.kept_%1$s
+    where day in (select c.day from etl.closed_days c where c.relation = %1$L and c.closed_at is not null)
+    union all select day, %2$s, false from etl.open_%1$s', report, etl.columns_of_report(report));
+  for said in select objsubid as place, description from pg_description
+    where objoid = ('etl.open_' || report)::regclass and classoid = 'pg_class'::regclass
+  loop
+    if said.place = 0 then
+      execute format('comment on view ton.%I is %L', report, said.description);
+    else
+      execute format('comment on column ton.%I.%I is %L', report,
+        (select attname from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum = said.place), said.description);
+    end if;
   end loop;
+  execute format('comment on column ton.%I.certified is %L', report,
+    'True if every dataset that feeds the row is verified on the whole day, and the row was kept then; false if it is summed up now.');
+  -- Days that were stored under another definition are summed up again, if their rows are still stored.
+  execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
+    and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
 end $$;
+comment on function etl.make_report(text) is
+  'Makes the view of schema ton that has the closed days of a report as they are kept, and its open ones as they are now.';
+select etl.make_report(r) from etl.reports_by_day() r where r <> 'daily_legs';
 
-
--- Another list of stable jettons leads to other prices.
-create or replace function etl.reopen_prices() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  delete from etl.closed_days c where c.relation in ('hourly_trades', 'daily_trades');
-  return null;
-end $$;
-comment on function etl.reopen_prices() is 'Takes the days of prices out of etl.closed_days when etl.stable_jettons changes.';
-create or replace trigger reopen_prices after insert or update or delete on etl.stable_jettons
-for each statement execute function etl.reopen_prices();
 
 -- Prices are per whole unit.
 
@@ -321,18 +311,11 @@ comment on column ton.daily_prices.trades is 'How many legs of swaps the price o
 comment on column ton.daily_prices.traders is 'How many accounts made those trades of the day.';
 comment on column ton.daily_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the day.';
 comment on column ton.daily_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
-create or replace view ton.dex_trades as
-select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
-  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
-  coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool,
-  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
-  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
-  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
-  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
-  x.bought_raw as bought_amount_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
-  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash,
-  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt
-from ton.days d,
+create or replace view etl.open_daily_legs as
+select d.day, x.utime, x.dex, coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool, x.router, x.trader,
+  x.sold, x.sold_raw, x.bought, x.bought_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
+  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash, x.start_lt
+from etl.open_days d,
 lateral (
   with hours as materialized (
     select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd from ton.hourly_trades p where p.day = d.day),
@@ -376,6 +359,43 @@ left join lateral (
   from etl.action_messages p
   left join ton.jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
   where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) o on true
+where d.relation = 'daily_legs';
+comment on view etl.open_daily_legs is 'Trades on exchanges with their value in the smallest units: what dex_trades is made of, which adds symbols and whole units.';
+comment on column etl.open_daily_legs.day is 'The day of the leg, UTC: name it, and only that day is read.';
+comment on column etl.open_daily_legs.utime is 'Block time, UTC, at which the trace of the leg ended.';
+comment on column etl.open_daily_legs.dex is 'The exchange of the leg as the source names it, with its version.';
+comment on column etl.open_daily_legs.pool is 'Account of the pool of the leg, raw form: see dex_trades.pool.';
+comment on column etl.open_daily_legs.router is 'Account of the exchange that took what was given in the leg, raw form.';
+comment on column etl.open_daily_legs.trader is 'Who traded in the leg, raw form.';
+comment on column etl.open_daily_legs.sold is 'Asset that was given in the leg: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.open_daily_legs.sold_raw is 'How much was given in the leg, in the smallest units.';
+comment on column etl.open_daily_legs.bought is 'Asset that was got in the leg: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.open_daily_legs.bought_raw is 'How much was got in the leg, in the smallest units.';
+comment on column etl.open_daily_legs.volume_ton is 'Value of the leg at the prices of its hour or day, TON: see dex_trades.volume_ton.';
+comment on column etl.open_daily_legs.volume_usd is 'Value of the leg at the prices of its hour or day, USD: see dex_trades.volume_usd.';
+comment on column etl.open_daily_legs.leg is 'Number of the leg in its swap, from 0.';
+comment on column etl.open_daily_legs.legs is 'How many legs the swap of the leg has.';
+comment on column etl.open_daily_legs.referral is 'Account that the order of the leg names as its referral, raw form; null if none is known.';
+comment on column etl.open_daily_legs.query_id is 'Number that the order of the leg carries; null if none is known.';
+comment on column etl.open_daily_legs.trace_id is 'Trace of the leg, base64.';
+comment on column etl.open_daily_legs.action_id is 'The swap of the leg within its trace, base64.';
+comment on column etl.open_daily_legs.start_utime is 'Block time, UTC, of the first transaction of the swap of the leg.';
+comment on column etl.open_daily_legs.transaction_hash is 'Hash of the first transaction of the swap of the leg, base64.';
+comment on column etl.open_daily_legs.start_lt is 'Logical time of the first transaction of the swap of the leg.';
+select etl.make_report('daily_legs');
+
+create or replace view ton.dex_trades as
+select x.utime, x.utime as block_time, x.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
+  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
+  x.pool,
+  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
+  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
+  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
+  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
+  x.bought_raw as bought_amount_raw, x.volume_ton, x.volume_usd, x.leg, x.legs,
+  x.referral, x.query_id, x.trace_id, x.action_id, x.start_utime, x.transaction_hash,
+  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt, x.certified
+from ton.daily_legs x
 left join ton.jetton_masters sm on sm.address = x.sold
 left join ton.token_metadata sk on sk.address = x.sold
 left join ton.jetton_masters bm on bm.address = x.bought
@@ -393,7 +413,7 @@ comment on column ton.dex_trades.sold_asset is 'Asset that the trader gave in th
 comment on column ton.dex_trades.sold_symbol is 'Ticker of the asset that was sold; null if no dataset has stored it.';
 comment on column ton.dex_trades.sold_amount is 'How much was sold, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.sold_amount_raw is 'How much was sold, in the smallest units of the asset.';
-comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null if the source does not know it. With a null, `in` may be null: compare each side by itself.';
+comment on column ton.dex_trades.bought_asset is 'Asset that the trader got in the leg: TON, the raw address of a jetton master, or null if the source does not know it. Compare each side by itself: with a null, in (…) may be null, and so may its negation.';
 comment on column ton.dex_trades.bought_symbol is 'Ticker of the asset that was bought; null if no dataset has stored it.';
 comment on column ton.dex_trades.bought_amount is 'How much was bought, whole units; null if the decimals are not known.';
 comment on column ton.dex_trades.bought_amount_raw is 'How much was bought, in the smallest units of the asset.';
@@ -409,6 +429,7 @@ comment on column ton.dex_trades.start_utime is 'Block time, UTC, of the first t
 comment on column ton.dex_trades.transaction_hash is 'Hash of the first transaction of the trade, base64.';
 comment on column ton.dex_trades.trader_label is 'Label of the trader in labels; null if there is none.';
 comment on column ton.dex_trades.lt is 'Logical time of the first transaction of the trade: order by lt, leg, and trades are in the order in which they began.';
+comment on column ton.dex_trades.certified is 'True if the trade is of a kept day: every dataset that feeds it is verified on the whole day.';
 
 create or replace view etl.supply_changes as
 select n.jetton_master, n.utime, n.lt, n.amount from ton.jetton_mints n
@@ -419,6 +440,97 @@ comment on column etl.supply_changes.jetton_master is 'Contract of the jetton wh
 comment on column etl.supply_changes.utime is 'Block time, UTC, of the change of the supply.';
 comment on column etl.supply_changes.lt is 'Logical time of the burn; of a mint, that of its message.';
 comment on column etl.supply_changes.amount is 'How much more there is of the jetton, below zero for a burn, in the smallest units.';
+
+create or replace view etl.liquidity_changes as
+select a.utime, case a.type when 'dex_deposit_liquidity' then 'deposit' else 'withdrawal' end as type, a.details->>'dex' as dex,
+  etl.raw_address(a.details->>'pool') as pool, a.source as provider, case when t.address is not null then 'TON' else x.asset_1 end as asset_1,
+  etl.to_numeric(a.details->>'amount_1') as amount_1, case when u.address is not null then 'TON' else x.asset_2 end as asset_2,
+  etl.to_numeric(a.details->>'amount_2') as amount_2, etl.to_numeric(coalesce(a.details->>'lp_tokens_minted', a.details->>'lp_tokens_burnt')) as lp_tokens,
+  etl.raw_address(coalesce(a.details->>'nft_address', a.details->>'burnt_nft_address')) as position_address, a.trace_id, a.action_id,
+  a.start_utime, a.end_lt as lt
+from ton.actions a
+cross join lateral (
+  select etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
+    etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2) x
+left join ton.ton_proxies t on t.address = x.asset_1
+left join ton.ton_proxies u on u.address = x.asset_2
+where a.type in ('dex_deposit_liquidity', 'dex_withdraw_liquidity') and a.success is not false
+  and coalesce(a.details->>'is_refund', 'false') = 'false';
+comment on view etl.liquidity_changes is 'Deposits into pools of exchanges and withdrawals without prices, one row each. Failed ones and refunds are left out.';
+comment on column etl.liquidity_changes.utime is 'Block time, UTC, at which the trace of the change of liquidity ended.';
+comment on column etl.liquidity_changes.type is 'What happened to the liquidity: deposit or withdrawal.';
+comment on column etl.liquidity_changes.dex is 'The exchange of the liquidity as the source names it, with its version.';
+comment on column etl.liquidity_changes.pool is 'Account of the pool whose liquidity changed, raw form.';
+comment on column etl.liquidity_changes.provider is 'Who changed the liquidity, raw form: actions.source.';
+comment on column etl.liquidity_changes.asset_1 is 'First asset of the change of liquidity: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.liquidity_changes.amount_1 is 'How much of the first asset, in the smallest units; null if the source tells none.';
+comment on column etl.liquidity_changes.asset_2 is 'Second asset of the change of liquidity: TON, a jetton master, or null if the source does not know it.';
+comment on column etl.liquidity_changes.amount_2 is 'How much of the second asset, in the smallest units; null if the source tells none.';
+comment on column etl.liquidity_changes.lp_tokens is 'LP tokens that were minted or burned for it, in the smallest units; null if the source tells none.';
+comment on column etl.liquidity_changes.position_address is 'NFT item that stands for the liquidity, raw form; null if LP tokens do.';
+comment on column etl.liquidity_changes.trace_id is 'Trace that the change of liquidity is part of, base64.';
+comment on column etl.liquidity_changes.action_id is 'The change of liquidity within its trace, base64.';
+comment on column etl.liquidity_changes.start_utime is 'Block time, UTC, of the first transaction of the change of liquidity.';
+comment on column etl.liquidity_changes.lt is 'Logical time of the last transaction of the change of liquidity.';
+
+create or replace view ton.dex_liquidity as
+select x.utime, x.utime as block_time, d.day, x.type, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
+  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version, x.pool, x.provider,
+  x.asset_1, x.symbol_1, x.units_1 as amount_1, x.amount_1 as amount_1_raw, x.asset_2, x.symbol_2, x.units_2 as amount_2, x.amount_2 as amount_2_raw,
+  x.lp_amount, x.lp_tokens as lp_amount_raw, x.position_address,
+  case when coalesce(x.amount_1, x.amount_2) is not null then
+    ton.nano_to_ton(etl.rounded(1000000000 * (case when x.amount_1 is null then 0 else x.units_1 * x.price_ton_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_ton_2 end))) end as value_ton,
+  case when coalesce(x.amount_1, x.amount_2) is not null then
+    etl.as_usd(case when x.amount_1 is null then 0 else x.units_1 * x.price_usd_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_usd_2 end) end as value_usd,
+  x.trace_id, x.action_id, x.start_utime, x.lt, (select n.label from etl.labels n where n.address = x.provider) as provider_label
+from ton.days d,
+lateral (
+  with prices as materialized (
+    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day)
+  select l.*, case when l.asset_1 = 'TON' then 'TON' else coalesce(m1.symbol, k1.symbol) end as symbol_1,
+    case when l.asset_2 = 'TON' then 'TON' else coalesce(m2.symbol, k2.symbol) end as symbol_2,
+    etl.units(l.amount_1, case when l.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end) as units_1,
+    etl.units(l.amount_2, case when l.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end) as units_2,
+    etl.units(l.lp_tokens, etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed)) as lp_amount,
+    case when l.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when l.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
+    p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
+  from etl.liquidity_changes l
+  left join prices p1 on p1.asset = l.asset_1
+  left join prices p2 on p2.asset = l.asset_2
+  left join ton.jetton_masters m1 on m1.address = l.asset_1
+  left join ton.token_metadata k1 on k1.address = l.asset_1
+  left join ton.jetton_masters m2 on m2.address = l.asset_2
+  left join ton.token_metadata k2 on k2.address = l.asset_2
+  left join ton.jetton_masters lm on lm.address = l.pool
+  left join ton.token_metadata lk on lk.address = l.pool
+  where l.utime >= d.starts and l.utime < d.ends) x;
+comment on view ton.dex_liquidity is 'Deposits into pools of decentralized exchanges and withdrawals, one row each. Amounts are in whole units, TON is one asset whatever proxy an exchange uses for it, and the value is in TON and USD. Failed ones and refunds are left out.';
+comment on column ton.dex_liquidity.utime is 'Block time, UTC, at which the trace of the deposit or withdrawal ended: give a range of it, or of day.';
+comment on column ton.dex_liquidity.block_time is 'The same as utime of the liquidity, under the name that other data sets have for it.';
+comment on column ton.dex_liquidity.day is 'The day of the deposit or withdrawal, UTC: name it, and only that day is read.';
+comment on column ton.dex_liquidity.type is 'What the provider did: deposit or withdrawal.';
+comment on column ton.dex_liquidity.dex is 'The exchange of the liquidity, without its version: dedust, stonfi, tonco and so on.';
+comment on column ton.dex_liquidity.version is 'Version of the exchange of the liquidity, such as 2; 1 if the source names none.';
+comment on column ton.dex_liquidity.pool is 'Account of the pool that got or gave the assets, raw form.';
+comment on column ton.dex_liquidity.provider is 'Who deposited or withdrew, raw form.';
+comment on column ton.dex_liquidity.asset_1 is 'First asset, in the order of the source: TON, the raw address of a jetton master, or null if the source does not know it.';
+comment on column ton.dex_liquidity.symbol_1 is 'Ticker of the first asset of the liquidity; null if no dataset has stored it.';
+comment on column ton.dex_liquidity.amount_1 is 'How much of the first asset was sent or paid back, whole units. What a vault returned of a deposit is not taken off. Null if the source tells none or the decimals are not known.';
+comment on column ton.dex_liquidity.amount_1_raw is 'The same amount of the first asset in its smallest units; null if the source tells none, as of a deposit of one asset.';
+comment on column ton.dex_liquidity.asset_2 is 'Second asset, in the order of the source: TON, the raw address of a jetton master, or null if the source does not know it.';
+comment on column ton.dex_liquidity.symbol_2 is 'Ticker of the second asset of the liquidity; null if no dataset has stored it.';
+comment on column ton.dex_liquidity.amount_2 is 'How much of the second asset was sent or paid back, whole units, as amount_1.';
+comment on column ton.dex_liquidity.amount_2_raw is 'The same amount of the second asset in its smallest units; null if the source tells none.';
+comment on column ton.dex_liquidity.lp_amount is 'LP tokens that were minted for the deposit or burned for the withdrawal, whole units; null if lp_amount_raw or their decimals are not known.';
+comment on column ton.dex_liquidity.lp_amount_raw is 'The same LP tokens in their smallest units; null if the source tells none.';
+comment on column ton.dex_liquidity.position_address is 'NFT item that stands for the liquidity instead of LP tokens (tonco), raw form; else null.';
+comment on column ton.dex_liquidity.value_ton is 'What both amounts were worth at the prices of the day, TON; null if an amount that the source tells has no known asset, decimals or price.';
+comment on column ton.dex_liquidity.value_usd is 'What both amounts were worth at the prices of the day, USD; null if an amount that the source tells has no known asset, decimals or price.';
+comment on column ton.dex_liquidity.trace_id is 'Trace that the deposit or withdrawal is part of, base64.';
+comment on column ton.dex_liquidity.action_id is 'The deposit or withdrawal within its trace, base64: with trace_id and utime it finds the row of actions.';
+comment on column ton.dex_liquidity.start_utime is 'Block time, UTC, of the first transaction of the deposit or withdrawal.';
+comment on column ton.dex_liquidity.lt is 'Logical time of the last transaction of the deposit or withdrawal.';
+comment on column ton.dex_liquidity.provider_label is 'Label of the provider in labels; null if there is none.';
 
 create or replace view ton.dex_pools as
 select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
@@ -431,20 +543,10 @@ lateral (
     select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day),
   withdrawals as materialized (
     -- A withdrawal is the pool's assets by the share of its LP tokens that is burned.
-    select distinct on (w.pool) w.pool, w.utime, w.burned, w.amount_1, w.amount_2,
-      case when t.address is not null then 'TON' else w.asset_1 end as asset_1, case when u.address is not null then 'TON' else w.asset_2 end as asset_2
-    from (
-      select a.utime, a.end_lt, etl.raw_address(a.details->>'pool') as pool, etl.to_numeric(a.details->>'lp_tokens_burnt') as burned,
-        etl.to_numeric(a.details->>'amount_1') as amount_1, etl.to_numeric(a.details->>'amount_2') as amount_2,
-        etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
-        etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2
-      from ton.actions a
-      where a.utime >= d.starts and a.utime < d.ends and a.type = 'dex_withdraw_liquidity' and a.success is not false
-        and coalesce(a.details->>'is_refund', 'false') = 'false') w
-    left join ton.ton_proxies t on t.address = w.asset_1
-    left join ton.ton_proxies u on u.address = w.asset_2
-    where w.burned > 0
-    order by w.pool, w.utime desc, w.end_lt desc)
+    select distinct on (w.pool) w.pool, w.utime, w.lp_tokens as burned, w.amount_1, w.amount_2, w.asset_1, w.asset_2
+    from etl.liquidity_changes w
+    where w.utime >= d.starts and w.utime < d.ends and w.type = 'withdrawal' and w.lp_tokens > 0
+    order by w.pool, w.utime desc, w.lt desc)
   select r.*, etl.units(r.reserve_1_raw, r.decimals_1) as reserve_1, etl.units(r.reserve_2_raw, r.decimals_2) as reserve_2,
     etl.units(r.lp_supply_raw, r.lp_decimals) as lp_supply,
     ton.nano_to_ton(etl.rounded(1000000000 * (etl.units(r.reserve_1_raw, r.decimals_1) * r.price_ton_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_ton_2))) as tvl_ton,
@@ -619,13 +721,87 @@ comment on column ton.jetton_events.lt is 'Logical time of the transfer or burn;
 comment on column ton.jetton_events.trace_id is 'Trace that the jettons'' event is part of, base64; null if the source did not know it.';
 comment on column ton.jetton_events.transaction_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
 
+create or replace view ton.jetton_metadata as
+select m.address, m.since, lead(m.since) over (partition by m.address order by m.since) as until, coalesce(c.name, f.name) as name,
+  coalesce(c.symbol, f.symbol) as symbol, etl.decimals_of(c.decimals, c.content, f.decimals, f.is_indexed) as decimals,
+  coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri, c.mintable,
+  c.admin_address, c.jetton_wallet_code_hash, c.code_hash, f.is_nsfw, f.is_scam, c.content, f.content as token_info
+from (
+  select x.address, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  from (
+    select v.address, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address order by v.first_seen) as of_chain,
+      count(*) filter (where v.source = 'indexer') over (partition by v.address order by v.first_seen) as of_indexer
+    from ton.jetton_descriptions v) x
+  group by x.address, x.first_seen) m
+left join (
+  select v.*, row_number() over (partition by v.address order by v.first_seen) as number
+  from ton.jetton_descriptions v where v.source = 'chain') c on c.address = m.address and c.number = m.of_chain
+left join (
+  select v.*, row_number() over (partition by v.address order by v.first_seen) as number
+  from ton.jetton_descriptions v where v.source = 'indexer') f on f.address = m.address and f.number = m.of_indexer;
+comment on view ton.jetton_metadata is 'How each jetton described itself, one row for each version: what its master says on chain, else what the indexer found. The version that holds now has no until. Changes between two readings are not here.';
+comment on column ton.jetton_metadata.address is 'Master of the jetton that is described, raw form.';
+comment on column ton.jetton_metadata.since is 'When the program read this version of the jetton for the first time, wall time, UTC.';
+comment on column ton.jetton_metadata.until is 'When it read the next version of the jetton, wall time, UTC; null if this one holds now.';
+comment on column ton.jetton_metadata.name is 'Name of the jetton while the version held; null if neither source says one.';
+comment on column ton.jetton_metadata.symbol is 'Ticker of the jetton while the version held; null if neither source says one.';
+comment on column ton.jetton_metadata.decimals is 'Decimal places of amounts while the version held, by the rule of jetton_units. Null if they are not known.';
+comment on column ton.jetton_metadata.description is 'What the maker of the jetton said of it; null if neither source says anything.';
+comment on column ton.jetton_metadata.image is 'URL of the picture of the jetton; null if neither source says one.';
+comment on column ton.jetton_metadata.uri is 'Where the rest of the description of the jetton lies; null if all of it is on chain.';
+comment on column ton.jetton_metadata.mintable is 'True if more of the jetton could be minted; null if jetton_masters had not been read.';
+comment on column ton.jetton_metadata.admin_address is 'Account that could mint and change the jetton, raw form; null if there was none, or jetton_masters had not been read.';
+comment on column ton.jetton_metadata.jetton_wallet_code_hash is 'Hash of the code of the wallets of the jetton, base64; null if jetton_masters had not been read.';
+comment on column ton.jetton_metadata.code_hash is 'Hash of the code of the master while the version held, base64; null if jetton_masters had not been read.';
+comment on column ton.jetton_metadata.is_nsfw is 'True if the picture of the jetton was marked as unfit; null if the server does not tell.';
+comment on column ton.jetton_metadata.is_scam is 'True if the jetton was marked as fraud; null if the server does not tell.';
+comment on column ton.jetton_metadata.content is 'All that the master said of itself on chain, as jetton_masters.jetton_content; null if it could not be read.';
+comment on column ton.jetton_metadata.token_info is 'All that the indexer had found of the jetton; null if token_metadata had not been read.';
+
 -- Items.
+
+create or replace view ton.nft_metadata as
+select m.address, m.type, i.collection_address, i.index as nft_index, m.since,
+  lead(m.since) over (partition by m.address, m.type order by m.since) as until, coalesce(c.name, f.name) as name,
+  coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri,
+  coalesce(c.content->'attributes', f.content->'extra'->'attributes') as attributes, f.is_nsfw, f.is_scam, c.content, f.content as token_info
+from (
+  select x.address, x.type, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  from (
+    select v.address, v.type, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address, v.type order by v.first_seen) as of_chain,
+      count(*) filter (where v.source = 'indexer') over (partition by v.address, v.type order by v.first_seen) as of_indexer
+    from ton.nft_descriptions v) x
+  group by x.address, x.type, x.first_seen) m
+left join (
+  select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
+  from ton.nft_descriptions v where v.source = 'chain') c on c.address = m.address and c.type = m.type and c.number = m.of_chain
+left join (
+  select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
+  from ton.nft_descriptions v where v.source = 'indexer') f on f.address = m.address and f.type = m.type and f.number = m.of_indexer
+left join ton.nft_items i on i.address = m.address and m.type = 'item';
+comment on view ton.nft_metadata is 'How each NFT item and collection described itself, one row for each version: what its contract says on chain, else what the indexer found. The version that holds now has no until. Changes between two readings are not here.';
+comment on column ton.nft_metadata.address is 'Item or collection that is described, raw form.';
+comment on column ton.nft_metadata.type is 'What the account is that is described: item or collection.';
+comment on column ton.nft_metadata.collection_address is 'Collection of the described item, raw form; null if it belongs to none, and for collections.';
+comment on column ton.nft_metadata.nft_index is 'Number of the described item within its collection; null for collections.';
+comment on column ton.nft_metadata.since is 'When the program read this version of the item or collection for the first time, wall time, UTC.';
+comment on column ton.nft_metadata.until is 'When it read the next version of the item or collection, wall time, UTC; null if this one holds now.';
+comment on column ton.nft_metadata.name is 'Name of the item or collection while the version held; null if neither source says one.';
+comment on column ton.nft_metadata.description is 'What the maker of the item or collection said of it; null if neither source says anything.';
+comment on column ton.nft_metadata.image is 'URL of the picture of the item or collection; null if neither source says one.';
+comment on column ton.nft_metadata.uri is 'Where the rest of the description of the item or collection lies; null if all of it is on chain.';
+comment on column ton.nft_metadata.attributes is 'Traits of the item, a list of JSON objects; null if neither source says any.';
+comment on column ton.nft_metadata.is_nsfw is 'True if the picture of the item or collection was marked as unfit; null if the server does not tell.';
+comment on column ton.nft_metadata.is_scam is 'True if the item or collection was marked as fraud; null if the server does not tell.';
+comment on column ton.nft_metadata.content is 'All that the contract of the item or collection said of itself on chain; null if it could not be read.';
+comment on column ton.nft_metadata.token_info is 'All that the indexer had found of the item or collection; null if token_metadata had not been read.';
+
 
 create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw) as price, e.price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
-  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
+  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
 from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
     nullif(t.old_owner, '') as previous_owner, nullif(t.new_owner, '') as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
@@ -637,8 +813,9 @@ from (
   select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
-    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') end,
-    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount end,
+    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
+    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
+      when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
     etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
@@ -652,8 +829,11 @@ from (
     ('teleitem_start_auction', 'listing', 'auction'), ('nft_update_sale', 'price change', 'sale'), ('nft_cancel_sale', 'cancel', 'sale'),
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
-    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type) e;
-comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Of the end of an auction the source tells neither price nor winner: the highest bid before it has both. Domains of items are in dns_records. A sale moves its item by a transfer, which has a row of its own.';
+    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
+  left join ton.nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+left join ton.dns_records r on r.nft_item_address = e.nft_address
+left join ton.dns_auctions q on q.nft_item_address = e.nft_address;
+comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Price and winner of the end of an auction are known by its contract (nft_sales), if that was looked up. A sale moves its item by a transfer, which has a row of its own.';
 comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
@@ -663,8 +843,8 @@ comment on column ton.nft_events.nft_index is 'Index of the item in its collecti
 comment on column ton.nft_events.collection_address is 'Collection of the item, raw form; null if it has none or the source does not say.';
 comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
 comment on column ton.nft_events.owner is 'Who got the item by a mint, transfer or sale, or offers it, raw form; null for bids.';
-comment on column ton.nft_events.bidder is 'Who made the bid, raw form; null for other events.';
-comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid.';
+comment on column ton.nft_events.bidder is 'Who made the bid, or the last bid of an auction that ended, raw form; null for other events.';
+comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid, of one that ended, its last.';
 comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';
 comment on column ton.nft_events.payment_asset is 'What the price is of: TON, as the source tells of no other sales; null if there is no price.';
 comment on column ton.nft_events.sale_address is 'Contract that offers the item, raw form; null if the source does not say.';
@@ -680,6 +860,7 @@ comment on column ton.nft_events.lt is 'Logical time of the transfer; of all els
 comment on column ton.nft_events.trace_id is 'Trace that the event is part of, base64; null if the source did not know it.';
 comment on column ton.nft_events.action_id is 'The action that the event is within its trace, base64; null for transfers.';
 comment on column ton.nft_events.transaction_hash is 'Hash of the transaction of a transfer, base64; null for other events, whose transactions action_transactions lists.';
+comment on column ton.nft_events.domain is 'Domain that the item of the event is, by dns_records or dns_auctions; null if it is none or was not looked up.';
 
 -- Accounts.
 

@@ -226,14 +226,31 @@ for each row when (old.covered <> new.covered or old.verified <> new.verified) e
 create or replace trigger reopen_days_of_streams after insert or delete on etl.coverage
 for each row execute function etl.reopen_days();
 
--- The set of jettons that count as TON was another one when the days were summed up.
+-- A list of a person's was another one when the days were summed up.
+create or replace function etl.reports_made_of(list regclass) returns setof text
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with recursive users as (
+    select reports_made_of.list::oid as relation
+    union
+    select r.ev_class from users u
+    join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = u.relation and d.classid = 'pg_rewrite'::regclass
+    join pg_rewrite r on r.oid = d.objid)
+  select r from etl.reports_by_day() r where ('etl.open_' || r)::regclass in (select u.relation from users u)
+$$;
+comment on function etl.reports_made_of(regclass) is
+  'Reports by day that read a table, directly or through other views.';
+
+drop trigger if exists reopen_prices on etl.stable_jettons;
+drop function if exists etl.reopen_prices();
 create or replace function etl.reopen_days_of_assets() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  delete from etl.closed_days c using ton.days d where d.day = c.day and c.relation in ('dex_volume', 'jetton_flows', 'daily_changes');
+  delete from etl.closed_days c using ton.days d where d.day = c.day and c.relation in (select etl.reports_made_of(tg_relid));
   return null;
 end $$;
 comment on function etl.reopen_days_of_assets() is
-  'Deletes the days of reports that distinguish TON from jettons from etl.closed_days, if their rows are still stored.';
+  'Deletes the days of reports that are made of a list of assets from etl.closed_days, if their rows are still stored.';
 create or replace trigger reopen_days after insert or update or delete on etl.ton_proxies
+for each statement execute function etl.reopen_days_of_assets();
+create or replace trigger reopen_days after insert or update or delete on etl.stable_jettons
 for each statement execute function etl.reopen_days_of_assets();

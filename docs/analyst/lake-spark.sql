@@ -79,6 +79,8 @@ create or replace view ton.extended_account_states as select * from delta.`${lak
 
 create or replace view ton.jetton_burns as select * from delta.`${lake}/jetton_burns`;
 
+create or replace view ton.jetton_descriptions as select * from delta.`${lake}/jetton_descriptions` where day = (select max(day) from delta.`${lake}/jetton_descriptions`);
+
 create or replace view ton.jetton_masters as select * from delta.`${lake}/jetton_masters` where day = (select max(day) from delta.`${lake}/jetton_masters`);
 
 create or replace view ton.jetton_transfers as select * from delta.`${lake}/jetton_transfers`;
@@ -98,6 +100,8 @@ create or replace view ton.multisig_orders as select * from delta.`${lake}/multi
 create or replace view ton.multisig_wallets as select * from delta.`${lake}/multisig_wallets` where day = (select max(day) from delta.`${lake}/multisig_wallets`);
 
 create or replace view ton.nft_collections as select * from delta.`${lake}/nft_collections` where day = (select max(day) from delta.`${lake}/nft_collections`);
+
+create or replace view ton.nft_descriptions as select * from delta.`${lake}/nft_descriptions` where day = (select max(day) from delta.`${lake}/nft_descriptions`);
 
 create or replace view ton.nft_items as select * from delta.`${lake}/nft_items` where day = (select max(day) from delta.`${lake}/nft_items`);
 
@@ -139,7 +143,7 @@ create or replace view ton.days as
 select day, cast(day as timestamp) as starts, cast(day + interval 1 day as timestamp) as ends from (select distinct day from ton.blocks);
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d cross join (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume')) as r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d cross join (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('gas_by_contract'), ('message_delays'), ('jetton_flows'), ('dex_volume')) as r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
@@ -203,30 +207,38 @@ lateral (
   group by x.phase, x.reason, x.code) f
 where d.relation = 'failed_transactions';
 
-create or replace view ton.gas_by_contract as
+create or replace view etl.open_gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
-from ton.days d,
+from etl.open_days d,
 lateral (
   select x.account, max_by(x.after_code_hash, struct(coalesce(x.after_code_hash<>'',false), x.lt)) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from ton.transactions x where to_date(x.utime) = d.day and x.compute_gas_used is not null
-  group by x.account) g;
+  group by x.account) g
+where d.relation = 'gas_by_contract';
 
 create or replace view etl.open_message_delays as
 select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
 from etl.open_days d,
 lateral (
-  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-    count(*) as messages, avg((unix_seconds(r.utime) - unix_seconds(m.utime))) as mean_seconds,
-    percentile_disc(0.5) within group (order by (unix_seconds(r.utime) - unix_seconds(m.utime))) as median_seconds,
-    max((unix_seconds(r.utime) - unix_seconds(m.utime))) as longest_seconds
-  from ton.transactions r,
-  lateral (
-    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
-  lateral (
-    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash) s
-  where to_date(r.utime) = d.day
-  group by 1, 2, 3, 4) x
+  with received as materialized (
+    select r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard, r.utime
+    from ton.transactions r where to_date(r.utime) = d.day and r.in_msg_hash is not null),
+  first as materialized (select min(r.in_msg_utime) as utime from received r)
+  select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, count(*) as messages, avg(g.seconds) as mean_seconds,
+    percentile_disc(0.5) within group (order by g.seconds) as median_seconds, max(g.seconds) as longest_seconds
+  from (
+    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+      (unix_seconds(r.utime) - unix_seconds(m.utime)) as seconds
+    from received r
+    join (
+      select x.utime, x.hash, x.out_msg_tx_hash from ton.messages x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m
+      on m.utime = r.in_msg_utime and m.hash = r.in_msg_hash
+    join (
+      select x.utime, x.hash, x.block_workchain, x.block_shard from ton.transactions x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.utime = m.utime and s.hash = m.out_msg_tx_hash) g
+  group by g.from_workchain, g.from_shard, g.to_workchain, g.to_shard) x
 where d.relation = 'message_delays';
 
 create or replace view ton.ton_proxies as
@@ -248,9 +260,9 @@ where m.opcode = '0x178d4519'
   and case when m.source = w.jetton then (select bool_or(x.aborted) from ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
 union all
-select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+select m.utime, m.created_lt, m.hash, m.source, m.destination, case when w.jetton is null then (
     select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc')),
+    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc')) end,
   try_cast(get_json_object(m.content_decoded, '$.amount.value') as decimal(38,0)), try_cast(get_json_object(m.content_decoded, '$.query_id') as decimal(38,0)), m.out_msg_tx_hash
 from ton.messages m
 left join ton.jetton_wallets w on w.address = m.destination
@@ -420,6 +432,8 @@ create or replace view ton.active_wallets as select *, false as certified from e
 create or replace view ton.fees_by_part as select *, false as certified from etl.open_fees_by_part;
 
 create or replace view ton.failed_transactions as select *, false as certified from etl.open_failed_transactions;
+
+create or replace view ton.gas_by_contract as select *, false as certified from etl.open_gas_by_contract;
 
 create or replace view ton.message_delays as select *, false as certified from etl.open_message_delays;
 

@@ -71,6 +71,10 @@ call delta.system.register_table(schema_name => 'lake', table_name => 'jetton_bu
 
 create or replace view delta.ton.jetton_burns as select * from delta.lake.jetton_burns;
 
+call delta.system.register_table(schema_name => 'lake', table_name => 'jetton_descriptions', table_location => 'local:///lake/jetton_descriptions');
+
+create or replace view delta.ton.jetton_descriptions as select * from delta.lake.jetton_descriptions where day = (select max(day) from delta.lake.jetton_descriptions);
+
 call delta.system.register_table(schema_name => 'lake', table_name => 'jetton_masters', table_location => 'local:///lake/jetton_masters');
 
 create or replace view delta.ton.jetton_masters as select * from delta.lake.jetton_masters where day = (select max(day) from delta.lake.jetton_masters);
@@ -110,6 +114,10 @@ create or replace view delta.ton.multisig_wallets as select * from delta.lake.mu
 call delta.system.register_table(schema_name => 'lake', table_name => 'nft_collections', table_location => 'local:///lake/nft_collections');
 
 create or replace view delta.ton.nft_collections as select * from delta.lake.nft_collections where day = (select max(day) from delta.lake.nft_collections);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'nft_descriptions', table_location => 'local:///lake/nft_descriptions');
+
+create or replace view delta.ton.nft_descriptions as select * from delta.lake.nft_descriptions where day = (select max(day) from delta.lake.nft_descriptions);
 
 call delta.system.register_table(schema_name => 'lake', table_name => 'nft_items', table_location => 'local:///lake/nft_items');
 
@@ -187,7 +195,7 @@ create or replace view delta.ton.days as
 select day, cast(day as timestamp) at time zone 'UTC' as starts, cast(day + interval '1' day as timestamp) at time zone 'UTC' as ends from (select distinct day from delta.ton.blocks);
 
 create or replace view delta.ton.open_days as
-select r.relation, d.day, d.starts, d.ends from delta.ton.days d cross join (values 'hourly_activity', 'failed_transactions', 'jetton_flows') as r (relation);
+select r.relation, d.day, d.starts, d.ends from delta.ton.days d cross join (values 'hourly_activity', 'failed_transactions', 'gas_by_contract', 'jetton_flows') as r (relation);
 
 create or replace view delta.ton.hourly_activity as
 select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
@@ -217,12 +225,13 @@ where d.relation = 'failed_transactions';
 
 create or replace view delta.ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
-from delta.ton.days d,
+from delta.ton.open_days d,
 lateral (
   select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
   from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
-  group by x.account) g;
+  group by x.account) g
+where d.relation = 'gas_by_contract';
 
 create or replace view delta.ton.ton_proxies as
 select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
@@ -243,9 +252,9 @@ where m.opcode = '0x178d4519'
   and case when m.source = w.jetton then (select bool_or(x.aborted) from delta.ton.transactions x
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
 union all
-select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+select m.utime, m.created_lt, m.hash, m.source, m.destination, case when w.jetton is null then (
     select max(r.source) from delta.ton.transactions s join delta.ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = m.destination and not coalesce(s.aborted, false) and r.opcode in ('0x0f8a7ea5', '0x595f07bc')),
+    where s.account = m.destination and not coalesce(s.aborted, false) and r.opcode in ('0x0f8a7ea5', '0x595f07bc')) end,
   try_cast(json_extract_scalar(m.content_decoded, '$.amount.value') as decimal(38, 0)), try_cast(json_extract_scalar(m.content_decoded, '$.query_id') as decimal(38, 0)), m.out_msg_tx_hash
 from delta.ton.messages m
 left join delta.ton.jetton_wallets w on w.address = m.destination

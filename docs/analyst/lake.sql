@@ -259,6 +259,15 @@ create or replace view etl.any_jetton_masters as
 select null::VARCHAR as "address", null::DECIMAL(38,0) as "total_supply", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "jetton_content", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_jetton_masters'), getvariable('no_rows')));
 
+set variable ton_jetton_descriptions = etl.query_of('jetton_descriptions');
+create or replace view ton.jetton_descriptions as
+select null::VARCHAR as "address", null::VARCHAR as "source", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "name", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "uri", null::VARCHAR as "content", null::BOOLEAN as "is_indexed", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::BIGINT as "last_transaction_lt", null::TIMESTAMPTZ as "first_seen", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_descriptions'), error('the lake has no part of jetton_descriptions, because its dataset was not covered or not exported: run toncenter-etl backfill --only jetton_masters with --from and --to, and export again')));
+-- Used by left joins for names or decimals, which are null if they are not known.
+create or replace view etl.any_jetton_descriptions as
+select null::VARCHAR as "address", null::VARCHAR as "source", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "name", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "uri", null::VARCHAR as "content", null::BOOLEAN as "is_indexed", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::BIGINT as "last_transaction_lt", null::TIMESTAMPTZ as "first_seen", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_descriptions'), getvariable('no_rows')));
+
 set variable ton_jetton_transfers = etl.query_of('jetton_transfers');
 create or replace view ton.jetton_transfers as
 select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "comment", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
@@ -339,6 +348,15 @@ union all by name select * from query(coalesce(getvariable('ton_nft_items'), err
 create or replace view etl.any_nft_items as
 select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_items'), getvariable('no_rows')));
+
+set variable ton_nft_descriptions = etl.query_of('nft_descriptions');
+create or replace view ton.nft_descriptions as
+select null::VARCHAR as "address", null::VARCHAR as "type", null::VARCHAR as "source", null::VARCHAR as "name", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "uri", null::VARCHAR as "content", null::BOOLEAN as "is_indexed", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::BIGINT as "last_transaction_lt", null::TIMESTAMPTZ as "first_seen", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_descriptions'), error('the lake has no part of nft_descriptions, because its dataset was not covered or not exported: run toncenter-etl backfill --only nft_items with --from and --to, and export again')));
+-- Used by left joins for names or decimals, which are null if they are not known.
+create or replace view etl.any_nft_descriptions as
+select null::VARCHAR as "address", null::VARCHAR as "type", null::VARCHAR as "source", null::VARCHAR as "name", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "uri", null::VARCHAR as "content", null::BOOLEAN as "is_indexed", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::BIGINT as "last_transaction_lt", null::TIMESTAMPTZ as "first_seen", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_descriptions'), getvariable('no_rows')));
 
 set variable ton_nft_sales = etl.query_of('nft_sales');
 create or replace view ton.nft_sales as
@@ -530,7 +548,7 @@ select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as
 union all by name select * from query(coalesce(getvariable('ton_vesting_contracts'), getvariable('no_rows')));
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades'), ('daily_changes')) r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('gas_by_contract'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades'), ('daily_changes'), ('daily_legs')) r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
@@ -604,32 +622,41 @@ where d.relation = 'failed_transactions';
 
 create or replace view ton.failed_transactions as select *, false as certified from etl.open_failed_transactions;
 
-create or replace view ton.gas_by_contract as
+create or replace view etl.open_gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
-from ton.days d,
+from etl.open_days d,
 lateral (
   select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
     sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
-  from ton.transactions x where x.utime::date = d.day and x.compute_gas_used is not null
-  group by x.account) g;
+  from ton.transactions x where x.day = d.day and x.compute_gas_used is not null
+  group by x.account) g
+where d.relation = 'gas_by_contract';
+
+create or replace view ton.gas_by_contract as select *, false as certified from etl.open_gas_by_contract;
 
 create or replace view etl.open_message_delays as
 select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
 from etl.open_days d,
 lateral (
-  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-    count(*) as messages, avg(extract(epoch from r.utime - m.utime)) as mean_seconds,
-    percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
-    max(extract(epoch from r.utime - m.utime)) as longest_seconds
-  from ton.transactions r,
-  -- Looks up one message at a time, each in its partition: `offset 0` keeps the planner from reading all messages
-  -- instead.
-  lateral (
-    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
-  lateral (
-    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash) s
-  where r.day = d.day
-  group by 1, 2, 3, 4) x
+  -- All messages and senders of the time are read at once: `offset 0` keeps the planner from looking them up one by one.
+  with received as materialized (
+    select r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard, r.utime
+    from ton.transactions r where r.day = d.day and r.in_msg_hash is not null),
+  first as materialized (select min(r.in_msg_utime) as utime from received r)
+  select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, count(*) as messages, avg(g.seconds) as mean_seconds,
+    percentile_disc(0.5) within group (order by g.seconds) as median_seconds, max(g.seconds) as longest_seconds
+  from (
+    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+      extract(epoch from r.utime - m.utime) as seconds
+    from received r
+    join (
+      select x.utime, x.hash, x.out_msg_tx_hash from ton.messages x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m
+      on m.utime = r.in_msg_utime and m.hash = r.in_msg_hash
+    join (
+      select x.utime, x.hash, x.block_workchain, x.block_shard from ton.transactions x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.utime = m.utime and s.hash = m.out_msg_tx_hash) g
+  group by g.from_workchain, g.from_shard, g.to_workchain, g.to_shard) x
 where d.relation = 'message_delays';
 
 create or replace view ton.message_delays as select *, false as certified from etl.open_message_delays;
@@ -657,10 +684,10 @@ where m.opcode = '0x178d4519'
       where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
 union all
 -- The wallet was not looked up. Then a master is an account that sends jettons without a request to transfer some, and
--- the owner is who gave the wallet an order that it carried out.
-select m.utime, m.created_lt, m.hash, m.source, m.destination, (
+-- the owner is who gave the wallet an order that it carried out. Conditions upon the owner are not tested before the join.
+select m.utime, m.created_lt, m.hash, m.source, m.destination, case when w.jetton is null then (
     select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc')),
+    where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc')) end,
   etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
 from ton.messages m
 left join etl.any_jetton_wallets w on w.address = m.destination
@@ -990,18 +1017,11 @@ create or replace view ton.daily_prices as
 select p.day, p.asset, p.symbol, p.price_ton, p.price_usd, p.volume_ton, p.volume_usd, p.trades, p.traders, p.is_liquid, p.certified
 from etl.trade_prices p where p.period = 'day';
 
-create or replace view ton.dex_trades as
-select x.utime, x.utime as block_time, d.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
-  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
-  coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool,
-  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
-  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
-  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
-  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
-  x.bought_raw as bought_amount_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
-  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash,
-  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt
-from ton.days d,
+create or replace view etl.open_daily_legs as
+select d.day, x.utime, x.dex, coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool, x.router, x.trader,
+  x.sold, x.sold_raw, x.bought, x.bought_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
+  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash, x.start_lt
+from etl.open_days d,
 lateral (
   with hours as materialized (
     select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd from ton.hourly_trades p where p.day = d.day),
@@ -1045,6 +1065,22 @@ left join lateral (
   from etl.action_messages p
   left join etl.any_jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
   where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) o on true
+where d.relation = 'daily_legs';
+
+create or replace view ton.daily_legs as select *, false as certified from etl.open_daily_legs;
+
+create or replace view ton.dex_trades as
+select x.utime, x.utime as block_time, x.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
+  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
+  x.pool,
+  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
+  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
+  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
+  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
+  x.bought_raw as bought_amount_raw, x.volume_ton, x.volume_usd, x.leg, x.legs,
+  x.referral, x.query_id, x.trace_id, x.action_id, x.start_utime, x.transaction_hash,
+  (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt, x.certified
+from ton.daily_legs x
 left join etl.any_jetton_masters sm on sm.address = x.sold
 left join etl.any_token_metadata sk on sk.address = x.sold
 left join etl.any_jetton_masters bm on bm.address = x.bought
@@ -1054,6 +1090,54 @@ create or replace view etl.supply_changes as
 select n.jetton_master, n.utime, n.lt, n.amount from ton.jetton_mints n
 union all
 select b.jetton_master, b.utime, b.transaction_lt, -b.amount from ton.jetton_burns b where b.transaction_aborted is not true;
+
+create or replace view etl.liquidity_changes as
+select a.utime, case a.type when 'dex_deposit_liquidity' then 'deposit' else 'withdrawal' end as type, a.details->>'dex' as dex,
+  etl.raw_address(a.details->>'pool') as pool, a.source as provider, case when t.address is not null then 'TON' else x.asset_1 end as asset_1,
+  etl.to_numeric(a.details->>'amount_1') as amount_1, case when u.address is not null then 'TON' else x.asset_2 end as asset_2,
+  etl.to_numeric(a.details->>'amount_2') as amount_2, etl.to_numeric(coalesce(a.details->>'lp_tokens_minted', a.details->>'lp_tokens_burnt')) as lp_tokens,
+  etl.raw_address(coalesce(a.details->>'nft_address', a.details->>'burnt_nft_address')) as position_address, a.trace_id, a.action_id,
+  a.start_utime, a.end_lt as lt
+from ton.actions a
+cross join lateral (
+  select etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
+    etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2) x
+left join ton.ton_proxies t on t.address = x.asset_1
+left join ton.ton_proxies u on u.address = x.asset_2
+where a.type in ('dex_deposit_liquidity', 'dex_withdraw_liquidity') and a.success is not false
+  and coalesce(a.details->>'is_refund', 'false') = 'false';
+
+create or replace view ton.dex_liquidity as
+select x.utime, x.utime as block_time, d.day, x.type, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
+  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version, x.pool, x.provider,
+  x.asset_1, x.symbol_1, x.units_1 as amount_1, x.amount_1 as amount_1_raw, x.asset_2, x.symbol_2, x.units_2 as amount_2, x.amount_2 as amount_2_raw,
+  x.lp_amount, x.lp_tokens as lp_amount_raw, x.position_address,
+  case when coalesce(x.amount_1, x.amount_2) is not null then
+    ton.nano_to_ton(etl.rounded(1000000000 * (case when x.amount_1 is null then 0 else x.units_1 * x.price_ton_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_ton_2 end))) end as value_ton,
+  case when coalesce(x.amount_1, x.amount_2) is not null then
+    etl.as_usd(case when x.amount_1 is null then 0 else x.units_1 * x.price_usd_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_usd_2 end) end as value_usd,
+  x.trace_id, x.action_id, x.start_utime, x.lt, (select n.label from etl.labels n where n.address = x.provider) as provider_label
+from ton.days d,
+lateral (
+  with prices as materialized (
+    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day)
+  select l.*, case when l.asset_1 = 'TON' then 'TON' else coalesce(m1.symbol, k1.symbol) end as symbol_1,
+    case when l.asset_2 = 'TON' then 'TON' else coalesce(m2.symbol, k2.symbol) end as symbol_2,
+    etl.units(l.amount_1, case when l.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end) as units_1,
+    etl.units(l.amount_2, case when l.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end) as units_2,
+    etl.units(l.lp_tokens, etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed)) as lp_amount,
+    case when l.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when l.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
+    p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
+  from etl.liquidity_changes l
+  left join prices p1 on p1.asset = l.asset_1
+  left join prices p2 on p2.asset = l.asset_2
+  left join etl.any_jetton_masters m1 on m1.address = l.asset_1
+  left join etl.any_token_metadata k1 on k1.address = l.asset_1
+  left join etl.any_jetton_masters m2 on m2.address = l.asset_2
+  left join etl.any_token_metadata k2 on k2.address = l.asset_2
+  left join etl.any_jetton_masters lm on lm.address = l.pool
+  left join etl.any_token_metadata lk on lk.address = l.pool
+  where l.utime::date = d.day) x;
 
 create or replace view ton.dex_pools as
 select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
@@ -1066,20 +1150,10 @@ lateral (
     select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day),
   withdrawals as materialized (
     -- A withdrawal is the pool's assets by the share of its LP tokens that is burned.
-    select distinct on (w.pool) w.pool, w.utime, w.burned, w.amount_1, w.amount_2,
-      case when t.address is not null then 'TON' else w.asset_1 end as asset_1, case when u.address is not null then 'TON' else w.asset_2 end as asset_2
-    from (
-      select a.utime, a.end_lt, etl.raw_address(a.details->>'pool') as pool, etl.to_numeric(a.details->>'lp_tokens_burnt') as burned,
-        etl.to_numeric(a.details->>'amount_1') as amount_1, etl.to_numeric(a.details->>'amount_2') as amount_2,
-        etl.asset_of(a.details->>'dex', a.details->>'asset_1', a.details->>'amount_1', a.details->>'user_jetton_wallet_1') as asset_1,
-        etl.asset_of(a.details->>'dex', a.details->>'asset_2', a.details->>'amount_2', a.details->>'user_jetton_wallet_2') as asset_2
-      from ton.actions a
-      where a.utime::date = d.day and a.type = 'dex_withdraw_liquidity' and a.success is not false
-        and coalesce(a.details->>'is_refund', 'false') = 'false') w
-    left join ton.ton_proxies t on t.address = w.asset_1
-    left join ton.ton_proxies u on u.address = w.asset_2
-    where w.burned > 0
-    order by w.pool, w.utime desc, w.end_lt desc)
+    select distinct on (w.pool) w.pool, w.utime, w.lp_tokens as burned, w.amount_1, w.amount_2, w.asset_1, w.asset_2
+    from etl.liquidity_changes w
+    where w.utime::date = d.day and w.type = 'withdrawal' and w.lp_tokens > 0
+    order by w.pool, w.utime desc, w.lt desc)
   select r.*, etl.units(r.reserve_1_raw, r.decimals_1) as reserve_1, etl.units(r.reserve_2_raw, r.decimals_2) as reserve_2,
     etl.units(r.lp_supply_raw, r.lp_decimals) as lp_supply,
     ton.nano_to_ton(etl.rounded(1000000000 * (etl.units(r.reserve_1_raw, r.decimals_1) * r.price_ton_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_ton_2))) as tvl_ton,
@@ -1187,11 +1261,50 @@ from (
 left join etl.any_jetton_masters m on m.address = e.jetton_master
 left join etl.any_token_metadata k on k.address = e.jetton_master;
 
+create or replace view ton.jetton_metadata as
+select m.address, m.since, lead(m.since) over (partition by m.address order by m.since) as until, coalesce(c.name, f.name) as name,
+  coalesce(c.symbol, f.symbol) as symbol, etl.decimals_of(c.decimals, c.content, f.decimals, f.is_indexed) as decimals,
+  coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri, c.mintable,
+  c.admin_address, c.jetton_wallet_code_hash, c.code_hash, f.is_nsfw, f.is_scam, c.content, f.content as token_info
+from (
+  select x.address, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  from (
+    select v.address, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address order by v.first_seen) as of_chain,
+      count(*) filter (where v.source = 'indexer') over (partition by v.address order by v.first_seen) as of_indexer
+    from ton.jetton_descriptions v) x
+  group by x.address, x.first_seen) m
+left join (
+  select v.*, row_number() over (partition by v.address order by v.first_seen) as number
+  from ton.jetton_descriptions v where v.source = 'chain') c on c.address = m.address and c.number = m.of_chain
+left join (
+  select v.*, row_number() over (partition by v.address order by v.first_seen) as number
+  from ton.jetton_descriptions v where v.source = 'indexer') f on f.address = m.address and f.number = m.of_indexer;
+
+create or replace view ton.nft_metadata as
+select m.address, m.type, i.collection_address, i.index as nft_index, m.since,
+  lead(m.since) over (partition by m.address, m.type order by m.since) as until, coalesce(c.name, f.name) as name,
+  coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri,
+  coalesce(c.content->'attributes', f.content->'extra'->'attributes') as attributes, f.is_nsfw, f.is_scam, c.content, f.content as token_info
+from (
+  select x.address, x.type, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  from (
+    select v.address, v.type, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address, v.type order by v.first_seen) as of_chain,
+      count(*) filter (where v.source = 'indexer') over (partition by v.address, v.type order by v.first_seen) as of_indexer
+    from ton.nft_descriptions v) x
+  group by x.address, x.type, x.first_seen) m
+left join (
+  select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
+  from ton.nft_descriptions v where v.source = 'chain') c on c.address = m.address and c.type = m.type and c.number = m.of_chain
+left join (
+  select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
+  from ton.nft_descriptions v where v.source = 'indexer') f on f.address = m.address and f.type = m.type and f.number = m.of_indexer
+left join etl.any_nft_items i on i.address = m.address and m.type = 'item';
+
 create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw) as price, e.price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
-  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash
+  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
 from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
     nullif(t.old_owner, '') as previous_owner, nullif(t.new_owner, '') as owner, null::text as bidder, null::decimal(38,0) as price_raw, null::text as sale_address,
@@ -1203,8 +1316,9 @@ from (
   select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
-    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') end,
-    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount end,
+    case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
+    case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
+      when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
     etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
@@ -1218,7 +1332,10 @@ from (
     ('teleitem_start_auction', 'listing', 'auction'), ('nft_update_sale', 'price change', 'sale'), ('nft_cancel_sale', 'cancel', 'sale'),
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
-    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type) e;
+    ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
+  left join etl.any_nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+left join etl.any_dns_records r on r.nft_item_address = e.nft_address
+left join etl.any_dns_auctions q on q.nft_item_address = e.nft_address;
 
 create or replace view ton.account_activity as
 select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
@@ -1380,6 +1497,7 @@ set variable ton_dns_records = nullif(getvariable('ton_dns_records'), getvariabl
 set variable ton_extended_account_states = nullif(getvariable('ton_extended_account_states'), getvariable('no_rows'));
 set variable ton_jetton_burns = nullif(getvariable('ton_jetton_burns'), getvariable('no_rows'));
 set variable ton_jetton_masters = nullif(getvariable('ton_jetton_masters'), getvariable('no_rows'));
+set variable ton_jetton_descriptions = nullif(getvariable('ton_jetton_descriptions'), getvariable('no_rows'));
 set variable ton_jetton_transfers = nullif(getvariable('ton_jetton_transfers'), getvariable('no_rows'));
 set variable ton_jetton_wallets = nullif(getvariable('ton_jetton_wallets'), getvariable('no_rows'));
 set variable ton_masterchain_heads = nullif(getvariable('ton_masterchain_heads'), getvariable('no_rows'));
@@ -1389,6 +1507,7 @@ set variable ton_multisig_order_actions = nullif(getvariable('ton_multisig_order
 set variable ton_multisig_wallets = nullif(getvariable('ton_multisig_wallets'), getvariable('no_rows'));
 set variable ton_nft_collections = nullif(getvariable('ton_nft_collections'), getvariable('no_rows'));
 set variable ton_nft_items = nullif(getvariable('ton_nft_items'), getvariable('no_rows'));
+set variable ton_nft_descriptions = nullif(getvariable('ton_nft_descriptions'), getvariable('no_rows'));
 set variable ton_nft_sales = nullif(getvariable('ton_nft_sales'), getvariable('no_rows'));
 set variable ton_nft_transfers = nullif(getvariable('ton_nft_transfers'), getvariable('no_rows'));
 set variable ton_nominator_events = nullif(getvariable('ton_nominator_events'), getvariable('no_rows'));

@@ -9,7 +9,12 @@ export {
   message_locations,
 } from '../tables/ton/account-transactions.ts';
 export { actions, action_accounts, action_transactions } from '../tables/ton/actions.ts';
-export { address_book, token_metadata } from '../tables/ton/address-book.ts';
+export {
+  address_book,
+  token_metadata,
+  jetton_descriptions,
+  nft_descriptions,
+} from '../tables/ton/address-book.ts';
 export { blocks, block_parents } from '../tables/ton/blocks.ts';
 export { dns_auctions, dns_records } from '../tables/ton/dns-records.ts';
 export { extended_account_states } from '../tables/ton/extended-account-states.ts';

@@ -4,6 +4,8 @@ import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declar
 import { type RowsOf, column } from '../dataset/declaration/row-layout.ts';
 import type { nft_collections } from '../tables/ton/nft-collections.ts';
 import type { nft_items } from '../tables/ton/nft-items.ts';
+import type { nft_descriptions } from '../tables/ton/address-book.ts';
+import type { Asked } from '../dataset/walk.ts';
 import {
   flag,
   freeForm,
@@ -48,20 +50,42 @@ export const nftItem = z.strictObject({
 
 export type NftItem = z.output<typeof nftItem>;
 
-type CollectionRow = typeof nft_collections.$inferInsert;
+type CollectionTables = {
+  readonly nft_collections: typeof nft_collections;
+  readonly nft_descriptions: typeof nft_descriptions;
+};
 
-/** The rows of an item: its own, and its collection's if the item contains it. */
-type ItemRows = RowsOf<{ nft_items: typeof nft_items; nft_collections: typeof nft_collections }>;
-
-export function nftCollectionRow(record: NftCollection, extra: Extra): CollectionRow {
-  return { ...record, name: contentText(record.collection_content, 'name'), extra: orNull(extra) };
+/** The rows of a collection: its own, and its description. */
+export function nftCollectionRows(
+  record: NftCollection,
+  extra: Extra,
+  { at }: Pick<Asked, 'at'>,
+): Required<RowsOf<CollectionTables>> {
+  const { address, collection_content, last_transaction_lt } = record;
+  const description = contentDescription(collection_content);
+  return {
+    nft_collections: [{ ...record, name: description.name, extra: orNull(extra) }],
+    nft_descriptions: [{ address, type: 'collection', ...description, last_transaction_lt, first_seen: at }],
+  };
 }
 
-export function nftItemRows({ collection, ...columns }: NftItem, extra: Extra): ItemRows {
+/** The rows of an item: its own and its description, and those of its collection if the item contains it. */
+export function nftItemRows(
+  { collection, ...columns }: NftItem,
+  extra: Extra,
+  asked: Pick<Asked, 'at'>,
+): RowsOf<CollectionTables & { readonly nft_items: typeof nft_items }> {
+  const { address, content, last_transaction_lt } = columns;
+  const description = contentDescription(content);
+  const own = { address, type: 'item', ...description, last_transaction_lt, first_seen: asked.at };
+  const parent =
+    collection == null
+      ? { nft_collections: [], nft_descriptions: [] }
+      : nftCollectionRows(collection, extraWithin(extra, 'collection') ?? {}, asked);
   return {
+    ...parent,
     nft_items: [{ ...columns, extra: extraOutside(extra, ['collection']) }],
-    nft_collections:
-      collection == null ? [] : [nftCollectionRow(collection, extraWithin(extra, 'collection') ?? {})],
+    nft_descriptions: [own, ...parent.nft_descriptions],
   };
 }
 
@@ -76,6 +100,18 @@ export function contentDecimals(content: unknown): number | null {
   const value = memberOf(content, 'decimals');
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   return /^\d{1,3}$/.test(text) && Number(text) <= 255 ? Number(text) : null;
+}
+
+/** The members of a token's on-chain content that describe it, besides all of the content. */
+export function contentDescription(content: unknown) {
+  return {
+    source: 'chain',
+    name: contentText(content, 'name'),
+    description: contentText(content, 'description'),
+    image: contentText(content, 'image'),
+    uri: contentText(content, 'uri'),
+    content,
+  };
 }
 
 function memberOf(content: unknown, name: string): unknown {

@@ -11,7 +11,12 @@ type Conflict<Column extends string> =
   /** The row changes: it is replaced if `by` is not older and something differs. */
   | { readonly kind: 'newer'; readonly by: Column }
   /** The row changes, and nothing in it tells which copy is newer: if it differs, the one that was read last is kept. */
-  | { readonly kind: 'replace' };
+  | { readonly kind: 'replace' }
+  /**
+   * The row is a version of the thing that the key names without its last column, which says when the version was seen
+   * first. It is kept only if it differs from the version before, and `by` is not older.
+   */
+  | { readonly kind: 'version'; readonly by: Column };
 
 /**
  * A new row replaces older ones of the same thing even if their keys differ, because block time is part of the key. An

@@ -13,7 +13,7 @@ import {
   unverify,
   type Changed,
 } from './certificates.ts';
-import { onConflict, onConflictOverwrite, lockTables, type Target, targetOf } from './target.ts';
+import { onConflict, onConflictOverwrite, tuple, lockTables, type Target, targetOf } from './target.ts';
 import type { Lines } from './lines.ts';
 import { LONGEST_TRACE } from '../tables/ton/traces.ts';
 import { isNotTakenAsNew } from '../postgres/translate.ts';
@@ -310,12 +310,30 @@ export async function deleteUnlisted(
   );
 }
 
-/** True if no newer copy of the new row `n` is stored, nor of the whole that `n` is a part of. */
-export function isCurrent({ facts }: Pick<Target, 'facts'>): SQL {
+/** True if no newer copy of the new row `n` is stored, nor of the whole that `n` is a part of, nor an equal version. */
+export function isCurrent({
+  facts,
+  columns: written,
+  into,
+}: Pick<Target, 'facts' | 'columns' | 'into'>): SQL {
+  const { conflict, key } = facts;
+  if (conflict.kind === 'version') return sql`not ${isVersionKnown(into, key, written, conflict.by)}`;
   if (facts.supersedes === undefined) return sql`true`;
   const { columns, of } = facts.supersedes;
   return sql`not exists (select 1 from ${wholes(of)} w
     where ${same('w', 'n', columns)} and w.utime > n.utime and w.utime <= n.utime + ${LONGEST_TRACE}::interval)`;
+}
+
+/** True if the version that was seen before the new row `n`, or the one after it, is the same, or `n` is outdated. */
+function isVersionKnown(into: SQL, key: readonly string[], columns: readonly string[], by: string): SQL {
+  const seen = key.slice(-1);
+  const said = columns.filter((name) => name !== by && !key.includes(name));
+  const [was, is] = [tuple('v', seen), tuple('n', seen)];
+  const versions = sql`select * from ${into} v where ${same('v', 'n', key.slice(0, -1))}`;
+  return sql`exists (
+    select 1 from (
+      (${versions} and ${was} <= ${is} order by ${was} desc limit 1) union all (${versions} and ${was} > ${is} order by ${was} limit 1)) v
+    where ${tuple('v', said)} is not distinct from ${tuple('n', said)} or ${was} <= ${is} and ${tuple('v', [by])} > ${tuple('n', [by])})`;
 }
 
 function wholes(table: string): SQL {

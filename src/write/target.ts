@@ -91,10 +91,11 @@ export function byRank(a: Target, b: Target): number {
 /**
  * Parts come before their wholes: as long as an older copy of a whole is stored, it shows which parts are outdated.
  * Tables whose rows are on several pages come last: a page with the same row waits until the first one has committed.
+ * Versions come after the thing itself, whose row is locked then: no other commit compares with the same last version.
  */
 function rank({ name, facts }: Target): string {
   const isPart = facts.supersedes !== undefined && facts.supersedes.of !== name;
-  const whole = facts.shared === undefined ? 1 : 2;
+  const whole = facts.shared === undefined && facts.conflict.kind !== 'version' ? 1 : 2;
   return `${isPart ? 0 : whole} ${name}`;
 }
 
@@ -142,7 +143,7 @@ export function mayLack({ conflict, lacking = [] }: TableFacts, name: string): b
 export function onConflict({ conflict, key }: TableFacts, columns: readonly string[], began: SQL): SQL {
   const changed = changedAt(began);
   const target = sql`on conflict (${identifiers(key)})`;
-  if (conflict.kind === 'keep') return sql`${target} do nothing`;
+  if (conflict.kind === 'keep' || conflict.kind === 'version') return sql`${target} do nothing`;
   if (conflict.kind === 'fill') {
     const filled = conflict.columns.map(
       (name) => sql`t.${sql.identifier(name)} is null and excluded.${sql.identifier(name)} is not null`,
@@ -162,7 +163,7 @@ export function onConflict({ conflict, key }: TableFacts, columns: readonly stri
 export function onConflictOverwrite(facts: TableFacts, columns: readonly string[], began: SQL): SQL {
   const { conflict, key } = facts;
   const rest = columns.filter((name) => !key.includes(name));
-  if (rest.length === 0 || conflict.kind === 'newer' || conflict.kind === 'replace')
+  if (rest.length === 0 || !['keep', 'fill'].includes(conflict.kind))
     return onConflict(facts, columns, began);
   const overwrite = (name: string) => (mayLack(facts, name) ? preferSent(name) : replace(name));
   return sql`on conflict (${identifiers(key)}) do update set ${assignments(rest, overwrite)}, ${changedAt(began)}
@@ -183,7 +184,7 @@ const preferSent = (name: string) =>
 
 const replace = (name: string) => sql`excluded.${sql.identifier(name)}`;
 
-function tuple(alias: string, columns: readonly string[]): SQL {
+export function tuple(alias: string, columns: readonly string[]): SQL {
   const names = columns.map((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`);
   return sql`(${sql.join(names, sql`, `)})`;
 }
@@ -212,7 +213,7 @@ function isRow(row: object): row is DistinctRow {
 
 /** Merges two rows with the same key, of which `first` came first. */
 export function mergeRows({ conflict }: TableFacts, first: DistinctRow, later: DistinctRow): DistinctRow {
-  if (conflict.kind === 'keep') return first;
+  if (conflict.kind === 'keep' || conflict.kind === 'version') return first;
   if (conflict.kind === 'replace') return later;
   if (conflict.kind === 'newer') return compare(later[conflict.by], first[conflict.by]) >= 0 ? later : first;
   const filled = conflict.columns.filter((column) => isAbsent(first[column]) && !isAbsent(later[column]));

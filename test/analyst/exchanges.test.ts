@@ -261,6 +261,107 @@ describe('a pool whose assets are kept by a router or a vault', () => {
   });
 });
 
+describe('dex_liquidity', () => {
+  type Details = Readonly<Record<string, string | boolean | null | undefined>>;
+  const CHANGES = /^dex_(deposit|withdraw)_liquidity$/;
+
+  /** The asset of one side. The exchanges differ in what they name: stonfi its proxy of TON, the others no TON. */
+  function assetOf({ dex, ...details }: Details, side: 1 | 2): string | null {
+    const named = details[`asset_${side}`];
+    if (named != null) return String(named);
+    if (details[`amount_${side}`] == null || dex === 'stonfi') return null;
+    const isTon = dex === 'stonfi_v2' || dex === 'tonco' || details[`user_jetton_wallet_${side}`] == null;
+    return isTon ? 'TON' : null;
+  }
+
+  test('has every deposit and withdrawal that came to pass', async () => {
+    const made = [...store.truth.actions(store.span, actionTypes)].filter(
+      ({ type, success, details }) =>
+        CHANGES.test(type) && success !== false && (details as Details)['is_refund'] !== true,
+    );
+    const proxies = new Set(
+      (await store.ask('select address from ton_proxies')).map(({ address }) => address),
+    );
+    const expected = made.map(({ type, details: all, action_id, trace_end_utime }) => {
+      const details = all as Details;
+      const side = (number: 1 | 2) => {
+        const asset = assetOf(details, number);
+        return [asset !== null && proxies.has(asset) ? 'TON' : asset, details[`amount_${number}`] ?? null];
+      };
+      const [, name, version = '1'] = /^(.*?)(?:_v(\d+))?$/.exec(String(details['dex'])) ?? [];
+      return [
+        action_id,
+        dayOf(trace_end_utime),
+        type === 'dex_deposit_liquidity' ? 'deposit' : 'withdrawal',
+        ...[name, version, details['pool'], details['source']],
+        ...[...side(1), ...side(2)],
+        details['lp_tokens_minted'] ?? details['lp_tokens_burnt'] ?? null,
+        details['nft_address'] ?? details['burnt_nft_address'] ?? null,
+      ];
+    });
+    expect(expected.length).toBeGreaterThan(0);
+    const rows =
+      await store.ask(`select action_id, day, type, dex, version, pool, provider, asset_1, amount_1_raw, asset_2, amount_2_raw,
+      lp_amount_raw, position_address from dex_liquidity`);
+    const inOrder = (all: readonly unknown[]) => all.map((row) => JSON.stringify(row)).sort();
+    expect(inOrder(rows.map((row) => Object.values(row)))).toEqual(inOrder(expected));
+  });
+
+  test('is worth both sides at the prices of the day, or nothing is said', async () => {
+    const prices = new Map(
+      (await store.ask('select day, asset, price_ton from daily_prices where price_ton is not null')).map(
+        ({ day, asset, price_ton }) => [`${String(day)} ${String(asset)}`, Number(price_ton)],
+      ),
+    );
+    const rows =
+      await store.ask(`select day, asset_1, amount_1, amount_1_raw, asset_2, amount_2, amount_2_raw, value_ton,
+      jetton_units(pool, lp_amount_raw) as lp, lp_amount from dex_liquidity`);
+    const worth = (row: Printed, side: 1 | 2): number => {
+      if (row[`amount_${side}_raw`] === null) return 0;
+      const asset = String(row[`asset_${side}`]);
+      const price = asset === 'TON' ? 1 : prices.get(`${String(row['day'])} ${asset}`);
+      const units = row[`amount_${side}`];
+      return price === undefined || units == null ? NaN : Number(units) * price;
+    };
+    let valued = 0;
+    for (const row of rows) {
+      expect(row['lp_amount']).toBe(row['lp']);
+      const both = worth(row, 1) + worth(row, 2);
+      if (Number.isNaN(both)) expect(row['value_ton']).toBeNull();
+      else expect(Number(row['value_ton']) / both).toBeCloseTo(1, 6);
+      valued += Number.isNaN(both) ? 0 : 1;
+    }
+    expect(valued).toBeGreaterThan(0);
+  });
+
+  test('values what is deposited of one asset alone, by whatever proxy TON is sent', async () => {
+    const deposit = (details: object) =>
+      `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify({ action_id: JSON.stringify(details), type: 'dex_deposit_liquidity', success: true, details })}')).*
+       from (select * from actions limit 1) a`;
+    const pool = `0:${'EF'.repeat(32)}`;
+    const proxy = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
+    const one = { pool: pool.toLowerCase(), amount_1: '3000000000', amount_2: null };
+    const rows = await asked(
+      [
+        deposit({ dex: 'dedust', ...one, lp_tokens_minted: null }),
+        deposit({ dex: 'stonfi', ...one, asset_1: proxy }),
+        deposit({ dex: 'stonfi_v2', ...one, amount_1: '5', user_jetton_wallet_1: pool }),
+        deposit({ dex: 'stonfi', ...one, amount_1: '7', user_jetton_wallet_1: pool }),
+        deposit({ dex: 'dedust', ...one, amount_1: 'many' }),
+      ],
+      `select dex, version, asset_1, amount_1::float8 as amount, value_ton::float8 as value from dex_liquidity
+       where pool = '${pool}' order by value nulls last, dex, version, amount_1_raw nulls last`,
+    );
+    expect(rows).toEqual([
+      { dex: 'stonfi', version: '2', asset_1: 'TON', amount: '5e-09', value: '5e-09' },
+      { dex: 'dedust', version: '1', asset_1: 'TON', amount: '3', value: '3' },
+      { dex: 'stonfi', version: '1', asset_1: 'TON', amount: '3', value: '3' },
+      { dex: 'dedust', version: '1', asset_1: 'TON', amount: null, value: null },
+      { dex: 'stonfi', version: '1', asset_1: null, amount: null, value: null },
+    ]);
+  });
+});
+
 test('staking_prices is TON divided by tokens, from the deposits and withdrawals that have both', async () => {
   const made = [...store.truth.actions(store.span, actionTypes)].flatMap(
     ({ type, details, success, trace_end_utime }) => {
@@ -409,4 +510,27 @@ test('swaps tell TON, a jetton and an unknown asset apart, exchange by exchange'
   expect(between.length).toBe(cases.filter(([, , , , end]) => end !== undefined).length);
   for (const { sold, bought, dex } of between)
     expect([dex, sold, bought]).toEqual([dex, jetton, dex === 'stonfi' ? null : 'TON']);
+});
+
+test('nft_events tells who won an auction that ended, and which domain its item is', async () => {
+  const [auction = '', item = '', winner = ''] = ['A1', 'A2', 'A3'].map((byte) => `0:${byte.repeat(32)}`);
+  const details = { auction_address: auction.toLowerCase() };
+  const end = JSON.stringify({
+    type: 'nft_finish_auction',
+    action_id: 'end',
+    success: true,
+    asset: item,
+    details,
+  });
+  await store.ask(`begin; insert into nft_sales (address, type, details)
+      values ('${auction}', 'x', '{"last_bid": "2500000000", "last_member": "${winner.toLowerCase()}"}');
+    insert into dns_records (nft_item_address, domain) values ('${item}', 'won.ton');
+    insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${end}')).* from (select * from actions limit 1) a`);
+  const event = `select price::float8 as price, bidder, domain, payment_asset from nft_events where nft_address = '${item}'`;
+  const won = { price: '2.5', bidder: winner, domain: 'won.ton', payment_asset: 'TON' };
+  expect(await store.ask(event)).toEqual([won]);
+  // Without a bid, nobody won.
+  await store.ask(`update nft_sales set details = '{"last_bid": "0"}' where address = '${auction}'`);
+  expect(await store.ask(event)).toEqual([{ ...won, price: null, bidder: null, payment_asset: null }]);
+  await store.ask('rollback');
 });

@@ -15,6 +15,8 @@ import { extrasOf } from '../streams/page.ts';
 export interface Answered {
   readonly records: readonly unknown[];
   readonly maps: Readonly<Record<string, unknown>>;
+  /** When it came, ISO 8601. */
+  readonly at: string;
 }
 
 export type WalkResponse = Exchange<Answered>;
@@ -46,7 +48,8 @@ export async function ask(
     parse: (body: unknown): Answered => {
       const records = recordsOf(walk.shape, body);
       if (!isWhole(records)) throw new BadResponseError('the response was cut short');
-      return { records, maps: mapsOf(walk.endpoint, walk.shape, body) };
+      const at = new Date(context.clock.now()).toISOString();
+      return { records, maps: mapsOf(walk.endpoint, walk.shape, body), at };
     },
   };
   const { endpoint } = walk;
@@ -62,13 +65,12 @@ export async function ask(
  * the first record.
  */
 export function readResponseRecords(
-  walkContext: WalkContext,
-  response: WalkResponse,
+  { walk }: Pick<WalkContext, 'walk'>,
+  { value: { records, at } }: WalkResponse,
   key: string,
   first = 0,
 ): ResponseReading {
-  const at = new Date(walkContext.context.clock.now()).toISOString();
-  return walkContext.walk.read(response.value.records, { at, key }, first);
+  return walk.read(records, { at, key }, first);
 }
 
 const Body = z.record(z.string(), z.unknown());
@@ -111,9 +113,7 @@ export async function writeResponse(
   { response, reading, cursor, outcomes }: ResponseToWrite,
 ): Promise<void> {
   const { context, dataset, claim } = walkContext;
-  const piggybacked = walkContext.piggybacked.map((collection) =>
-    piggybackedBy(collection, response, context.clock.now()),
-  );
+  const piggybacked = walkContext.piggybacked.map((collection) => piggybackedBy(collection, response));
   const commit: ResponseCommit = {
     claim,
     tables: piggybacked.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),
@@ -161,11 +161,12 @@ interface Piggybacked {
 }
 
 /** Records of another collection that came with the response, read by the rules of its first walk. */
-function piggybackedBy({ name, job }: Collection, response: WalkResponse, now: number): Piggybacked {
+function piggybackedBy({ name, job }: Collection, response: WalkResponse): Piggybacked {
   const [walk] = job.walks;
-  const map = job.piggybackedAs === undefined ? undefined : response.value.maps[job.piggybackedAs];
+  const { maps, at } = response.value;
+  const map = job.piggybackedAs === undefined ? undefined : maps[job.piggybackedAs];
   const records = map === undefined || map === null ? [] : entriesOf(map);
-  const fitting = walk?.read(records, { at: new Date(now).toISOString(), key: '' }, 0).fitting ?? [];
+  const fitting = walk?.read(records, { at, key: '' }, 0).fitting ?? [];
   const found = fitting.flatMap(({ canonical }) =>
     walk?.kind === 'lookup' ? (walk.answers(canonical) ?? []) : [],
   );

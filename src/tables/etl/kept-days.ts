@@ -84,6 +84,15 @@ export const keptFailedTransactions = kept('failed_transactions', {
   bounced: int8(),
 });
 
+export const keptGasByContract = kept('gas_by_contract', {
+  account: text(),
+  code_hash: text(),
+  runs: int8(),
+  failed: int8(),
+  gas_used: numeric(),
+  gas_fees: numeric(),
+});
+
 export const keptMessageDelays = kept('message_delays', {
   from_workchain: integer(),
   from_shard: text(),
@@ -145,3 +154,30 @@ const traded = () => ({
 export const keptHourlyTrades = kept('hourly_trades', { hour: moment(), ...traded() }, 'asset');
 
 export const keptDailyTrades = kept('daily_trades', traded(), 'asset');
+
+export const keptDailyLegs = kept(
+  'daily_legs',
+  {
+    utime: moment(),
+    dex: text(),
+    pool: text(),
+    router: text(),
+    trader: text(),
+    sold: text(),
+    sold_raw: numeric(),
+    bought: text(),
+    bought_raw: numeric(),
+    volume_ton: numeric(),
+    volume_usd: numeric(),
+    leg: integer(),
+    legs: integer(),
+    referral: text(),
+    query_id: numeric(),
+    trace_id: text(),
+    action_id: text(),
+    start_utime: moment(),
+    transaction_hash: text(),
+    start_lt: int8(),
+  },
+  'utime',
+);

@@ -1,5 +1,5 @@
-import { boolean, integer, jsonb, text } from 'drizzle-orm/pg-core';
-import { address, loadedAt } from '../columns.ts';
+import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { address, hash, int8, loadedAt, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
@@ -74,4 +74,88 @@ describe(token_metadata, {
       'Members of an entry of metadata that this version of the program has no column for; null if there are none.',
   },
   conflict: { kind: 'replace' },
+});
+
+const said = () => ({
+  name: text(),
+  description: text(),
+  image: text(),
+  uri: text(),
+  content: jsonb(),
+  is_indexed: boolean(),
+  is_nsfw: boolean(),
+  is_scam: boolean(),
+  last_transaction_lt: int8().notNull(),
+  first_seen: moment().notNull(),
+  loaded_at: loadedAt(),
+});
+
+const comments = (token: string, contract: string) => ({
+  address: `Account of the ${token} that is described, raw form. From metadata, whose key it is, or ${contract}[].address.`,
+  source: `Who describes the ${token}: chain (its contract) or indexer (its metadata, on chain and off); written by the program.`,
+  name: `Name of the ${token} in this version; null if the source says none. From metadata{}.token_info[0].name, or the content.`,
+  description: `What the maker of the ${token} said of it in this version; null if that is nothing. From metadata{}.token_info[0].description, or the content.`,
+  image: `URL of the picture of the ${token} in this version; null if the source says none. From metadata{}.token_info[0].image, or the content.`,
+  uri: `Where the rest of the description of the ${token} lies; null if the source says none. From metadata{}.token_info[0].extra.uri, or the content.`,
+  content: `All that the source said of the ${token} in this version; null if it could not be read. From metadata{}.token_info, or the content of the contract.`,
+  is_indexed: `False if the indexer had not yet fetched what lies off chain of the ${token}; null for the source chain. From metadata{}.is_indexed.`,
+  is_nsfw: `True if the picture of the ${token} was marked as unfit; null if the source does not tell. From metadata{}.token_info[0].is_nsfw.`,
+  is_scam: `True if the ${token} was marked as fraud; null if the source does not tell. From metadata{}.token_info[0].is_scam.`,
+  last_transaction_lt: `Logical time of the transaction that left the first state of the ${token} with this version; 0 for the source indexer. From ${contract}[].last_transaction_lt.`,
+  first_seen: `When this version of the ${token} was read for the first time, wall time, UTC: written by the program.`,
+});
+
+export const jetton_descriptions = ton.table(
+  'jetton_descriptions',
+  {
+    address: address().notNull(),
+    source: text().notNull(),
+    symbol: text(),
+    decimals: integer(),
+    mintable: boolean(),
+    admin_address: address(),
+    jetton_wallet_code_hash: hash(),
+    code_hash: hash(),
+    ...said(),
+  },
+  (t) => [primaryKey({ columns: [t.address, t.source, t.first_seen] })],
+);
+
+describe(jetton_descriptions, {
+  comment:
+    'How jettons described themselves: a row each time that a reading found another description than the reading before, by source. jetton_metadata joins both sources and says until when each version held.',
+  columns: {
+    ...comments('jetton', 'jetton_masters'),
+    symbol:
+      'Ticker of the jetton in this version; null if the source says none. From metadata{}.token_info[0].symbol, or the content.',
+    decimals:
+      'Decimal places of amounts of the jetton in this version; null if the source says no number. From metadata{}.token_info[0].extra.decimals, or the content.',
+    mintable:
+      'True if more of the jetton could be minted; null for the source indexer. From jetton_masters[].mintable.',
+    admin_address:
+      'Account that could mint and change the jetton, raw form; null if there was none, and for the source indexer. From jetton_masters[].admin_address.',
+    jetton_wallet_code_hash:
+      "Hash of the code of the jetton's wallets in this version, base64; null for the source indexer. From jetton_masters[].jetton_wallet_code_hash.",
+    code_hash:
+      "Hash of the master's own code in this version, base64; null for the source indexer. From jetton_masters[].code_hash.",
+  },
+  owner: 'jetton_masters',
+  conflict: { kind: 'version', by: 'last_transaction_lt' },
+});
+
+export const nft_descriptions = ton.table(
+  'nft_descriptions',
+  { address: address().notNull(), type: text().notNull(), source: text().notNull(), ...said() },
+  (t) => [primaryKey({ columns: [t.address, t.type, t.source, t.first_seen] })],
+);
+
+describe(nft_descriptions, {
+  comment:
+    'How NFT items and their collections described themselves: a row each time that a reading found another description than the reading before, by source. nft_metadata joins both sources and says until when each version held.',
+  columns: {
+    ...comments('item or collection', 'nft_items'),
+    type: 'What is described: item or collection. From metadata{}.token_info[0].type, or the list that names it.',
+  },
+  owner: 'nft_items',
+  conflict: { kind: 'version', by: 'last_transaction_lt' },
 });
