@@ -149,14 +149,14 @@ function lacksOldEnd(
   return datasets.some((dataset) => isCut(dataset) && isOld(dataset));
 }
 
-/** Reads the collections after the streams. If the run was stopped, the result of the streams counts. */
+/** Reads the collections after the streams. If the run was stopped before, they are incomplete. */
 async function readBehind(
   run: BackfillRun,
   report: BackfillReport,
   range: Range | undefined,
 ): Promise<boolean> {
-  const { collections, stop, chain } = run;
-  if (collections.length === 0 || stop.finishing.aborted) return true;
+  const { collections, chain } = run;
+  if (collections.length === 0) return true;
   const read = await readCollectionsOnce({ ...run, range, firstSeqno: chain.first.seqno }, collections);
   const unfit = await outlastDatabase(waitingOf(run), () => readUnfit(run.context.database, collections));
   const isWhole = read.isWhole && !unfit.some(({ isMuch }) => isMuch);
@@ -177,14 +177,19 @@ export interface CollectionsRead {
 
 /** Reads each collection once, as fast as the budget of a backfill allows. */
 async function readCollectionsOnce(
-  options: Omit<RunContext, 'priority' | 'turns' | 'range'> & {
+  options: Omit<RunContext, 'began' | 'priority' | 'turns' | 'range'> & {
     readonly range: Range | undefined;
     readonly named?: ReadonlySet<string>;
   },
   collections: readonly Collection[],
 ): Promise<CollectionsRead> {
   const { context, stop, range } = options;
-  const run: RunContext = { ...options, range: () => range, priority: 'backfill', turns: noTurns };
+  const run: Omit<RunContext, 'began'> = {
+    ...options,
+    range: () => range,
+    priority: 'backfill',
+    turns: noTurns,
+  };
   try {
     const waiting = { ...context, signal: stop.finishing };
     const absent = new Map<string, string>();

@@ -65,6 +65,7 @@ function runOf(
     range,
     firstSeqno: chain.first.seqno,
     priority: REFRESH,
+    began: Infinity,
     stop,
   };
 }

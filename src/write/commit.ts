@@ -409,8 +409,15 @@ export async function release(
       ]);
     },
     records: { stream, request: '', rejected: [], extras, ids: [recordId] },
-    finish: () => Promise.resolve(),
+    // Look-ups search what pages have brought since they last searched.
+    finish: (session) => logPage(session, { ...stream, worker: '' }, releasedAt(second)),
   });
+}
+
+/** The log entry of a record that was in quarantine. */
+function releasedAt(second: number): PageLog {
+  const span = spanOfSecond(second);
+  return { span, request: 'quarantine', rows: 0, bytes: 0, ms: 0, apiVersion: undefined };
 }
 
 /** The log entry of a requested page. */

@@ -89,9 +89,14 @@ describe('trades', () => {
 
   test('dex_trades has every leg of every successful swap, with its value', async () => {
     const { hours, days, tonUsd } = prices();
+    const referrals = new Map<string, string>();
+    for (const order of store.truth.jettonTransfers(store.span)) {
+      const referral = referralOf(order);
+      if (referral !== undefined) referrals.set(order.trace_id ?? '', referral);
+    }
     const rows = await expectRows(
       `select extract(epoch from block_time)::int8 as utime, day, dex || '_v' || version as dex, router, trader, sold_asset, sold_amount,
-         bought_asset, bought_amount, leg, legs, trace_id, lt, volume_ton, volume_usd from dex_trades`,
+         bought_asset, bought_amount, leg, legs, trace_id, lt, volume_ton, volume_usd, referral from dex_trades`,
       legs.map(({ action, utime, hour, trader, leg, legs: count, sold, bought }) => {
         const { dex, dex_incoming_transfer: came } = action.details;
         const usd = tonUsd(hour);
@@ -131,10 +136,11 @@ describe('trades', () => {
           lt: action.start_lt,
           volume_ton: ton === undefined ? null : Number(ton.toFixed(9)),
           volume_usd: volume === undefined ? null : Number(volume.toFixed(6)),
+          referral: referrals.get(action.trace_id) ?? null,
         };
       }),
     );
-    for (const name of ['volume_ton', 'volume_usd', 'sold_amount'] as const)
+    for (const name of ['volume_ton', 'volume_usd', 'sold_amount', 'referral'] as const)
       expect([name, rows.some((row) => row[name] !== null)]).toEqual([name, true]);
     // Neither unknown decimals nor unknown assets are guessed.
     expect(rows.some((row) => row['sold_amount'] === null || row['bought_amount'] === null)).toBe(true);
@@ -346,6 +352,12 @@ test('nft_events lists what happened to each item', async () => {
   expect(rows.map(({ type }) => type)).toEqual(expect.arrayContaining(['transfer', 'mint', 'bid', 'sale']));
   expect(rows.filter(({ comment }) => comment !== null).length).toBeGreaterThan(0);
 });
+
+/** The account that the order of a swap names as its referral. */
+function referralOf({ decoded_forward_payload: order }: { decoded_forward_payload: object | null }) {
+  const { referral_address: named } = (order ?? {}) as { referral_address?: { value?: { address: string } } };
+  return named?.value === undefined ? undefined : `0:${named.value.address}`;
+}
 
 /** What each action does to an item, and how the item is offered. */
 const NFT_KINDS: Readonly<Record<string, readonly (string | null)[]>> = {

@@ -116,6 +116,29 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
     expect(files).toContain('18');
   });
 
+  test('listings, bids and ends of offers in actions name the contract that offers the item, and its terms', () => {
+    const entities = simulator.truth.entities();
+    const sales = new Map(entities.nftSales().map((sale) => [sale.nft_address, sale]));
+    const found = new Set<string>();
+    for (const { type, details } of simulator.truth.actions()) {
+      const named = details as Readonly<Record<string, string | null>>;
+      const offers = ['sale_address', 'auction_address', 'auction', 'sale_contract'].map(
+        (name) => named[name],
+      );
+      const offer = offers.find((one) => one != null);
+      const sale = sales.get(named['nft_item'] ?? named['nft_address'] ?? '');
+      if (offer == null || sale === undefined) continue;
+      found.add(type);
+      expect([type, offer]).toEqual([type, sale.address]);
+      for (const term of ['full_price', 'marketplace_fee', 'max_bid', 'min_bid'])
+        if (named[term] !== undefined) expect(sale.details).toMatchObject({ [term]: named[term] });
+      if (named['marketplace_address'] !== undefined)
+        expect(named['marketplace_address']).toBe(sale.marketplace_address);
+    }
+    const market = ['nft_put_on_sale', 'nft_put_on_auction', 'auction_outbid', 'nft_finish_auction'];
+    expect([...found]).toEqual(expect.arrayContaining([...market, 'auction_bid', 'nft_cancel_sale']));
+  });
+
   test('refuse what the real servers refuse', async () => {
     const { account } = addressesOf(simulator);
     const refused: [string, number][] = [

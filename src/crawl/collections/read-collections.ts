@@ -3,39 +3,70 @@ import type { Walk, SampleWalk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../write/commit.ts';
 import { HOLD_SECONDS, keepAlive } from '../../ledger/holds.ts';
+import { readClock } from '../../postgres/server-facts.ts';
 import { claimCursor, renewClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
+import { alsoOnPage } from '../crawl-context.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { walkBackward } from './walk-backward.ts';
-import { isOver, type RunContext, type WalkContext, nowOf } from './walk-context.ts';
+import { isOver, nameOf, nowOf, type RunContext, type WalkContext, type WalkEnd } from './walk-context.ts';
 import { walkList } from './walk-list.ts';
 import { walkLookup } from './walk-lookup.ts';
 import { walkBlocks } from './walk-per-block.ts';
 import { ask, readResponseRecords, writeResponse } from './walk-responses.ts';
 
+/** Milliseconds between two attempts at walks that other workers hold. */
+const HELD_MS = 1000;
+
 /**
- * Reads each collection once, one after the other. Walks that look up rows of other collections run a second
- * time, because those tables may have been empty the first time. Returns the names of the collections that
- * the API refused. `absent` gets those that failed only because the server lacks the endpoint.
+ * Reads each collection once, one walk after the other. Rows of one walk may name subjects of another one, so look-ups
+ * that search collections are repeated until nothing new came. Walks that other workers hold are read after these.
+ * Returns the names of the collections that the API refused. `absent` gets those that failed only because the server
+ * lacks the endpoint.
  */
 export async function readCollections(
-  run: RunContext,
+  run: Omit<RunContext, 'began'>,
   collections: readonly Collection[],
   absent = new Map<string, string>(),
 ): Promise<readonly string[]> {
+  const { database, clock, logger } = run.context;
   const walks = collections.flatMap((dataset) => dataset.job.walks.map((walk) => ({ dataset, walk })));
-  const again = walks.filter(({ walk }) => looksIntoCollections(walk));
   const [failed, refused] = [new Set<string>(), new Set<string>()];
-  for (const { dataset, walk } of [...walks, ...again]) {
-    if (isOver(run)) break;
-    const failure = await readWalk(run, dataset, walk);
-    if (failure === undefined) continue;
+  let answers = 0;
+  const context = alsoOnPage(run.context, () => void (answers += 1));
+  const began = await readClock(database);
+  let held: ReadonlySet<string> = new Set();
+  const read = async ({ dataset, walk }: DatasetWalk): Promise<boolean> => {
+    if (isOver(run)) return true;
+    const failure = await readWalk({ ...run, began, context }, dataset, walk);
+    if (failure === 'held' || failure === undefined) return failure === undefined;
     failed.add(dataset.name);
     if (failure instanceof NoEndpointError) absent.set(dataset.name, pathOf(walk));
     else refused.add(dataset.name);
+    return true;
+  };
+  for (let round = walks; round.length > 0;) {
+    const [before, now] = [held, new Set<string>()];
+    const earlier = answers;
+    for (const one of round) if (!(await read(one))) now.add(nameOf(one));
+    if (isOver(run)) break;
+    held = now;
+    if (!isSubset(held, before)) logger.info({ walks: [...held] }, 'waiting for the workers that read these');
+    if (held.size > 0) await clock.sleep(HELD_MS, run.stop.finishing).catch(() => undefined);
+    const isNew = answers > earlier || !isSubset(before, held);
+    round = walks.filter((one) => held.has(nameOf(one)) || (isNew && looksIntoCollections(one.walk)));
   }
   for (const name of refused) absent.delete(name);
   return [...failed];
+}
+
+interface DatasetWalk {
+  readonly dataset: Collection;
+  readonly walk: Walk;
+}
+
+function isSubset(some: ReadonlySet<string>, all: ReadonlySet<string>): boolean {
+  return [...some].every((one) => all.has(one));
 }
 
 function pathOf({ endpoint }: Walk): string {
@@ -46,20 +77,25 @@ function looksIntoCollections(walk: Walk): boolean {
   return walk.kind === 'lookup' && walk.subjects.seenIn.some(({ time }) => time === 'loaded_at');
 }
 
-/** Reads one walk. Returns and logs the error if the API refuses this walk for good; the other walks continue. */
+/**
+ * Reads one walk. Returns and logs the error if the API refuses this walk for good; the other walks continue. Returns
+ * `held` if another worker has the walk, or a part of it.
+ */
 export async function readWalk(
   run: RunContext,
   dataset: Collection,
   walk: Walk,
-): Promise<EtlError | undefined> {
+): Promise<EtlError | 'held' | undefined> {
   const { logger } = run.context;
   const stream = { dataset: dataset.name, scope: walk.name, pass: 0 };
   const policy = { context: run.context, stream, stop: run.stop };
+  // If the claim is lost, another worker holds the walk.
+  const walked: { end: WalkEnd } = { end: 'held' };
   const failure = await readUnlessRefused(policy, async () => {
-    const unserved = await claimAndWalk(run, dataset, walk);
-    if (unserved !== undefined) throw unserved;
+    walked.end = await claimAndWalk(run, dataset, walk);
+    if (walked.end instanceof NotServedError) throw walked.end;
   });
-  if (failure === undefined) return undefined;
+  if (failure === undefined) return walked.end;
   logger[levelOf(failure)](
     { dataset: dataset.name, walk: walk.name, code: failure.code, reason: failure.message },
     failure instanceof NotServedError
@@ -69,16 +105,12 @@ export async function readWalk(
   return failure;
 }
 
-/** Claims the walk's cursor, walks, and releases it. Does nothing if another worker holds the cursor. */
-async function claimAndWalk(
-  run: RunContext,
-  dataset: Collection,
-  walk: Walk,
-): Promise<NotServedError | undefined> {
+/** Claims the walk's cursor, walks, and releases it. */
+async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<WalkEnd> {
   const { database } = run.context;
   const claim = { dataset: dataset.name, scope: walk.name, owner: run.owner };
   const claimed = await claimCursor(database, claim);
-  if (claimed === undefined) return undefined;
+  if (claimed === undefined) return 'held';
   const renew = () => renewClaim(database, claim);
   const stopRenewing = keepAlive(run.context, {
     what: `a claim of ${dataset.name}`,
@@ -98,10 +130,7 @@ async function claimAndWalk(
   }
 }
 
-async function dispatch(
-  walkContext: Omit<WalkContext, 'walk'>,
-  walk: Walk,
-): Promise<NotServedError | undefined> {
+async function dispatch(walkContext: Omit<WalkContext, 'walk'>, walk: Walk): Promise<WalkEnd> {
   switch (walk.kind) {
     case 'list':
       return walkList({ ...walkContext, walk });

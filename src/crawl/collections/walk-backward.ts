@@ -7,7 +7,7 @@ import { mayConcernPage, EtlError, NotServedError, ApiTimeoutError } from '../..
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { ask, type WalkResponse, readResponseRecords, writeResponse } from './walk-responses.ts';
-import { createRenewal, isOver, type WalkContext, nameOf } from './walk-context.ts';
+import { createRenewal, isOver, type WalkContext, type WalkEnd, nameOf } from './walk-context.ts';
 import { parseCanonical } from '../../dataset/declaration/canonical.ts';
 import { account } from '../../records/members/form.ts';
 import { int64 } from '../../records/members/scalar.ts';
@@ -31,9 +31,7 @@ const MANY = 100;
 const PAGES_A_TURN = 10;
 
 /** Reads, in turns, the history of every watched account that has moved or whose older part is still missing. */
-export async function walkBackward(
-  walkContext: WalkContext<BackwardWalk>,
-): Promise<NotServedError | undefined> {
+export async function walkBackward(walkContext: WalkContext<BackwardWalk>): Promise<WalkEnd> {
   const { context, dataset, walk, turns } = walkContext;
   const name = { dataset: dataset.name, walk: walk.name, onlyWatched: true, limit: MANY };
   const gathering = { ...name, subjects: WATCHED, seen: false, range: undefined, since: undefined };
@@ -47,15 +45,16 @@ export async function walkBackward(
   let before = await lookForMore();
   let failure: NotServedError | undefined;
   let inRow = 0;
-  // Pages since the last start of the order of accounts. If there were none, another worker reads all that is left.
-  let [after, pages] = ['', 0];
+  // Pages, and accounts that other workers hold, since the last start of the order of accounts.
+  let [after, pages, held] = ['', 0, 0];
   while (!isOver(walkContext)) {
     if (isRenewed()) before = await lookForMore();
     const due = await readDueSubjects(context.database, { ...name, before, unserved, after });
     for (const { key } of due.subjects) {
       if (isOver(walkContext)) return failure;
       try {
-        pages += await readAccount(walkContext, key);
+        const read = await readAccount(walkContext, key);
+        [pages, held] = [pages + read.pages, held + read.held];
         inRow = 0;
         // Renews the claim on the walk while a long history is read.
         await walkContext.keep({});
@@ -69,11 +68,15 @@ export async function walkBackward(
     }
     const isAround = due.after === '';
     if (isAround && pages === 0) break;
-    if (isAround) pages = 0;
+    if (isAround) [pages, held] = [0, 0];
     after = due.after;
   }
   await walkContext.keep({});
-  return failure;
+  return endOf(failure, held);
+}
+
+function endOf(failure: NotServedError | undefined, held: number): WalkEnd {
+  return failure ?? (held > 0 ? 'held' : undefined);
 }
 
 function notServed(account: string, { message }: EtlError): NotServedError {
@@ -82,15 +85,18 @@ function notServed(account: string, { message }: EtlError): NotServedError {
   });
 }
 
-/** Reads a few pages of an account. Returns their number, 0 if another worker reads the account. */
-async function readAccount(walkContext: WalkContext<BackwardWalk>, account: string): Promise<number> {
+/** Reads a few pages of an account. Returns their number, and `held` of 1 if another worker reads the account. */
+async function readAccount(
+  walkContext: WalkContext<BackwardWalk>,
+  account: string,
+): Promise<{ readonly pages: number; readonly held: number }> {
   const { context, dataset, walk, owner } = walkContext;
   const claim = { dataset: dataset.name, scope: `${walk.name}:${account}`, owner };
   const claimed = await claimCursor(context.database, claim);
-  if (claimed === undefined) return 0;
+  if (claimed === undefined) return { pages: 0, held: 1 };
   try {
     const cursor = walk.paginator.start(Cursor.safeParse(claimed.cursor).data);
-    return await readHistory({ ...walkContext, claim }, account, cursor);
+    return { pages: await readHistory({ ...walkContext, claim }, account, cursor), held: 0 };
   } finally {
     await releaseClaim(context.database, claim).catch(() => undefined);
   }

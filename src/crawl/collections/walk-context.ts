@@ -9,6 +9,7 @@ import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { unixSeconds } from '../../clock.ts';
+import type { NotServedError } from '../../errors.ts';
 
 /** Lets concurrent walks take turns. */
 export interface WalkTurns {
@@ -64,9 +65,17 @@ export interface RunContext {
   /** The first masterchain block of the index. */
   readonly firstSeqno: number;
   readonly priority: Priority;
+  /** Unix seconds on the database's clock. No subject is looked up twice after this; if infinite, within one walk. */
+  readonly began: number;
   readonly stop: Stop;
   readonly turns: WalkTurns;
 }
+
+/**
+ * How a walk ended. Undefined: everything was read. The error: a part is not served. `held`: another worker reads it, or
+ * a part of it.
+ */
+export type WalkEnd = NotServedError | 'held' | undefined;
 
 /** One walk of a run, whose cursor is claimed. */
 export interface WalkContext<W extends Walk = Walk> extends RunContext {
@@ -82,7 +91,7 @@ export interface WalkContext<W extends Walk = Walk> extends RunContext {
 }
 
 /** True if the walk has to end. */
-export function isOver({ stop }: RunContext): boolean {
+export function isOver({ stop }: Pick<RunContext, 'stop'>): boolean {
   return stop.finishing.aborted;
 }
 

@@ -71,7 +71,7 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit, served);
     const due = await readDueSubjects(context.database, {
       ...name,
-      before: gathered,
+      before: Math.min(gathered, walkContext.began),
       // A subject that was not served alone is asked for once in a walk. It is set aside as soon as others
       // are served, or at the end.
       except: [...served.unserved.map(({ key }) => key), ...served.missing],

@@ -7,7 +7,7 @@ import { mix32 } from '../random.ts';
 import { extraCurrencies } from './account-state-json.ts';
 import { comment, queryId } from './comment.ts';
 import { jettonDestination, otherParty } from '../network/chain/jetton-parties.ts';
-import { FORWARDED, jettonAmount, responseDestination } from './payload.ts';
+import { address, FORWARDED, jettonAmount, responseDestination, varUint } from './payload.ts';
 
 export interface MessageContentJson {
   readonly hash: string;
@@ -183,21 +183,6 @@ export function messageRowJson(
     ...messageJson(world, bocs, message),
     ...(sides.in && receiver !== NONE ? { in_msg_tx_hash: hashes.text(receiver) } : {}),
     ...(sides.out && sender !== NONE ? { out_msg_tx_hash: hashes.text(sender) } : {}),
-  };
-}
-
-function varUint(value: string): object {
-  const bytes = Math.ceil(BigInt(value).toString(16).length / 2);
-  return { '@type': 'var_uint', len: String(bytes), value };
-}
-
-function address(world: World, account: number): object {
-  const raw = world.accounts.address(account);
-  return {
-    '@type': 'addr_std',
-    anycast: { '@type': 'nothing_from_maybe' },
-    workchain_id: raw.slice(0, raw.indexOf(':')),
-    address: raw.slice(raw.indexOf(':') + 1),
   };
 }
 

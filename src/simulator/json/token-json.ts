@@ -110,7 +110,7 @@ function carrier(world: World, bocs: BocMaker, row: number): CarrierJson {
 export function jettonTransferJson(world: World, bocs: BocMaker, row: number): JettonTransferJson {
   const { accounts, transactions } = world;
   const { from, to, item, group } = jettonParties(world, row);
-  const { body, decoded } = forwardPayload(bocs, transactions.inMessage.get(row));
+  const { body, decoded } = forwardPayload(world, bocs, transactions.inMessage.get(row));
   return {
     ...carrier(world, bocs, row),
     source: accounts.address(from),
@@ -139,7 +139,7 @@ export function jettonBurnJson(world: World, bocs: BocMaker, row: number): Jetto
 export function nftTransferJson(world: World, bocs: BocMaker, row: number): NftTransferJson {
   const { accounts, transactions } = world;
   const { from, to, item, group } = nftParties(world, row);
-  const { body, decoded } = forwardPayload(bocs, transactions.inMessage.get(row));
+  const { body, decoded } = forwardPayload(world, bocs, transactions.inMessage.get(row));
   return {
     ...carrier(world, bocs, row),
     nft_address: accounts.address(item),

@@ -28,7 +28,7 @@ export const pages = etl.table(
 
 describe(pages, {
   comment:
-    'One row for each page that was committed, or range that was imported: the request, the response, and the worker that wrote it.',
+    'One row for each page that was committed, range that was imported, or record that left the quarantine: the request, the response, and the worker that wrote it.',
   columns: {
     id: 'Number of the page, growing in the order in which pages began to be committed.',
     dataset: 'Name of the dataset whose job asked for the page: its file in jobs/ without the ending.',
@@ -37,7 +37,7 @@ describe(pages, {
     span: 'Half-open range of unix seconds in which the rows of the page lie, as far as it was asked for.',
     completed: 'Half-open range of unix seconds that the page completed; null if it completed none yet.',
     request:
-      'Path and query of the request, without the host and without any key; or `import` and the lake, if rows came from one.',
+      'Path and query of the request, without the host and without any key; or `import` and the lake, if rows came from one; or `quarantine`.',
     rows: 'Records in the response, quarantined ones included.',
     bytes: 'Bytes of the response body as it came over the wire, mostly compressed.',
     ms: 'Milliseconds from sending the request to the end of its body.',

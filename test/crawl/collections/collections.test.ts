@@ -1,4 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runBackfill, type BackfillReport } from '../../../src/backfill/run-backfill.ts';
+import { chooseDatasets, splitKinds } from '../../../src/dataset/dataset.ts';
+import { loadDatasets } from '../../../src/dataset/load-jobs.ts';
+import { claimCursor, releaseClaim } from '../../../src/ledger/stored-cursors.ts';
+import { createPartitions } from '../../../src/write/partitions.ts';
+import { release } from '../../../src/write/commit.ts';
+import { actions } from '../../../src/tables/ton/actions.ts';
+import { never, openTestCrawl } from '../../support/crawl.ts';
 import type { Entities } from '../../../src/simulator/network/entities/entities.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
@@ -203,6 +211,138 @@ describe('a list', () => {
       expect(failures.map(bare)).toEqual([{ dataset: 'jetton_masters', code: 'no_endpoint' }]);
       expect(simulator.stats.byPath.get('/api/v3/jetton/masters')).toBe(1);
     } finally {
+      await simulator.close();
+    }
+  });
+});
+
+describe('a run ends when nothing is left that it could read', () => {
+  const DNS = '/api/v3/dns/records';
+
+  test('it reads what another worker holds when that one has ended: a list, look-ups, a history', async () => {
+    const simulator = await startSimulator(NETWORK);
+    try {
+      const entities = simulator.truth.entities();
+      const vestings = entities.vestings().map(({ address }) => address);
+      const [rich] = entities.balances();
+      const watched = [rich!.account, ...vestings];
+      await store.database.script(
+        `insert into etl.watch (address) values ${watched.map((one) => `('${one}')`).join()}`,
+      );
+      const claims = [
+        ['jetton_masters', 'list'],
+        ['vesting_contracts', 'lookup'],
+        ['account_transactions', `backward:${rich!.account}`],
+      ].map(([dataset = '', scope = '']) => ({ dataset, scope, owner: 'another' }));
+      for (const claim of claims) await claimCursor(store.database, claim);
+      const names = ['account_transactions', 'jetton_masters', 'multisig_wallets', 'vesting_contracts'];
+      const reading = readOnce(store, simulator.url, names);
+      // The last walk is looked into after those that are held.
+      const others = `select from etl.cursors where dataset = 'vesting_contracts' and scope = 'of_wallets' and cursor is not null`;
+      while ((await select(store, others)).length === 0) await new Promise((done) => setTimeout(done, 20));
+      for (const claim of claims) await releaseClaim(store.database, claim);
+      expect(await reading).toEqual([]);
+      expect(sorted(await rebuilt.jetton_masters(store))).toEqual(sorted(entities.jettonMasters()));
+      const found = await select(store, 'select address from ton.vesting_contracts order by 1');
+      expect(found.map(({ address }) => address)).toEqual([...vestings].sort());
+      const [history] = await select(
+        store,
+        `select count(*)::int as rows from ton.account_transactions where account = '${rich!.account}'`,
+      );
+      expect(history).not.toEqual({ rows: 0 });
+    } finally {
+      await simulator.close();
+    }
+  });
+
+  test('a response that names another subject is followed to the end of the chain, and nothing is asked twice', async () => {
+    const domains: string[] = [];
+    const simulator = await startSimulator({
+      ...NETWORK,
+      after: ({ path, search }, response) => {
+        const at = domains.indexOf(search.get('domain') ?? '');
+        if (path !== DNS || at < 0) return response;
+        const body = JSON.parse(String(response.body)) as { address_book: Record<string, unknown> };
+        const address = `0:${String(at).padStart(64, '0')}`;
+        const domain = domains[at + 1] ?? null;
+        body.address_book[address] = { user_friendly: address, domain, interfaces: [] };
+        return { ...response, body: JSON.stringify(body) };
+      },
+    });
+    try {
+      domains.push(
+        ...simulator.truth
+          .entities()
+          .dnsRecords()
+          .map(({ domain }) => domain)
+          .slice(0, 5),
+      );
+      await store.database.script(
+        `insert into ton.address_book (address, domain) values ('0:${'F'.repeat(64)}', '${domains[0]}')`,
+      );
+      simulator.stats.clear();
+      expect(await readOnce(store, simulator.url, ['dns_records'])).toEqual([]);
+      const stored = await select(store, 'select domain from ton.dns_records');
+      expect(stored.map(({ domain }) => String(domain)).sort()).toEqual([...domains].sort());
+      expect(simulator.stats.byPath.get(DNS)).toBe(domains.length);
+    } finally {
+      await simulator.close();
+    }
+  });
+
+  test('a record that leaves the quarantine names subjects like any other', async () => {
+    const simulator = await startSimulator(NETWORK);
+    try {
+      const names = ['vesting_contracts'];
+      expect(await readOnce(store, simulator.url, names)).toEqual([]);
+      const [first] = simulator.truth.entities().vestings();
+      const partitions = createPartitions(store.database, 'month');
+      await partitions.ensure([actions], [new Date(START * 1000).toISOString()]);
+      await store.database.script(`
+        insert into ton.actions (utime, trace_id, action_id, type, start_lt, start_utime, end_utime, end_lt, trace_end_lt, details)
+        values (to_timestamp(${START}), 't', 'a', 'vesting_add_whitelist', 1, now(), now(), 1, 1, '{"vesting": "${first!.address}"}')`);
+      const stream = { dataset: 'actions', scope: '', pass: 0 };
+      await release(store.database, partitions, {
+        ...{ stream, recordId: 'a', second: START, tables: {}, rows: {}, extra: {} },
+      });
+      expect(await readOnce(store, simulator.url, names)).toEqual([]);
+      expect(await select(store, 'select address from ton.vesting_contracts')).toEqual([
+        { address: first!.address },
+      ]);
+    } finally {
+      await simulator.close();
+    }
+  });
+
+  test('a run that is stopped between streams and collections says that these are incomplete', async () => {
+    const simulator = await startSimulator(NETWORK);
+    const stopping = new AbortController();
+    const crawl = await openTestCrawl(store, simulator.url);
+    try {
+      const [all, names] = [await loadDatasets(), ['blocks', 'jetton_masters']];
+      const { streams, collections } = splitKinds(chooseDatasets(names, all));
+      const ends: boolean[] = [];
+      const report: BackfillReport = {
+        onReadable: () => Promise.resolve(),
+        onStreams: () => Promise.resolve({ replaceLeft: () => undefined, end: () => undefined }),
+        onCovered: (_covered, _range, isWhole) => {
+          ends.push(isWhole);
+          stopping.abort();
+        },
+        onCollections: ({ isWhole }) => void ends.push(isWhole),
+      };
+      const run = {
+        ...crawl,
+        ...{ jobs: splitKinds(all).streams, datasets: streams, collections, piggybacked: [] },
+        stop: { ...never, finishing: stopping.signal },
+        wanted: { from: START, to: START + 60 },
+        ...{ delaySeconds: 0, attempts: 3, again: false, dryRun: false },
+        choices: { accounts: 'watched' as const, bocs: false },
+      };
+      expect(await runBackfill(run, report)).toBe(false);
+      expect(ends).toEqual([true, false]);
+    } finally {
+      await crawl.close();
       await simulator.close();
     }
   });

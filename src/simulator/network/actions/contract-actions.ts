@@ -102,35 +102,35 @@ const COMPOSITE = {
     minted_item_index: m.index,
   },
   nft_put_on_sale: {
-    nft_collection: m.collection,
-    nft_item: m.item,
-    nft_item_index: m.index,
+    nft_collection: m.sold.collection,
+    nft_item: m.sold.item,
+    nft_item_index: m.sold.index,
     owner: m.actor,
-    listing_address: m.contract,
-    sale_address: m.contract,
-    marketplace_address: m.wallet,
-    full_price: m.amount,
-    marketplace_fee: m.amount,
-    royalty_amount: m.amount,
-    marketplace_fee_address: m.wallet,
-    royalty_address: m.wallet,
+    listing_address: m.sold.offer,
+    sale_address: m.sold.offer,
+    marketplace_address: m.sold.market,
+    full_price: m.sold.term('full_price'),
+    marketplace_fee: m.sold.term('marketplace_fee'),
+    royalty_amount: m.sold.term('royalty_amount'),
+    marketplace_fee_address: m.sold.term('marketplace_fee_address'),
+    royalty_address: m.sold.term('royalty_address'),
     marketplace: m.oneOf('getgems', 'fragment', null),
   },
   auction_outbid: {
-    auction_address: m.contract,
+    auction_address: m.auctioned.offer,
     bidder: m.wallet,
     new_bidder: m.actor,
-    nft_item: m.item,
-    nft_collection: m.collection,
+    nft_item: m.auctioned.item,
+    nft_collection: m.auctioned.collection,
     amount: m.value,
     marketplace: m.oneOf('getgems', 'fragment'),
   },
   nft_cancel_sale: {
     owner: m.actor,
-    nft_item: m.item,
-    nft_collection: m.collection,
-    sale_address: m.contract,
-    marketplace_address: m.wallet,
+    nft_item: m.sold.item,
+    nft_collection: m.sold.collection,
+    sale_address: m.sold.offer,
+    marketplace_address: m.sold.market,
     marketplace: m.oneOf('getgems', null),
   },
   dns_release: {
@@ -190,6 +190,58 @@ const COMPOSITE = {
   },
 } as const satisfies Readonly<Record<string, MembersShape>>;
 
+const ENDED: MembersShape = {
+  owner: m.actor,
+  nft_item: m.auctioned.item,
+  nft_collection: m.auctioned.collection,
+  auction_address: m.auctioned.offer,
+  marketplace_address: m.auctioned.market,
+  marketplace: m.oneOf('getgems', null),
+};
+
+/** What one call of a type in four is instead, for each of the listed ones. */
+const INSTEAD: Readonly<Record<string, readonly (readonly [string, MembersShape])[]>> = {
+  nft_put_on_sale: [
+    [
+      'nft_put_on_auction',
+      {
+        nft_collection: m.auctioned.collection,
+        nft_item: m.auctioned.item,
+        nft_item_index: m.auctioned.index,
+        owner: m.actor,
+        listing_address: m.auctioned.offer,
+        auction_address: m.auctioned.offer,
+        marketplace_address: m.auctioned.market,
+        marketplace_fee_factor: m.auctioned.term('mp_fee_factor'),
+        marketplace_fee_base: m.auctioned.term('mp_fee_base'),
+        royalty_fee_base: m.auctioned.term('royalty_fee_base'),
+        max_bid: m.auctioned.term('max_bid'),
+        min_bid: m.auctioned.term('min_bid'),
+        marketplace_fee_address: m.auctioned.term('mp_fee_address'),
+        royalty_address: m.auctioned.term('royalty_fee_address'),
+        marketplace: m.oneOf('getgems', 'fragment', null),
+      },
+    ],
+    [
+      'nft_update_sale',
+      {
+        source: m.actor,
+        sale_contract: m.sold.offer,
+        nft_address: m.sold.item,
+        marketplace_address: m.sold.market,
+        marketplace: m.oneOf('getgems', null),
+        full_price: m.sold.term('full_price'),
+        marketplace_fee: m.sold.term('marketplace_fee'),
+        royalty_amount: m.sold.term('royalty_amount'),
+      },
+    ],
+  ],
+  nft_cancel_sale: [
+    ['nft_finish_auction', ENDED],
+    ['nft_cancel_auction', ENDED],
+  ],
+};
+
 const COMPOSITE_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(COMPOSITE);
 
 /** What the call of a contract was for: which one is decided by the message alone. */
@@ -202,8 +254,9 @@ export function contractActions(leg: Leg): NetworkAction[] {
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
   const shapes = dice < 68 ? BASIC_SHAPES : COMPOSITE_SHAPES;
   const [type, shape] = shapes[mix32(leg.message + 22) % shapes.length] ?? ['call_contract', {}];
-  const typed = shaped(leg, type, shape);
-  return shapes === BASIC_SHAPES ? [typed] : [typed, { ...called, ancestors: [type] }];
+  const [chosen, its] = INSTEAD[type]?.[mix32(leg.message + 23) % 4] ?? [type, shape];
+  const typed = shaped(leg, chosen, its);
+  return shapes === BASIC_SHAPES ? [typed] : [typed, { ...called, ancestors: [chosen] }];
 }
 
 function action(leg: Leg, type: string, details: () => object): NetworkAction {
@@ -224,10 +277,10 @@ const BASIC = {
   auction_bid: {
     amount: m.value,
     bidder: m.actor,
-    auction: m.contract,
-    nft_item: m.item,
-    nft_collection: m.maybe(m.collection),
-    nft_item_index: m.index,
+    auction: m.auctioned.offer,
+    nft_item: m.auctioned.item,
+    nft_collection: m.maybe(m.auctioned.collection),
+    nft_item_index: m.auctioned.index,
   },
   change_dns: {
     key: m.hash,

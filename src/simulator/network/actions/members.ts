@@ -1,6 +1,7 @@
 import { SLOTS } from '../chain/tables/accounts.ts';
 import { queryId } from '../../json/comment.ts';
 import { mix32 } from '../../random.ts';
+import { offerDetails, offeredItem, partiesOf, saleAddress } from '../entities/offer.ts';
 import type { Leg } from './made-action.ts';
 
 /** Makes the value of one member of an action's details; `place` tells members of one kind apart. */
@@ -27,12 +28,31 @@ export const wallet: Member = (leg, place) => {
   return accounts.address(accounts.account('wallet', dice(leg, place) % accounts.wallets));
 };
 
-const itemOf = (leg: Leg): number =>
-  leg.world.accounts.account('nft_item', dice(leg, 0) % leg.world.accounts.wallets);
-export const item: Member = (leg) => leg.world.accounts.address(itemOf(leg));
-export const collection: Member = ({ world, ...leg }) =>
-  world.accounts.address(world.accounts.collection(itemOf({ world, ...leg })));
-export const index: Member = (leg) => String(leg.world.accounts.indexInRole(itemOf(leg)));
+const membersOf = (pick: (leg: Leg) => number) =>
+  ({
+    item: (leg: Leg) => leg.world.accounts.address(pick(leg)),
+    collection: (leg: Leg) => leg.world.accounts.address(leg.world.accounts.collection(pick(leg))),
+    index: (leg: Leg) => String(leg.world.accounts.indexInRole(pick(leg))),
+    /** The contract that offers the item, and who sells and gets fees and royalties. */
+    offer: (leg: Leg) => saleAddress(leg.world, pick(leg)),
+    market: (leg: Leg) => partiesOf(leg.world, pick(leg)).market,
+    /** A term of the offer, as its contract has it; null if it has none. */
+    term:
+      (name: string): Member =>
+      (leg) => {
+        const value: unknown = Reflect.get(offerDetails(leg.world, pick(leg)), name);
+        return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+      },
+  }) as const;
+
+/** Some item. */
+export const { item, collection, index } = membersOf((leg) =>
+  leg.world.accounts.account('nft_item', dice(leg, 0) % leg.world.accounts.wallets),
+);
+
+/** Some item that is for sale, or in an auction. */
+export const sold = membersOf((leg) => offeredItem(leg.world, 'getgems_sale', dice(leg, 0)));
+export const auctioned = membersOf((leg) => offeredItem(leg.world, 'getgems_auction', dice(leg, 0)));
 
 const senderOf = ({ world, message }: Leg): number => world.messages.source.get(message);
 const isWallet = ({ world, message }: Leg): boolean =>

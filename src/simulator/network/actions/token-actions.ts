@@ -1,5 +1,5 @@
 import { nftReceiver } from '../chain/generate/reactions.ts';
-import { comment, queryId } from '../../json/comment.ts';
+import { queryId } from '../../json/comment.ts';
 import {
   customPayload,
   FORWARDED,
@@ -10,12 +10,11 @@ import {
   responseDestination,
 } from '../../json/payload.ts';
 import { hasCollection, jettonParties, nftParties } from '../../json/token-json.ts';
-import { otherParty, sentAmount, wasTaken } from '../chain/jetton-parties.ts';
+import { dexOf, otherParty, sentAmount, wasTaken, type Dex } from '../chain/jetton-parties.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
 
-const DEXES = ['dedust', 'stonfi', 'stonfi_v2', 'tonco'] as const;
 /** The jetton as which STON.fi v1 moves TON: the server names it as the asset. */
 const PROXY_TON = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
 
@@ -57,7 +56,7 @@ function transferDetails({ world, bocs, trace }: Leg, row: number): object {
   const { accounts } = world;
   const { from, to, item, group } = jettonParties(world, row);
   const message = world.transactions.inMessage.get(row);
-  const { body, decoded } = forwardPayload(bocs, message);
+  const { body, text } = forwardPayload(world, bocs, message);
   return {
     asset: accounts.address(group),
     sender: accounts.address(from),
@@ -65,8 +64,8 @@ function transferDetails({ world, bocs, trace }: Leg, row: number): object {
     sender_jetton_wallet: accounts.address(item),
     receiver_jetton_wallet: accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item))),
     amount: jettonAmount(world, trace, from),
-    comment: decoded === null ? null : comment(message),
-    is_encrypted_comment: decoded === null ? null : false,
+    comment: text,
+    is_encrypted_comment: text === null ? null : false,
     query_id: queryId(trace),
     response_destination: addressOrNull(world, responseDestination(world, message)),
     custom_payload: customPayload(bocs, message).body,
@@ -81,7 +80,7 @@ function addressOrNull(world: World, account: number | undefined): string | null
 
 function swapDetails({ world, trace }: Leg, there: number, back: number): object {
   const ton = tonSide(world, trace);
-  const dex = DEXES[mix32(trace + 1) % DEXES.length] ?? 'dedust';
+  const dex = dexOf(trace);
   const incoming = swapTransfer(world, there, ton === 'in' ? { dex, side: 'in' } : undefined);
   const outgoing = swapTransfer(world, back, ton === 'out' ? { dex, side: 'out' } : undefined);
   // The server knows no legs of a swap on STON.fi v1.
@@ -101,7 +100,7 @@ function swapDetails({ world, trace }: Leg, there: number, back: number): object
 }
 
 interface Route {
-  readonly dex: (typeof DEXES)[number];
+  readonly dex: Dex;
   readonly ton: TonSide;
   readonly isRouted: boolean;
 }
@@ -150,7 +149,7 @@ function tonSide(world: World, trace: number): TonSide {
 function swapTransfer(
   world: World,
   row: number,
-  ton?: { readonly dex: (typeof DEXES)[number]; readonly side: 'in' | 'out' },
+  ton?: { readonly dex: Dex; readonly side: 'in' | 'out' },
 ): Readonly<Record<SwapMember, string | null>> & { readonly amount: string } {
   const { accounts, transactions } = world;
   const { from, to, item, group } = jettonParties(world, row);
@@ -249,7 +248,7 @@ export function nftTransfer(leg: Leg): NetworkAction[] {
 function nftDetails({ world, bocs, trace, receiver, message }: Leg, bought: boolean): object {
   const { accounts } = world;
   const { from, item, group } = nftParties(world, receiver);
-  const { body, decoded } = forwardPayload(bocs, message);
+  const { body, text } = forwardPayload(world, bocs, message);
   const price = 1_000_000_000 + (mix32(trace + 4) % 100_000) * 1_000_000;
   const owner = accounts.address(from);
   return {
@@ -265,8 +264,8 @@ function nftDetails({ world, bocs, trace, receiver, message }: Leg, bought: bool
     custom_payload: customPayload(bocs, message).body,
     forward_payload: body,
     forward_amount: body === null ? null : FORWARDED,
-    comment: decoded === null ? null : comment(message),
-    is_encrypted_comment: decoded === null ? null : false,
+    comment: text,
+    is_encrypted_comment: text === null ? null : false,
     ...(bought ? saleOf(world, { price, owner, group }) : NO_SALE),
   };
 }

@@ -37,6 +37,15 @@ export function otherParty({ traces }: World, trace: number, party: number): num
   return party === actor ? traces.partner.get(trace) : actor;
 }
 
+const DEXES = ['dedust', 'stonfi', 'stonfi_v2', 'tonco'] as const;
+
+export type Dex = (typeof DEXES)[number];
+
+/** The exchange on which the swap of a trace takes place. */
+export function dexOf(trace: number): Dex {
+  return DEXES[mix32(trace + 1) % DEXES.length] ?? 'dedust';
+}
+
 /** What an exchange holds of each jetton as it counts, in the least units: far more than one swap takes. */
 const RESERVE = 1_000_000_000_000n;
 

@@ -4,7 +4,7 @@ import { jettonUnits } from '../../json/payload.ts';
 import { hasCollection } from '../../json/token-json.ts';
 import { mix32 } from '../../random.ts';
 import { SLOTS } from '../chain/tables/accounts.ts';
-import { offerOf } from './offer.ts';
+import { offerDetails, offerOf, OFFERED, partiesOf, saleAddress } from './offer.ts';
 import type { WorldState } from './world-state.ts';
 
 /** What is the same in every entity: where it is, its hashes, and the lt of the transaction that left its state. */
@@ -141,19 +141,13 @@ export function nftCollection(state: WorldState, account: number): NftCollection
   };
 }
 
-/** The contract that offers an item: an auction of a name is the item itself. */
-function saleAddress({ world }: WorldState, item: number): string {
-  const isItself = offerOf(world.accounts.indexInRole(item)) === 'telemint';
-  return isItself ? world.accounts.address(item) : `0:${world.hashes('sale').hex(item)}`;
-}
-
 export function nftItem(state: WorldState, account: number): NftItemJson {
   const { accounts } = state.world;
   const index = accounts.indexInRole(account);
   const offer = offerOf(index);
   const owner = state.ownerOf(account);
   const realOwner = owner === undefined ? null : accounts.address(owner);
-  const sale = saleAddress(state, account);
+  const sale = saleAddress(state.world, account);
   const collection = accounts.collection(account);
   const isKnown = hasCollection(state.world, account);
   const isOnSale = offer !== undefined && offer !== 'telemint';
@@ -193,98 +187,23 @@ export function nftSale(state: WorldState, item: number): NftSaleJson | undefine
   const type = offerOf(index);
   if (type === undefined || !state.last.has(item)) return undefined;
   const nft = nftItem(state, item);
-  const bidder = accounts.address(accounts.account('wallet', (index * 3) % accounts.wallets));
+  const { market, bidder } = partiesOf(state.world, item);
   const common = {
     type,
-    address: saleAddress(state, item),
+    address: saleAddress(state.world, item),
     nft_address: nft.address,
     nft_item: bareItem(nft, type === 'telemint' ? `item${index}` : undefined),
     last_transaction_lt: nft.last_transaction_lt,
     code_hash: state.world.hashes(`code ${type}`).text(0),
     data_hash: state.world.hashes('data').text(item),
   };
-  if (type === 'telemint') return { ...common, details: telemint(index, bidder) };
-  const wallet = (place: number) => accounts.address(accounts.account('wallet', place));
-  const parties = { market: wallet(0), author: wallet(1), bidder };
+  const details = offerDetails(state.world, item);
+  if (type === 'telemint') return { ...common, details };
   return {
     ...common,
     nft_owner_address: nft.real_owner ?? bidder,
-    marketplace_address: parties.market,
+    marketplace_address: market,
     created_at: OFFERED + index,
-    details: type === 'getgems_sale' ? fixedPrice(index, parties) : auction(index, parties),
-  };
-}
-
-const OFFERED = 1_760_000_000;
-
-/** Nanotons: from a tenth of a TON to some thousands, most of them small and round. */
-function askedFor(index: number): bigint {
-  const dice = mix32(index + 77);
-  const round = [100_000_000n, 1_000_000_000n, 50_000_000_000n][(dice >>> 8) % 3] ?? 1_000_000_000n;
-  return BigInt(1 + (dice % 99)) * round;
-}
-
-interface Parties {
-  readonly market: string;
-  readonly author: string;
-  readonly bidder: string;
-}
-
-/** Members without a value are left out. */
-function fixedPrice(index: number, { market, author }: Parties): object {
-  const price = askedFor(index);
-  const isFree = mix32(index) % 6 === 0;
-  return {
-    is_complete: index % 2 === 0,
-    full_price: String(price),
-    marketplace_fee_address: market,
-    marketplace_fee: String(price / 20n),
-    ...(isFree
-      ? {}
-      : { royalty_address: author, royalty_amount: String((price * BigInt(index % 11)) / 100n) }),
-  };
-}
-
-function auction(index: number, { market, author, bidder }: Parties): object {
-  const least = askedFor(index);
-  const [hasBids, isOver] = [mix32(index + 1) % 3 !== 0, mix32(index + 2) % 4 === 0];
-  return {
-    end_flag: isOver,
-    end_time: OFFERED + 604_800 + index,
-    last_bid: hasBids ? String((least * 105n) / 100n) : '0',
-    ...(hasBids ? { last_member: bidder } : {}),
-    min_step: 5,
-    mp_fee_address: market,
-    mp_fee_factor: 5,
-    mp_fee_base: 100,
-    royalty_fee_address: author,
-    royalty_fee_factor: index % 11,
-    royalty_fee_base: 100,
-    max_bid: String(least * 100n),
-    min_bid: String(least),
-    last_bid_at: hasBids ? OFFERED + 3600 + index : 0,
-    is_canceled: isOver && !hasBids,
-  };
-}
-
-/** The auction of a name; sold names have none. */
-function telemint(index: number, bidder: string): object {
-  const least = askedFor(index);
-  const royalty = { royalty_numerator: 5, royalty_denominator: 100, royalty_destination: bidder };
-  if (mix32(index + 3) % 3 === 0) return { token_name: `item${index}`, ...royalty };
-  return {
-    token_name: `item${index}`,
-    bidder_address: bidder,
-    bid: String((least * 105n) / 100n),
-    bid_ts: String(OFFERED + index),
-    min_bid: String((least * 110n) / 100n),
-    end_time: OFFERED + 604_800 + index,
-    beneficiary_address: bidder,
-    initial_min_bid: String(least),
-    max_bid: '0',
-    min_bid_step: '5',
-    min_extend_time: '3600',
-    duration: '604800',
-    ...royalty,
+    details,
   };
 }
