@@ -72,14 +72,13 @@ export async function repairRange(
       (await readEach(reports, (report) => readAgain(context, report, tries))) ||
       (await readEach(reports, (report) => readByBlock(context, report, tries)));
     if (!begun) break;
+    for (const { dataset, stream } of reports)
+      await dropCopiesBeyond(context, dataset, tries.atLeast(1, stream, 'by time'));
     await compareAgain(context, reports);
     reports = await verifyRange(context, datasets, range);
   }
   // If the process is stopping, holes were not read again, and must not count as unrepaired.
-  for (const report of context.stop.finishing.aborted ? [] : reports) {
-    await dropCopiesBeyond(context, report.dataset, tries.atLeast(1, report.stream, 'by time'));
-    await refuseUnrepaired(context, report);
-  }
+  for (const report of context.stop.finishing.aborted ? [] : reports) await refuseUnrepaired(context, report);
   await withdrawDependents(context, [range]);
   return { reports: await withVerified(context, reports), rounds: round };
 }
