@@ -10,7 +10,7 @@ import {
   refuse,
   type RefusalReason,
 } from '../ledger/stored-coverage.ts';
-import { SEAL } from '../ledger/stored-findings.ts';
+import { extendToFindings, SEAL } from '../ledger/stored-findings.ts';
 import { keepGap } from '../ledger/stored-gaps.ts';
 import type { Reopening } from '../write/reopen.ts';
 import { readVerified } from '../write/certificates.ts';
@@ -75,6 +75,9 @@ export async function repairRange(
     for (const { dataset, stream } of reports)
       await dropCopiesBeyond(context, dataset, tries.atLeast(1, stream, 'by time'));
     await compareAgain(context, reports);
+    // A finding that also lies in other seconds is resolved only if these are checked, too.
+    const wide = await extendToFindings(context.database, range);
+    if (without([wide], [range]).length > 0) await verifyRange(context, datasets, wide);
     reports = await verifyRange(context, datasets, range);
   }
   // If the process is stopping, holes were not read again, and must not count as unrepaired.
