@@ -237,7 +237,10 @@ async function refuseUnrepaired(context: RepairContext, { stream, findings }: Ve
     .map(({ span }) => span);
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
-  const gaps = common(spansOf(lost), coverage);
+  // The source has the blocks of these seconds, but under names that do not fit the chain.
+  const known =
+    stream.dataset === 'blocks' ? spansOf(findings.filter(({ outcome }) => outcome === 'known')) : [];
+  const gaps = common(spansOf(lost), coverage).filter((gap) => common([gap], known).length === 0);
   const pauseSeconds = context.leastPause;
   const keep = async (spans: readonly Range[], reason: RefusalReason, detail: string) => {
     for (const span of spans) await refuse(database, stream, span, { reason, detail, pauseSeconds });
