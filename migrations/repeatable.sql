@@ -51,7 +51,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp begin
     || 'npx toncenter-etl ' || arguments;
 end;
 comment on function etl.command(text, text) is
-  'A command of the program for hints, with the variables that the last crawl of this database was called with: those that choose its network and its directory.';
+  'A command of the program for hints. It begins with the variables that chose the network and the directory of the last crawl.';
 
 create or replace function etl.seconds_between("from" timestamptz, "to" timestamptz) returns int8multirange
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -178,7 +178,7 @@ comment on function etl.hidden_from(name, text[]) is
 create or replace function etl.way_to(dataset text, missing int8multirange, proving boolean) returns text
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  -- The newest run of each check over these seconds, of the dataset and of those that it rests on, if it left some open.
+  -- What the newest run of each check left open, of the dataset and of those that it rests on.
   return (
   with recursive needs as (
     select way_to.dataset, null::text as detail
@@ -202,7 +202,7 @@ begin
       etl.as_argument(upper(way_to.missing))) as range from facts) f);
 end $$;
 comment on function etl.way_to(text, int8multirange, boolean) is
-  'The command that covers missing seconds of a stream or, if proving, certifies them: backfill if the stream or one that it rests on was not read, or not read twice; otherwise verify --repair, with --deep 100% if only the source can tell what is missing in the rows.';
+  'The command that covers missing seconds of a stream or, if proving, certifies them. It is backfill if the stream, or one that it rests on, was not read, or not read twice. Otherwise it is verify --repair, with --deep 100% if the rows lack values that only the source has.';
 
 drop function if exists etl.assert_complete(text, timestamptz, timestamptz, text);
 -- The default is evaluated in the calling statement: it is the role that asks.

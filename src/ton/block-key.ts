@@ -18,9 +18,9 @@ export function blockKey(block: BlockId): string {
 }
 
 /**
- * Blocks with a workchain or a shard that does not follow from their parents, by the keys of absent parents in whose
- * place they are: those have the same seqno, and the same workchain or shard. Such a parent is not missing. The source
- * has its block, under a name that does not fit the chain.
+ * Blocks whose workchain or shard does not follow from their parents. The keys are those of absent parents with the
+ * same seqno, and the same workchain or shard. Such a parent is not missing: the source has it, under a name that does
+ * not fit the chain.
  */
 export function misplacedBlocks<Block extends PlacedBlock>(
   blocks: readonly Block[],
