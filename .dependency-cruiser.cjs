@@ -19,7 +19,7 @@ const ROOMS = {
   read: ['dataset', 'ledger', 'postgres', 'tables', 'ton', 'write'],
   crawl: ['api', 'budget', 'dataset', 'ledger', 'postgres', 'read', 'records', 'settings', 'ton', 'write'],
   export: ['dataset', 'postgres', 'read', 'tables'],
-  app: ['api', 'budget', 'crawl', 'dataset', 'embedded', 'ledger', 'migrate', 'postgres', 'settings', 'simulator', 'write'],
+  app: ['api', 'budget', 'crawl', 'dataset', 'embedded', 'ledger', 'migrate', 'postgres', 'settings', 'simulator', 'terminal', 'write'],
   doctor: ['api', 'crawl', 'dataset', 'ledger', 'migrate', 'postgres', 'read', 'settings', 'terminal'],
   lake: ['dataset', 'export', 'ledger', 'postgres', 'read', 'settings', 'tables', 'write'],
   status: ['crawl', 'dataset', 'ledger', 'postgres', 'read', 'settings'],

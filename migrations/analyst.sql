@@ -174,12 +174,12 @@ begin
   end if;
   if wanted is null then
     raise exception 'nothing that is stored has the hash %', trace using errcode = 'no_data_found',
-      hint = format('Run: npx toncenter-etl why %s', ton.ton_hash(trace));
+      hint = etl.command('why ' || ton.ton_hash(trace));
   end if;
   if not exists (select from ton.traces t where t.trace_id = wanted) then
     raise exception 'trace % is not stored as finished', wanted using errcode = 'no_data_found',
       detail = 'Some of its transactions are stored. It still runs, it broke off, or traces of its time are not read yet.',
-      hint = format('Run: npx toncenter-etl why %s', wanted);
+      hint = etl.command('why ' || wanted);
   end if;
   return query
   with recursive chosen as (

@@ -103,17 +103,16 @@ begin
         else isempty(m.gaps) end as state,
       to_timestamp(lower(m.gaps)) as missing_from, to_timestamp(upper(m.gaps)) as missing_to,
       null::bigint as known, null::bigint as seen,
-      format('Run: npx toncenter-etl backfill --from %s --to %s --only %s',
-        coalesce(etl.as_argument(lower(m.gaps)), '-1h'), coalesce(etl.as_argument(upper(m.gaps)), 'now'), d.dataset) as hint
+      etl.command(format('backfill --from %s --to %s --only %s',
+        coalesce(etl.as_argument(lower(m.gaps)), '-1h'), coalesce(etl.as_argument(upper(m.gaps)), 'now'), d.dataset)) as hint
     from (select case when wanted is not null then etl.missing_seconds(d.dataset, wanted, false) end as gaps) m
     where d.kind = 'stream'
     union all
     select b.begun and coalesce(l.known = l.seen, true), null, null, l.known, l.seen,
       case when l.known < l.seen then format('%s of %s %s are known. ', to_char(l.known, 'FM999,999,999,999'),
         to_char(l.seen, 'FM999,999,999,999'), case when d.only_if_seen then 'seen accounts' else 'subjects' end) else '' end
-      || format('Run: %snpx toncenter-etl backfill --only %s, or name it in ETL_DATASETS of sync%s',
-        case when d.only_if_seen then 'ETL_ACCOUNTS=seen ' end, d.dataset,
-        case when d.only_if_seen then ', with ETL_ACCOUNTS=seen' end)
+      || etl.command(format('backfill --only %s, or name it in ETL_DATASETS of sync%s', d.dataset,
+        case when d.only_if_seen then ', with ETL_ACCOUNTS=seen' end), case when d.only_if_seen then 'ETL_ACCOUNTS=seen ' else '' end)
     from (select etl.begun(d.dataset) as begun) b
     left join lateral etl.looked_up(d.dataset, fed."from", fed."to") l on true
     where d.kind = 'list') s

@@ -45,6 +45,14 @@ end;
 comment on function etl.as_argument(int8) is
   'A unix second as commands take it: 2026-01-01T00:00:00Z.';
 
+create or replace function etl.command(arguments text, environment text default '') returns text
+language sql stable security definer set search_path = pg_catalog, pg_temp begin atomic
+  select 'Run: ' || environment || coalesce((select s.value->>'environment' from etl.settings s where s.name = 'caller'), '')
+    || 'npx toncenter-etl ' || arguments;
+end;
+comment on function etl.command(text, text) is
+  'A command of the program for hints. It begins with the variables that chose the network and the directory of the last crawl.';
+
 create or replace function etl.seconds_between("from" timestamptz, "to" timestamptz) returns int8multirange
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
@@ -167,6 +175,35 @@ $$;
 comment on function etl.hidden_from(name, text[]) is
   'Tables whose rows a role, or the owner of the views, cannot see. Either the right to read is missing, or row-level security is on for the table or some of its partitions, without a policy that shows all rows. Each with the statement that changes this. If tables of schema ton are named, only those.';
 
+create or replace function etl.way_to(dataset text, missing int8multirange, proving boolean) returns text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  -- What the newest run of each check left open, of the dataset and of those that it rests on.
+  return (
+  with recursive needs as (
+    select way_to.dataset, null::text as detail
+    union
+    select coalesce(d.dataset, n.dataset), case when d.dataset is null then v.detail end
+    from needs n cross join lateral (
+      select distinct on (r.check_name, r.scope, r.span) r.holes, r.detail from etl.verifications r
+      where r.dataset = n.dataset and r.span && range_merge(way_to.missing) order by r.check_name, r.scope, r.span, r.id desc) v
+    left join etl.datasets d on strpos(substring(v.detail from 'no_proved_[a-z_]+'), '_' || d.dataset) > 0
+    where way_to.proving and v.holes && way_to.missing),
+  facts as (
+    select string_agg(distinct n.dataset, ',') as needed,
+      string_agg(distinct n.dataset, ',') filter (where not isempty(etl.missing_seconds(n.dataset, way_to.missing, false))) as unread,
+      coalesce(bool_or(n.detail like '%no_shard%'), false) as is_shardless,
+      coalesce(bool_or(n.detail ~ 'read_(once|differently)'), false) as is_read_once
+    from needs n)
+  select case when f.unread is not null or not way_to.proving then 'backfill' || f.range || coalesce(f.unread, way_to.dataset)
+    when f.is_read_once then 'backfill' || f.range || way_to.dataset || ' --again'
+    else 'verify' || f.range || f.needed || case when f.is_shardless then ' --deep 100%' else '' end || ' --repair' end
+  from (select *, format(' --from %s --to %s --only ', etl.as_argument(lower(way_to.missing)),
+      etl.as_argument(upper(way_to.missing))) as range from facts) f);
+end $$;
+comment on function etl.way_to(text, int8multirange, boolean) is
+  'The command that covers missing seconds of a stream or, if proving, certifies them. It is backfill if the stream, or one that it rests on, was not read, or not read twice. Otherwise it is verify --repair, with --deep 100% if the rows lack values that only the source has.';
+
 drop function if exists etl.assert_complete(text, timestamptz, timestamptz, text);
 -- The default is evaluated in the calling statement: it is the role that asks.
 create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered',
@@ -181,7 +218,7 @@ declare
   proving boolean := etl.grade_rank(assert_complete.grade) > 1;
   why text;
   lake text;
-  unfit bigint;
+  unfit record;
   wrong record;
 begin
   if etl.grade_rank(assert_complete.grade) is null then
@@ -212,11 +249,14 @@ begin
       using errcode = 'object_not_in_prerequisite_state',
         detail = format('%s %s of %s: %s (%s).', wrong.table_name, wrong.row_key,
           etl.as_argument(lower(wrong.span)), wrong.differs, wrong.check_name),
-        hint = case when wrong.hash is not null then 'Run: npx toncenter-etl why ' || wrong.hash
-          else format('Run: npx toncenter-etl verify --from %s --to %s --only %s --repair', etl.as_argument(lower(wrong.reach)),
-            etl.as_argument(upper(wrong.reach)), assert_complete.dataset) end;
+        -- Some wrong values can only be told from right ones by the source: plain --repair does not heal these.
+        hint = etl.command(case when wrong.hash is not null then 'why ' || wrong.hash
+          else format('verify --from %s --to %s --only %s --deep 100%% --repair', etl.as_argument(lower(wrong.reach)),
+            etl.as_argument(upper(wrong.reach)), assert_complete.dataset) end);
   end if;
-  if not isempty(missing) then
+  select count(*), coalesce(range_agg(q.span), '{}') as spans into unfit from etl.quarantine q
+  where q.dataset = assert_complete.dataset and q.span && wanted;
+  if not isempty(missing) and not (proving and missing <@ unfit.spans) then
     select s.value->'lakes'->>assert_complete.dataset into lake from etl.settings s where s.name = 'floors'
       and lower(missing) < (s.value->'datasets'->>assert_complete.dataset)::float8;
     select string_agg(reason, '; ') into why from (
@@ -235,17 +275,15 @@ begin
         detail = coalesce(why, case when proving and missing <@ (select range_agg(part) from etl.coverage c, unnest(c.covered) part
             where c.dataset = assert_complete.dataset and c.pass = 0)
           then 'It is covered, but not verified yet.' else 'It has not been read yet.' end),
-        hint = format('Run: npx toncenter-etl %s --from %s --to %s --only %s', case when lake is not null then 'import --lake ' || lake
-            when proving then 'verify' else 'backfill' end,
-          etl.as_argument(lower(missing)), etl.as_argument(upper(missing)), assert_complete.dataset)
-          || case when proving and lake is null then ' --repair' else '' end;
+        hint = etl.command(case when lake is not null
+          then format('import --lake %s --from %s --to %s --only %s', lake, etl.as_argument(lower(missing)),
+            etl.as_argument(upper(missing)), assert_complete.dataset)
+          else etl.way_to(assert_complete.dataset, missing, proving) end);
   end if;
-  select count(*) into unfit from etl.quarantine q where q.dataset = assert_complete.dataset
-    and q.span && wanted;
-  if unfit > 0 then
+  if unfit.count > 0 then
     raise exception '% lacks % from % to %: in quarantine', assert_complete.dataset,
-      unfit || case unfit when 1 then ' record' else ' records' end, assert_complete."from", assert_complete."to"
-      using errcode = 'object_not_in_prerequisite_state', hint = 'Run: npx toncenter-etl quarantine';
+      unfit.count || case unfit.count when 1 then ' record' else ' records' end, assert_complete."from", assert_complete."to"
+      using errcode = 'object_not_in_prerequisite_state', hint = etl.command('quarantine list');
   end if;
   return true;
 end

@@ -31,17 +31,37 @@ const DIGITS = 15;
 const LIKE_NUMBER = /^\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$/;
 const TIME = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\+00(?::00)?$/;
 
-/**
- * Cells that Excel and LibreOffice keep unchanged: booleans as true and false, times (UTC) without the zone. Texts
- * that they would run as a formula, and numbers that would lose digits, get a leading apostrophe. `truths` says which
- * cells are Postgres' t and f.
- */
-export function forSpreadsheets(cells: Cells, truths: readonly boolean[] = []): Cells {
-  return cells.map((cell, index) => (cell === null ? null : forSpreadsheet(cell, truths[index] === true)));
+/** How a spreadsheet takes a column: Postgres' t and f, numbers that fit a double, or texts. */
+export type ColumnKind = 'truth' | 'number' | 'text';
+
+const TRUTHS: ReadonlyMap<string, string> = new Map([
+  ['t', 'true'],
+  ['f', 'false'],
+]);
+const NUMBERS: ReadonlySet<string> = new Set(['smallint', 'integer', 'real', 'double precision']);
+/** Their values may have more digits than a double keeps, so that all of them are texts. */
+const LONG_NUMBERS: ReadonlySet<string> = new Set(['bigint', 'numeric', 'text']);
+
+/** The kind of a column, by the name of its type; undefined for times and other types, which are never numbers. */
+export function columnKindOf(type: string): ColumnKind | undefined {
+  const name = type.replace(/\(.*/, '');
+  if (name === 'boolean') return 'truth';
+  return NUMBERS.has(name) ? 'number' : LONG_NUMBERS.has(name) ? 'text' : undefined;
 }
 
-function forSpreadsheet(text: string, isTruth: boolean): string {
-  if (isTruth) return text === 't' ? 'true' : text === 'f' ? 'false' : text;
+/**
+ * Cells that Excel and LibreOffice keep unchanged: booleans as true and false, times (UTC) without the zone. Texts
+ * that they would run as a formula, and numbers that would lose digits, get a leading apostrophe. So does each number
+ * of a column of `kinds` text: a column has either numbers or texts.
+ */
+export function forSpreadsheets(cells: Cells, kinds: readonly (ColumnKind | undefined)[] = []): Cells {
+  return cells.map((cell, index) => (cell === null ? null : forSpreadsheet(cell, kinds[index])));
+}
+
+function forSpreadsheet(text: string, kind: ColumnKind | undefined): string {
+  if (kind === 'truth') return TRUTHS.get(text) ?? text;
+  if (kind === 'number') return text;
+  if (kind === 'text' && NUMBER.test(text)) return `'${text}`;
   const time = TIME.exec(text)?.[1];
   if (time !== undefined) return time;
   const digits = text.replaceAll(/^-?[0.]*|\./g, '').length;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cellsOf, csvLine, forSpreadsheets } from '../src/csv.ts';
+import { cellsOf, columnKindOf, csvLine, forSpreadsheets } from '../src/csv.ts';
 
 test('a written CSV line is read back unchanged', () => {
   const cell = fc.oneof(
@@ -67,10 +67,22 @@ describe('for a spreadsheet', () => {
 
   test('times lose their zone, booleans are words, and null stays empty', () => {
     const cells = ['2026-01-01 00:00:31+00', '2026-01-01 00:00:31.5+00', 't', 'f', null, 't'];
-    const truths = [false, false, true, true, true, false];
-    expect(forSpreadsheets(cells, truths)).toEqual([
+    const kinds = [undefined, undefined, 'truth', 'truth', 'truth', undefined] as const;
+    expect(forSpreadsheets(cells, kinds)).toEqual([
       ...['2026-01-01 00:00:31', '2026-01-01 00:00:31.5', 'true', 'false', null, 't'],
     ]);
+  });
+
+  test.each([
+    ['bigint', ['5', "'5"], ['1234567890123456789', "'1234567890123456789"]],
+    ['numeric', ['0', "'0"], ['-0.5', "'-0.5"]],
+    ['numeric(20,9)', ['1.5', "'1.5"], ['9'.repeat(30), `'${'9'.repeat(30)}`]],
+    ['text', ['12', "'12"], ['abc', 'abc']],
+    ['integer', ['12', '12'], ['-7', '-7']],
+    ['double precision', ['0.25', '0.25'], ['1e-7', '1e-7']],
+  ])('a column of type %s has either numbers or texts', (type, ...pairs) => {
+    const kind = columnKindOf(type);
+    expect(pairs.map(([cell]) => forSpreadsheets([cell!], [kind])[0])).toEqual(pairs.map(([, as]) => as));
   });
 
   test('no text of any kind becomes a formula, or loses digits as a number', () => {

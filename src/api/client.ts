@@ -253,15 +253,15 @@ interface FailedAttempt extends Pick<Attempt, 'path' | 'priority' | 'attempt'> {
 }
 
 /**
- * Logs failed attempts: the first of each minute as a warning, with the number of unlogged ones; the others
- * at debug level.
+ * Logs failed attempts: the first of each minute as a warning, with the number since the warning before, this one
+ * included; the others at debug level.
  */
 function createRetryLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): (failed: FailedAttempt) => void {
   let warnedAt = -Infinity;
   let retries = 0;
   return (failed) => {
+    retries += 1;
     if (clock.monotonic() - warnedAt < EVERY_MS) {
-      retries += 1;
       logger.debug({ ...failed }, 'request failed, retrying');
       return;
     }

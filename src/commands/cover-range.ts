@@ -156,10 +156,21 @@ function printCovered(
   for (const [dataset, ranges] of missing) say(missingLine(dataset, ranges));
   for (const one of refused) say(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
   for (const [dataset, path] of absent) say(absentLine(dataset, path));
-  for (const [dataset, range] of delayed)
-    say(`cut       ${dataset}: ${formatRange(range)} is not safe to read yet: its source may lag`);
+  if (delayed.size > 0) say(cutLine(delayed));
   printVerdict(say, verdict, unfit);
   for (const each of settled) say(outcomeLine(each, holderOf(each.dataset, datasets)));
+}
+
+/** One line for all datasets whose newest seconds must wait. */
+function cutLine(delayed: ReadonlyMap<string, Range>): string {
+  const ranges = [...delayed.values()];
+  const whole = {
+    from: Math.min(...ranges.map(({ from }) => from)),
+    to: Math.max(...ranges.map(({ to }) => to)),
+  };
+  const what =
+    delayed.size === 1 ? 'is not safe to read yet: its' : 'or a part of it is not safe to read yet: their';
+  return `cut       ${[...delayed.keys()].join(', ')}: ${formatRange(whole)} ${what} source may lag`;
 }
 
 /** Compares the plan's estimate with the real numbers. */

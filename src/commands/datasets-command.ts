@@ -46,11 +46,27 @@ async function datasets(
 
 /** `core` and `all` are groups, but the description is of one dataset. */
 function findDataset(name: string, all: readonly Dataset<AnyJob>[]): Dataset<AnyJob> {
-  const [dataset, more] = chooseDatasets([name], all);
+  const [dataset, more] = chosenOrView(name, all);
   if (dataset !== undefined && more === undefined && dataset.name === name) return dataset;
   throw new UsageError(`"${name}" names a group of datasets`, {
     hint: `Ask for one of ${all.map((each) => each.name).join(', ')}.`,
   });
+}
+
+/** @throws UsageError if the name is of no dataset, with the datasets that fill a table. Only the database knows views. */
+function chosenOrView(name: string, all: readonly Dataset<AnyJob>[]): Dataset<AnyJob>[] {
+  try {
+    return chooseDatasets([name], all);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const feeding = all.filter(({ job }) => Object.hasOwn(job.tables, name)).map((dataset) => dataset.name);
+    const [first] = feeding;
+    const what =
+      first === undefined
+        ? `If it is a view or a function, ${programName} sql "select dataset, hint from etl.fed('${name}')" names what feeds it.`
+        : `${name} is a table of ${feeding.join(', ')}: ${programName} datasets ${first}.`;
+    throw new UsageError(error.message, { hint: `${error.hint ?? ''} ${what}`.trim(), cause: error });
+  }
 }
 
 type DatasetDescription = StreamDescription | CollectionDescription;

@@ -22,10 +22,12 @@ export function definePlan(command: Command): void {
     .option('--json', 'for programs')
     .addHelpText(
       'after',
-      examples(
-        'toncenter-etl plan --from 2026-01 --to 2026-02',
-        'toncenter-etl plan --from -7d --to now --only transactions --json',
-      ),
+      `
+It opens the database, because all processes share the rate of requests.
+${examples(
+  'toncenter-etl plan --from 2026-01 --to 2026-02',
+  'toncenter-etl plan --from -7d --to now --only transactions --json',
+)}`,
     )
     .action((flags: PlanFlags) => runCommand((invocation) => plan(invocation, flags)));
 }

@@ -281,6 +281,9 @@ interface RecentPage {
   readonly requests: number;
 }
 
+/** The highest percentage while something is left. */
+const MOST_OPEN = 99.9;
+
 /** The period by which `waitsFor` is judged. */
 const RECENT_MS = 10_000;
 
@@ -291,6 +294,8 @@ export function trackRun(options: RunProgressOptions): RunProgress {
   const forecast = createForecast(tasks, (dataset) => count.left(dataset));
   const rows = new Map(tasks.map(({ dataset }) => [dataset, 0]));
   const recent: RecentPage[] = [];
+  // A dataset whose rows came with others' pages counts only later: the percentage would fall.
+  let highest = 0;
   const isWhole = ({ done, total }: Progress) => done >= total;
   const comesWith = (dataset: string) => {
     const holder = tasks.find((task) => task.dataset === dataset)?.holder;
@@ -313,7 +318,10 @@ export function trackRun(options: RunProgressOptions): RunProgress {
     all() {
       const elapsed = Math.max(0.001, (now() - started) / 1000);
       const sum = [...rows.values()].reduce((total, more) => total + more, 0);
-      const percent = knownPercentOf(count.all((dataset) => comesWith(dataset) === undefined));
+      const known = knownPercentOf(count.all((dataset) => comesWith(dataset) === undefined));
+      const percent =
+        known === undefined || known === 100 ? known : Math.max(highest, Math.min(known, MOST_OPEN));
+      highest = Math.min(percent ?? 0, MOST_OPEN);
       return {
         percent,
         rows: sum,

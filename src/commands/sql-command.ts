@@ -12,7 +12,7 @@ import { stdoutGone, writeOut } from '../terminal/stdout.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore, withStoreOnce } from './run-command.ts';
 import { runPrompt, hasText, splitSql } from './prompt.ts';
-import { BYTE_ORDER_MARK, csvLine, forSpreadsheets } from '../csv.ts';
+import { BYTE_ORDER_MARK, type ColumnKind, csvLine, forSpreadsheets } from '../csv.ts';
 import type { RowTaker, TextResult, TextRow } from '../postgres/row-streams.ts';
 import { fitTable, formatTable } from './table.ts';
 
@@ -205,7 +205,7 @@ function readStatements(text: string): string[] {
 /** The commands of the prompt. */
 const COMMANDS_HELP = `\\d         tables, views and functions, with what they are
 \\d NAME    columns of a table or view
-\\df        only functions
+\\dt        only tables and views; \\dv only views, \\df only functions
 \\timing    turns the timing of statements on or off
 \\x         turns records instead of tables on or off
 \\?         shows this help
@@ -219,7 +219,7 @@ const RELATIONS = `
   where c.relnamespace = 'ton'::regnamespace and c.relkind in ('r', 'p', 'v')`;
 
 const FUNCTIONS = `
-  select p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')' as name, 'function' as kind,
+  select p.proname || '(' || array_to_string(p.proargnames[:p.pronargs], ', ') || ')' as name, 'function' as kind,
     split_part(obj_description(p.oid, 'pg_proc'), '. ', 1) as meaning
   from pg_catalog.pg_proc p
   where p.pronamespace = 'ton'::regnamespace
@@ -239,12 +239,19 @@ const NAMES_OF_LAKE = `
   union select column_name from duckdb_columns() where schema_name = 'ton'
   union select function_name from duckdb_functions() where schema_name = 'ton'`;
 
-/** The statement for \\d, \\d NAME and \\df; undefined for any other line. */
+/** The order of kinds in a list. */
+const IN_ORDER = `order by array_position(array['table', 'view', 'function'], kind), name`;
+
+/** The statement for \\d, \\d NAME, \\dt, \\dv and \\df; undefined for any other line. */
 function describeStatement(line: string): string | undefined {
-  if (/^\\df\+?\s*;?$/.test(line.trim())) return `${FUNCTIONS} order by 1`;
+  const only = /^\\d([tvf])\+?\s*;?$/.exec(line.trim())?.[1];
+  if (only === 'f') return `${FUNCTIONS} order by 1`;
+  const kinds = only === 'v' ? ['view'] : ['table', 'view', ...(only === 't' ? [] : ['function'])];
   const name = /^\\d[tv]?\+?(?![a-z])\s*([\w.]*)\s*;?$/.exec(line.trim())?.[1];
   if (name === undefined) return undefined;
-  return name === '' ? `${RELATIONS} union all ${FUNCTIONS} order by 2, 1` : columnsOf(name);
+  return name === ''
+    ? `select * from (${RELATIONS} union all ${FUNCTIONS}) all_names where kind in ('${kinds.join("', '")}') ${IN_ORDER}`
+    : columnsOf(name);
 }
 
 function columnsOf(name: string): string {
@@ -315,15 +322,13 @@ function showResult(result: TextResult, format: SqlFormat, shape: ResultShape): 
 
 function shaped(result: TextResult, shape: ResultShape): string {
   const { isTTY, columns } = process.stdout;
-  const table = formatResult(result, isTTY);
   if (shape === 'records') return formatRecords(result);
-  if (!isTTY || !isTooWide(table, columns)) return table;
-  return shape === 'table'
-    ? formatRecords(result)
-    : fitTable(
-        result.columns,
-        result.rows.map((row) => row.map((cell) => cell ?? '')),
-      );
+  if (shape === 'lines') {
+    const texts = result.rows.map((row) => row.map((cell) => cell ?? ''));
+    return fitTable(result.columns, texts);
+  }
+  const table = formatResult(result, isTTY);
+  return isTTY && isTooWide(table, columns) ? formatRecords(result) : table;
 }
 
 type SqlFormat = 'table' | RowFormatName;
@@ -413,7 +418,7 @@ type RowFormatName = keyof typeof FORMATS;
 function createRowWriter(format: RowFormatName): RowWriter {
   const { head, row, foot } = FORMATS[format];
   let columns: readonly string[] | undefined;
-  let truths: readonly boolean[] | undefined;
+  let kinds: readonly (ColumnKind | undefined)[] | undefined;
   let count = 0;
   let piece = '';
   const write = (): Promise<void> | undefined => {
@@ -422,16 +427,16 @@ function createRowWriter(format: RowFormatName): RowWriter {
     return writeOut(text);
   };
   return {
-    columns(names, areTruths) {
+    columns(names, given) {
       // `select from` returns rows without columns.
       if (names.length === 0) return;
       columns = names;
-      truths = areTruths;
+      kinds = given;
       piece = head(names);
     },
     row(values) {
       if (columns === undefined) return undefined;
-      const cells = format === 'spreadsheet' ? forSpreadsheets(values, truths) : values;
+      const cells = format === 'spreadsheet' ? forSpreadsheets(values, kinds) : values;
       piece += row(columns, cells, count === 0);
       count += 1;
       return piece.length < PIECE ? undefined : write();

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { blockKey } from '../ton/block-key.ts';
+import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
 import { hash, shard } from '../records/members/form.ts';
 import { requiredInt } from '../records/members/scalar.ts';
 import { MASTERCHAIN, overlaps } from '../ton/shard.ts';
@@ -11,6 +11,7 @@ export const LinkedBlock = BlockId.extend({
   gen_utime: z.coerce.number(),
   prev_blocks: z.array(BlockId).nullish(),
   root_hash: hash.nullish().catch(undefined),
+  after_split: z.boolean().nullish().catch(undefined),
 });
 
 export type LinkedBlock = z.infer<typeof LinkedBlock>;
@@ -49,11 +50,14 @@ export function masterchainId(seqno: number): BlockId {
   return { workchain: MASTERCHAIN, shard: '8000000000000000', seqno };
 }
 
-/** Every parent that a known block names, but that is not known itself. */
+/** Every parent that a known block names, but that is not known itself, under its own name or under a wrong one. */
 export function brokenLinks(known: ReadonlyMap<string, LinkedBlock>): BrokenLink[] {
+  const misplaced = misplacedBlocks([...known.values()]);
   return [...known.values()].flatMap((child) =>
     (child.prev_blocks ?? [])
-      .filter((parent) => parent.seqno > 0 && !known.has(blockKey(parent)))
+      .filter(
+        (parent) => parent.seqno > 0 && !known.has(blockKey(parent)) && !misplaced.has(blockKey(parent)),
+      )
       .map((missing) => ({ missing, child, lower: newestBelow(missing, known) })),
   );
 }
@@ -70,12 +74,13 @@ export function firstMissing(
   lost: ReadonlySet<string> = new Set(),
 ): string | undefined {
   const seen = new Set<string>();
+  const misplaced = misplacedBlocks([...known.values()]);
   const stack: BlockId[] = [...tops];
   for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
     const key = blockKey(id);
     if (seen.has(key) || complete.has(key) || lost.has(key) || id.seqno === 0) continue;
     seen.add(key);
-    const block = known.get(key);
+    const block = known.get(key) ?? misplaced.get(key);
     if (block !== undefined) stack.push(...(block.prev_blocks ?? []));
     else if (complete.size > 0 || newestBelow(id, known) !== undefined) return key;
   }

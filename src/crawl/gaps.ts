@@ -3,7 +3,7 @@ import { keepGap, readGaps, renewGap, type Gap } from '../ledger/stored-gaps.ts'
 import { blocksNotStored } from '../read/bounding-blocks.ts';
 import { BadResponseError, EtlError, isNotServed, MissingBlockError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
-import { blockKey } from '../ton/block-key.ts';
+import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import { brokenLinks, newestBelow, type BrokenLink, type LinkedBlock } from './block-links.ts';
@@ -164,7 +164,8 @@ export async function requirePredecessors(
   const isStart = below === undefined ? () => Promise.resolve(false) : beginningOf(asking, start);
   const isThere = async (parent: Predecessor) =>
     (await unlessUnserved(namedBlock(asking, parent).then((block) => block !== undefined))) ?? true;
-  for (const parent of unstored.filter((one) => !known.has(blockKey(one)))) {
+  const misplaced = misplacedBlocks([...known.values()], unstored);
+  for (const parent of unstored.filter((one) => !known.has(blockKey(one)) && !misplaced.has(blockKey(one)))) {
     if (newestBelow(parent, known) === undefined && (await isStart())) continue;
     for (let look = 1; !(await isThere(parent)); look += 1) {
       if (look === LOOKS) throw missingBlock(parent);

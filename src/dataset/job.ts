@@ -215,13 +215,16 @@ function readAll<Cursor, Rec, T extends Tables>(
   const positions = places.map(({ position }) => position);
   const accepted: AcceptedRecord[] = [];
   const rejected: Rejected[] = [];
+  const joins = spec.joinsOf?.(canonical);
+  const misplaced = new Set(joins?.misplaced);
   for (const [index, one] of sorted.entries()) {
     const { raw } = one;
     const { position, span } = places[index] ?? withoutPosition(raw, undefined, undefined);
     const reading = one.isTaken
       ? ({ ok: true, record: one.canonical, extra: NOTHING } as const)
       : readRecord(spec.record, one);
-    if (reading.ok) {
+    if (reading.ok && misplaced.has(index)) rejected.push({ position, span, ...MISPLACED, raw: rawOf(raw) });
+    else if (reading.ok) {
       const { record, extra } = reading;
       const put = putOnce((put) => {
         spec.rows(record, extra, put);
@@ -229,9 +232,10 @@ function readAll<Cursor, Rec, T extends Tables>(
       accepted.push(new RecordWithRows(spec.tables, { position, index, extra, put }));
     } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
   }
-  const joins = spec.joinsOf?.(canonical);
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
 }
+
+const MISPLACED = { path: 'shard', reason: 'does not follow from the blocks before it' };
 
 /** A raw record, and its form for the schema. A view already has that form. */
 type SchemaForm<Rec> =

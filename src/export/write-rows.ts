@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Session, Database } from '../postgres/database.ts';
-import { BYTE_ORDER_MARK, cellsOf, csvLine, forSpreadsheets } from '../csv.ts';
+import { BYTE_ORDER_MARK, type ColumnKind, columnKindOf, cellsOf, csvLine, forSpreadsheets } from '../csv.ts';
 import {
   type TableDescription,
   copyRows,
@@ -60,12 +60,12 @@ export async function writeRows(
 /** The server sends the column names first, then each row by itself. */
 function spreadsheetLines({ columns }: TableDescription, write: (data: Buffer) => void) {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
-  let truths: readonly boolean[] | undefined;
+  let kinds: readonly (ColumnKind | undefined)[] | undefined;
   return (line: Buffer) => {
     const cells = cellsOf(line.toString());
-    const mark = truths === undefined ? BYTE_ORDER_MARK : '';
-    write(Buffer.from(mark + csvLine(forSpreadsheets(cells, truths))));
-    truths ??= cells.map((name) => types.get(name ?? '') === 'boolean');
+    const mark = kinds === undefined ? BYTE_ORDER_MARK : '';
+    write(Buffer.from(mark + csvLine(forSpreadsheets(cells, kinds))));
+    kinds ??= cells.map((name) => columnKindOf(types.get(name ?? '') ?? ''));
   };
 }
 

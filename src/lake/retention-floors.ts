@@ -92,7 +92,8 @@ async function faultOf(
   if (source === undefined) return 'no dataset fills its table';
   const { table, dataset, facts } = source;
   const broken = facts.partitioned ? await countBrokenSeals(database, table, span) : 0;
-  if (broken > 0) return `${broken} of its seconds hold other rows than were verified: run verify --repair`;
+  if (broken > 0)
+    return `${broken} of its seconds hold other rows than were verified: run verify --deep 100% --repair`;
   const log = await readLog(lake, name);
   const parts = log.parts.filter((part) => common([part.span], [span]).length > 0);
   const covered = await coveredBy(database, dataset, span);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { type ColumnKind, columnKindOf } from '../csv.ts';
 import type { Writable, Readable } from 'node:stream';
 import pg from 'pg';
 import { toError } from '../errors.ts';
@@ -169,8 +170,8 @@ export interface TextResult {
 
 /** Takes a result row by row. */
 export interface RowTaker {
-  /** Called once, before any row, if the statement returns rows. `truths` says which columns are booleans (t or f). */
-  columns(names: readonly string[], truths?: readonly boolean[]): void;
+  /** Called once, before any row, if the statement returns rows. `kinds` says how spreadsheets take them. */
+  columns(names: readonly string[], kinds?: readonly (ColumnKind | undefined)[]): void;
   /** Backpressure: the next row is received when the returned promise resolves. A result need not fit into memory. */
   row(values: TextRow): Promise<void> | undefined;
 }
@@ -184,8 +185,17 @@ export interface TextOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The OID of the type boolean. */
-const BOOLEAN = 16;
+/** The types whose columns spreadsheets take in a special way, by OID. */
+const NAMES_OF_TYPES: ReadonlyMap<number, string> = new Map([
+  [16, 'boolean'],
+  [20, 'bigint'],
+  [21, 'smallint'],
+  [23, 'integer'],
+  [25, 'text'],
+  [700, 'real'],
+  [701, 'double precision'],
+  [1700, 'numeric'],
+]);
 
 /** A query that hands over each row when it arrives. The driver's own queries keep all rows in memory. */
 class RowQuery extends pg.Query {
@@ -212,11 +222,11 @@ class RowQuery extends pg.Query {
 
   /** Called by the driver. */
   handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
-    const truths = fields.map(({ dataTypeID }) => dataTypeID === BOOLEAN);
+    const kinds = fields.map(({ dataTypeID }) => columnKindOf(NAMES_OF_TYPES.get(dataTypeID) ?? ''));
     this.attempt(() =>
       this.taker.columns(
         fields.map(({ name }) => name),
-        truths,
+        kinds,
       ),
     );
   }

@@ -4,7 +4,7 @@ import { column, elsewhere, spread, rowLayoutOf, type Put } from '../dataset/dec
 import type { Extra } from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
-import { blockKey } from '../ton/block-key.ts';
+import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
 import type { Joins, Predecessor } from '../dataset/paginators/paginator.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
@@ -14,6 +14,7 @@ const Linked = z.object({
   ...id,
   gen_utime: requiredSeconds,
   before_split: z.boolean().nullish().catch(null),
+  after_split: z.boolean().nullish().catch(null),
   prev_blocks: z.array(z.object(id)).nullish(),
 });
 
@@ -35,9 +36,10 @@ export function joinsOf(raws: readonly unknown[]): Joins | undefined {
   if (!read.success) return undefined;
   const blocks = read.data;
   const children = new Map<string, Set<string>>();
+  const misplaced = misplacedBlocks(blocks);
   for (const block of blocks) {
     for (const parent of block.prev_blocks ?? []) {
-      const key = blockKey(parent);
+      const key = blockKey(misplaced.get(blockKey(parent)) ?? parent);
       children.set(key, (children.get(key) ?? new Set()).add(blockKey(block)));
     }
   }
@@ -46,8 +48,9 @@ export function joinsOf(raws: readonly unknown[]): Joins | undefined {
     return successors < (block.before_split === true ? 2 : 1);
   });
   const gapAt = earliest(gapsOf(open, blocks));
-  const before = predecessorsOf(blocks);
-  return { until: earliest(open) ?? 0, ...(gapAt !== undefined && { gapAt }), before };
+  const before = predecessorsOf(blocks).filter((parent) => !misplaced.has(blockKey(parent)));
+  const indexes = [...new Set(misplaced.values())].map((block) => blocks.indexOf(block));
+  return { until: earliest(open) ?? 0, ...(gapAt !== undefined && { gapAt }), before, misplaced: indexes };
 }
 
 /** Parents that are not in the page, each with the time of the first block that names it. Block 0 is in no index. */

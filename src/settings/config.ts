@@ -299,7 +299,7 @@ function toConfig(
   };
 }
 
-function dataDirOf(given: string | undefined): string | undefined {
+export function dataDirOf(given: string | undefined): string | undefined {
   if (given !== undefined) return resolve(given);
   const home = homeDirectory();
   return home && join(home, '.toncenter-etl');

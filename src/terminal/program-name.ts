@@ -30,6 +30,7 @@ function hasBin(directory: string): boolean {
   return parent !== directory && hasBin(parent);
 }
 
-function quote(path: string): string {
+/** A path as a shell takes it. */
+export function quote(path: string): string {
   return /^[\w./@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

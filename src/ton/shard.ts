@@ -69,6 +69,11 @@ export function overlaps(a: string, b: string): boolean {
   return x.from < y.to && y.from < x.to;
 }
 
+/** True if one shard is what another one splits into. */
+export function isHalf(half: string, of: string): boolean {
+  return overlaps(half, of) && lowestBit(BigInt(`0x${half}`)) * 2n === lowestBit(BigInt(`0x${of}`));
+}
+
 /** The addresses of a shard: the lowest set bit of its id ends the prefix. */
 function span(shard: string): { from: bigint; to: bigint } {
   const id = BigInt(`0x${shard}`);

@@ -10,7 +10,7 @@ import {
   refuse,
   type RefusalReason,
 } from '../ledger/stored-coverage.ts';
-import { SEAL } from '../ledger/stored-findings.ts';
+import { extendToFindings, SEAL } from '../ledger/stored-findings.ts';
 import { keepGap } from '../ledger/stored-gaps.ts';
 import type { Reopening } from '../write/reopen.ts';
 import { readVerified } from '../write/certificates.ts';
@@ -72,14 +72,16 @@ export async function repairRange(
       (await readEach(reports, (report) => readAgain(context, report, tries))) ||
       (await readEach(reports, (report) => readByBlock(context, report, tries)));
     if (!begun) break;
+    for (const { dataset, stream } of reports)
+      await dropCopiesBeyond(context, dataset, tries.atLeast(1, stream, 'by time'));
     await compareAgain(context, reports);
+    // A finding that also lies in other seconds is resolved only if these are checked, too.
+    const wide = await extendToFindings(context.database, range);
+    if (without([wide], [range]).length > 0) await verifyRange(context, datasets, wide);
     reports = await verifyRange(context, datasets, range);
   }
   // If the process is stopping, holes were not read again, and must not count as unrepaired.
-  for (const report of context.stop.finishing.aborted ? [] : reports) {
-    await dropCopiesBeyond(context, report.dataset, tries.atLeast(1, report.stream, 'by time'));
-    await refuseUnrepaired(context, report);
-  }
+  for (const report of context.stop.finishing.aborted ? [] : reports) await refuseUnrepaired(context, report);
   await withdrawDependents(context, [range]);
   return { reports: await withVerified(context, reports), rounds: round };
 }
@@ -235,7 +237,10 @@ async function refuseUnrepaired(context: RepairContext, { stream, findings }: Ve
     .map(({ span }) => span);
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
-  const gaps = common(spansOf(lost), coverage);
+  // The source has the blocks of these seconds, but under names that do not fit the chain.
+  const known =
+    stream.dataset === 'blocks' ? spansOf(findings.filter(({ outcome }) => outcome === 'known')) : [];
+  const gaps = common(spansOf(lost), coverage).filter((gap) => common([gap], known).length === 0);
   const pauseSeconds = context.leastPause;
   const keep = async (spans: readonly Range[], reason: RefusalReason, detail: string) => {
     for (const span of spans) await refuse(database, stream, span, { reason, detail, pauseSeconds });

@@ -167,9 +167,28 @@ describe('sql', () => {
       stderr:
         'error: the database refused: relation "trace" does not exist (42P01)\nhint: Did you mean traces?\n',
     });
+    const kinds = async (command: string) => {
+      const listed = await piped(command);
+      const lines = listed.stdout
+        .split('\n')
+        .map((line) => /^\S+(?: \S+)* {2,}(table|view|function) /.exec(line)?.[1]);
+      return [...new Set(lines.filter((kind) => kind !== undefined))];
+    };
+    expect(await kinds('\\d')).toEqual(['table', 'view', 'function']);
+    expect(await kinds('\\dt')).toEqual(['table', 'view']);
+    expect(await kinds('\\dv')).toEqual(['view']);
+    expect(await kinds('\\df')).toEqual(['function']);
     const unknown = await piped('\\copy blocks');
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toMatch(/^error: unknown command \\copy blocks\nhint: .*\n\\d /);
+  });
+
+  test.concurrent('says what a table or a view is whose description was asked for as a dataset', async () => {
+    const described = (name: string) => cli.run(['datasets', name], settings());
+    const [view, table] = await Promise.all(['dex_volume', 'block_parents'].map(described));
+    expect([view!.code, table!.code]).toEqual([2, 2]);
+    expect(view!.stderr).toContain(`sql "select dataset, hint from etl.fed('dex_volume')"`);
+    expect(table!.stderr).toMatch(/block_parents is a table of blocks, .* datasets blocks\.$/m);
   });
 
   test.concurrent('refuses to write without --write', async () => {

@@ -3,7 +3,7 @@ import { createInFlight } from '../../src/budget/in-flight.ts';
 import { systemClock } from '../../src/clock.ts';
 import { trackRun, type WaitsFor, overallWords } from '../../src/commands/progress-display.ts';
 
-test('a dataset that another brings counts in the percentage once the other is read', () => {
+test('a dataset that another brings counts in the percentage, which never falls, once the other is read', () => {
   const range = { from: 0, to: 100 };
   const work = ['traces', 'transactions'].map((dataset) => ({
     dataset,
@@ -23,6 +23,13 @@ test('a dataset that another brings counts in the percentage once the other is r
     isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => (now += 100),
   };
+  const fallen = trackRun({ tasks, work, ...clock });
+  const shown: (number | undefined)[] = [];
+  for (const from of [50, 10, 99.99, 0, 100]) {
+    for (const { dataset } of tasks) fallen.replaceLeft(dataset, from === 100 ? [] : [{ from, to: 100 }]);
+    shown.push(fallen.all().percent);
+  }
+  expect(shown).toEqual([50, 50, 99.9, 99.9, 100]);
   const course = trackRun({ tasks, work, ...clock });
   const read = (from: number, to: number) =>
     course.onPage({

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { expect, test } from 'vitest';
@@ -14,6 +17,7 @@ import { common, isInside, without, type Range } from '../../src/range.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { useNetwork } from '../support/network.ts';
+import { openProof } from '../support/verify.ts';
 import { some } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -220,3 +224,85 @@ test('another chain under the same global_id is refused, and one that only dropp
   await network.serve({ start: START + 4000, duration: 600, firstSeqno: 1600 });
   await open();
 });
+
+/** Serves the network over a proxy that alters one shard block wherever it is named as itself, and never as a parent. */
+async function withMisplaced<T>(
+  { shard, seqno }: { readonly shard: string; readonly seqno: number },
+  instead: string,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const name = `{"workchain":0,"shard":"${shard}","seqno":${seqno},"root_hash"`;
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, network.simulator.url);
+    const isNamed = searchParams.get('shard') === shard && searchParams.get('seqno') === String(seqno);
+    void fetch(network.simulator.url + request.url!).then(async (answer) => {
+      const text = await answer.text();
+      const altered = text.replaceAll(name, instead);
+      response.writeHead(answer.status, { 'content-type': 'application/json' });
+      response.end(isNamed && pathname === '/api/v3/blocks' ? '{"blocks":[]}' : altered);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+test.for([
+  [
+    'of another workchain',
+    (shard: string, seqno: number) => `{"workchain":5,"shard":"${shard}","seqno":${seqno},"root_hash"`,
+  ],
+  [
+    'of a workchain below the masterchain',
+    (shard: string, seqno: number) => `{"workchain":-7,"shard":"${shard}","seqno":${seqno},"root_hash"`,
+  ],
+  [
+    'of a shard that does not exist',
+    (_: string, seqno: number) => `{"workchain":0,"shard":"4000000000000001","seqno":${seqno},"root_hash"`,
+  ],
+  [
+    'of a shard beside its own',
+    (_: string, seqno: number) => `{"workchain":0,"shard":"0800000000000000","seqno":${seqno},"root_hash"`,
+  ],
+  [
+    'of half its shard, which did not split',
+    (shard: string, seqno: number) =>
+      `{"workchain":0,"shard":"${halfOf(shard)}","seqno":${seqno},"root_hash"`,
+  ],
+] as const)('a block %s goes to quarantine and is no gap', async ([, instead]) => {
+  await network.serve();
+  const block = [...network.simulator.truth.blocks()].find(
+    ({ workchain, gen_utime }) => workchain === 0 && Number(gen_utime) > START + 600,
+  )!;
+  await withMisplaced(block, instead(block.shard, block.seqno), async (url) => {
+    const opened = await openTestCrawl(network.store, url, { maxAttempts: 2, hasty: true });
+    const datasets = await datasetsNamed('blocks', 'transactions');
+    const jobs = splitKinds(await loadJobs()).streams;
+    const options = { ...opened, datasets, range: RANGE, jobs, stop: never, watermark: START + DURATION };
+    const { missing } = await coverStreams({ ...options, held: undefined, onDerived: () => undefined });
+    expect([...missing.values()].flat()).toEqual([]);
+    expect(await readGaps(network.store.database, [RANGE])).toEqual([]);
+    const unfit = await network.store.database.rows(
+      sql`select dataset, path from etl.quarantine`,
+      z.object({ dataset: z.string(), path: z.string() }),
+    );
+    expect(unfit).toEqual([
+      { dataset: 'blocks', path: expect.stringMatching(/^(workchain|shard)$/) as string },
+    ]);
+    expect(await stored('blocks', RANGE)).toBe(network.simulator.truth.counts(RANGE).blocks - 1);
+    const proof = await openProof(network.store, opened);
+    await proof.repair(datasets, RANGE, await proof.verify(datasets, RANGE));
+    expect(await readGaps(network.store.database, [RANGE])).toEqual([]);
+    await opened.close();
+  });
+});
+
+/** The first of the two shards that a shard would split into. */
+function halfOf(shard: string): string {
+  const id = BigInt(`0x${shard}`);
+  return (id - (id & -id) / 2n).toString(16).toUpperCase();
+}

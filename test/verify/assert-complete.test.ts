@@ -80,7 +80,7 @@ describe('etl.assert_complete', () => {
     expect(await assertComplete('transactions', 3000, 4000)).toEqual([
       'transactions lacks 1 record from 1970-01-01 00:50:00+00 to 1970-01-01 01:06:40+00: in quarantine',
       undefined,
-      'Run: npx toncenter-etl quarantine',
+      'Run: npx toncenter-etl quarantine list',
     ]);
   });
 
@@ -88,7 +88,7 @@ describe('etl.assert_complete', () => {
     expect(await assertComplete('transactions', 3100.2, 3500.4)).toEqual([
       expect.stringContaining('in quarantine'),
       undefined,
-      'Run: npx toncenter-etl quarantine',
+      'Run: npx toncenter-etl quarantine list',
     ]);
   });
 

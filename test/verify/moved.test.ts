@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/write/certificates.ts';
+import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
+import { proveRange } from '../../src/verify/prove.ts';
+import { isProved } from '../../src/verify/verify.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { createPartitions } from '../../src/write/partitions.ts';
 import { common, formatTime, type Range } from '../../src/range.ts';
@@ -152,3 +155,64 @@ test('an external message is found if it is marked as sent by a transaction of a
   await unseal(store.database, messages, range);
   await expectSeen(second, 'messages: unsent_message');
 });
+
+interface MovedBlock {
+  readonly workchain: number;
+  readonly by: number;
+  readonly how: 'moved' | 'doubled';
+  /** With the links to its parents, or without. */
+  readonly tables: readonly string[];
+  /** True: only a part of what is covered is verified, and the block is moved out of that part. */
+  readonly isPart: boolean;
+}
+
+const BLOCK = ['blocks'];
+const LINKED = ['blocks', 'block_parents'];
+
+/** Every copy lies outside of the verified seconds, most of them in a second that is not covered. */
+const MOVED_BLOCKS: readonly MovedBlock[] = [-1, 0].flatMap((workchain) =>
+  [3600, -3600, 1200, 90].flatMap((by) =>
+    (['moved', 'doubled'] as const).flatMap((how) =>
+      [BLOCK, LINKED].map((tables) => ({ workchain, by, how, tables, isPart: by === 90 })),
+    ),
+  ),
+);
+
+test.for(some(MOVED_BLOCKS, 5))(
+  'a block of workchain $workchain that was $how by $by seconds is healed and proved by one run',
+  async ({ workchain, by, how, tables, isPart }) => {
+    const stored = () =>
+      store.database.rows(
+        sql`select utime::text, workchain, shard, seqno, null as parent from ton.blocks
+            union all select utime::text, workchain, shard, seqno, parent_shard || parent_seqno from ton.block_parents
+            order by 1, 2, 3, 4, 5`,
+        z.record(z.string(), z.unknown()),
+      );
+    const before = await stored();
+    await createPartitions(store.database, 'month').ensure(
+      [blocks, block_parents],
+      [range.from, range.to].map((second) => formatTime(second + by)),
+    );
+    const verified = isPart ? { from: range.from + 100, to: range.from + 250 } : range;
+    const [block] = await store.database.rows(
+      sql`select format('workchain = %s and shard = %L and seqno = %s', workchain, shard, seqno) as name from ton.blocks
+          where workchain = ${workchain} and utime >= to_timestamp(${range.from + 190}) order by utime, shard limit 1`,
+      z.object({ name: z.string() }),
+    );
+    for (const table of tables)
+      await store.database.script(`
+        create temp table copies as select * from ton.${table} where ${block!.name};
+        update copies set utime = utime + interval '${by} seconds';
+        ${how === 'moved' ? `delete from ton.${table} where ${block!.name};` : ''}
+        insert into ton.${table} select * from copies;
+        drop table copies;`);
+    const options = { datasets: chain, range: verified, share: 0, repair: true, random: Math.random };
+    const { reports } = await proveRange(proof.context, options);
+    expect(reports.filter((report) => !isProved(report, verified)).map(({ findings }) => findings)).toEqual(
+      [],
+    );
+    expect(await store.database.rows(sql`select * from etl.refused`, z.unknown())).toEqual([]);
+    expect(await stored()).toEqual(before);
+    await expectProved(proof, chain, range);
+  },
+);

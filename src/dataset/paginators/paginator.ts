@@ -91,6 +91,8 @@ export interface Joins {
    * source has a gap.
    */
   readonly before?: readonly Predecessor[];
+  /** Indexes of records that are in the place of another one: they go to quarantine. */
+  readonly misplaced?: readonly number[];
 }
 
 /** A block that a record of a page names as its predecessor. */
