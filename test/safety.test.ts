@@ -77,11 +77,11 @@ test('rows are committed in one place, which checks the schema of the database',
   expect(others.sort()).toEqual([
     'migrate/migrate.ts',
     'migrate/reader.ts',
-    'postgres/write-transaction.ts',
+    'postgres/database.ts',
     'read/row-estimates.ts',
     'read/table-rows.ts',
     'verify/checks/check.ts',
-    'write/writes.ts',
+    'write/certificates.ts',
   ]);
 });
 

@@ -88,7 +88,7 @@ const NOT_DATASETS: ReadonlyMap<string, string> = new Map([
     '"transactions" and "traces" fill the table messages. The API\'s own list of messages cannot be ' +
       'read completely by time: messages from outside the chain have no time of creation',
   ],
-  ['events', 'its endpoint is the deprecated twin of "traces", which holds the same'],
+  ['events', 'its endpoint is the deprecated alias of "traces", which holds the same'],
   [
     'pending',
     'a pending trace vanishes or finishes, so it is never stored; "traces" and "transactions" hold the result',

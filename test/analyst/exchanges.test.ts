@@ -529,7 +529,7 @@ test('nft_events tells who won an auction that ended, and which domain its item 
   const event = `select price::float8 as price, bidder, domain, payment_asset from nft_events where nft_address = '${item}'`;
   const won = { price: '2.5', bidder: winner, domain: 'won.ton', payment_asset: 'TON' };
   expect(await store.ask(event)).toEqual([won]);
-  // Without a bid, nobody won.
+  // Without a bid, the auction has no winner.
   await store.ask(`update nft_sales set details = '{"last_bid": "0"}' where address = '${auction}'`);
   expect(await store.ask(event)).toEqual([{ ...won, price: null, bidder: null, payment_asset: null }]);
   await store.ask('rollback');

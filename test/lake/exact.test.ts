@@ -145,8 +145,9 @@ function rowsOf(
       return [name, nullable ? fc.option(values) : values];
     }),
   );
-  const [last = ''] = key.toReversed();
-  const ofText = columns.find(({ name }) => name === last)?.type === 'text';
+  const typeOf = (column: string) => columns.find(({ name }) => name === column)?.type;
+  const last = key.findLast((column) => typeOf(column) !== 'timestamp with time zone') ?? '';
+  const ofText = typeOf(last) === 'text';
   return fc
     .array(fc.record(row), { minLength: 1, maxLength: 12 })
     .map((rows) => rows.map((one, at) => ({ ...one, [last]: ofText ? `${String(one[last])}${at}` : at })));
