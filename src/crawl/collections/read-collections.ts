@@ -51,7 +51,8 @@ export async function readCollections(
     for (const one of round) if (!(await read(one))) now.add(nameOf(one));
     if (isOver(run)) break;
     held = now;
-    if (!isSubset(held, before)) logger.info({ waitingFor: [...held] }, 'waiting for other workers that read these collections');
+    if (!isSubset(held, before))
+      logger.info({ waitingFor: [...held] }, 'waiting for other workers that read these collections');
     if (held.size > 0) await clock.sleep(HELD_MS, run.stop.finishing).catch(() => undefined);
     const isNew = answers > earlier || !isSubset(before, held);
     round = walks.filter((one) => held.has(nameOf(one)) || (isNew && looksIntoCollections(one.walk)));
