@@ -9,7 +9,7 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { openCli, type Cli, type CliResult, type RunningCli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { slowness } from '../support/slowness.ts';
-import { some, thorough } from '../support/thorough.ts';
+import { thorough } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 1, 1) / 1000;
 const RANGE = ['--from', String(START + 60), '--to', String(START + 320)];
@@ -103,7 +103,7 @@ describe('a deep repair', () => {
     return path === '/api/v3/transactions' && end >= second && end < second + 100;
   };
 
-  test.each(some(['SIGKILL', 'SIGTERM'] as const, 1))(
+  thorough.each(['SIGKILL', 'SIGTERM'] as const)(
     'that %s ends between its two readings certifies nothing wrong, and the next processes complete it',
     async (signal) => {
       const truth = await alter();

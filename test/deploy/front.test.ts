@@ -73,7 +73,7 @@ const SLOW = 'How long do messages take?';
 const SLOWER = /^(?:Which jettons moved most|How many holders does each jetton have)/;
 const asked = questions.filter(({ title }) => title !== SLOW && (isThorough || !SLOWER.test(title)));
 
-test.each(some(asked, 10))('$title', async ({ statement }) => {
+test.each(some(asked, 4))('$title', async ({ statement }) => {
   const [expected, given] = await Promise.all([whole?.ask(statement), ask(statement)]);
   // No labels are loaded here.
   if (!statement.includes('from labels')) expect(given.length).toBeGreaterThan(0);
