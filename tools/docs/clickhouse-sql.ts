@@ -19,7 +19,7 @@ export async function clickHouseSql(): Promise<string> {
     // It looks up one row by another, which ClickHouse does not support.
     .filter(
       ({ query }) =>
-        !/\blateral\b|\bexists \(|\bbool_or\(|percentile_disc|etl\.refused_transfers|ton\.jetton_movements|etl\.transfers/.test(
+        !/\blateral\b|\bexists \(|\bbool_or\(|etl\.refused_transfers|ton\.jetton_movements|etl\.transfers/.test(
           query,
         ),
     );
