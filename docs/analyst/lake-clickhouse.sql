@@ -187,28 +187,6 @@ from (select {day:Date} as day) d cross join (
   from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} and x.compute_gas_used is not null
   group by x.account) g;
 
-create or replace view ton.message_delays as
-select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
-from (select {day:Date} as day) d cross join (
-  with received as materialized (
-    select r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard, r.utime
-    from ton.transactions r where toDate(r.utime, 'UTC') = {day:Date} and r.in_msg_hash is not null),
-  first as materialized (select min(r.in_msg_utime) as utime from received r)
-  select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, count(*) as messages, avg(g.seconds) as mean_seconds,
-    percentile_disc(0.5) within group (order by g.seconds) as median_seconds, max(g.seconds) as longest_seconds
-  from (
-    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-      extract(epoch from r.utime - m.utime) as seconds
-    from received r
-    join (
-      select x.utime, x.hash, x.out_msg_tx_hash from ton.messages x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m
-      on m.utime = r.in_msg_utime and m.hash = r.in_msg_hash
-    join (
-      select x.utime, x.hash, x.block_workchain, x.block_shard from ton.transactions x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.utime = m.utime and s.hash = m.out_msg_tx_hash) g
-  group by g.from_workchain, g.from_shard, g.to_workchain, g.to_shard) x;
-
 create or replace view ton.ton_proxies as
 select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
 union all
