@@ -181,7 +181,7 @@ async function followAll(dataset: string): Promise<string[]> {
   return hints;
 }
 
-test.each(some(SPOILED, 3))(
+test.each(some(SPOILED, 2))(
   'the hint heals what $check finds: $statement',
   async ({ check, dataset, statement }) => {
     await store.database.script(statement);

@@ -82,7 +82,7 @@ test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes
 const MOVES = ['1 second', '-9 seconds', '1 day', '-1 day', '40 days', '-40 days'];
 
 describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s', (how) => {
-  test.for(some(MOVES, 3))('by %s is restored, and no copy of it stays', async (by) => {
+  test.for(some(MOVES, 2))('by %s is restored, and no copy of it stays', async (by) => {
     const tables = how === 'with its nodes' ? ['traces', 'trace_nodes'] : ['traces'];
     const [moved] = await store.database.rows(
       sql`select trace_id as name, extract(epoch from utime)::int8 as own,
@@ -178,7 +178,7 @@ const MOVED_BLOCKS: readonly MovedBlock[] = [-1, 0].flatMap((workchain) =>
   ),
 );
 
-test.for(some(MOVED_BLOCKS, 5))(
+test.for(some(MOVED_BLOCKS, 3))(
   'a block of workchain $workchain that was $how by $by seconds is healed and proved by one run',
   async ({ workchain, by, how, tables, isPart }) => {
     const stored = () =>
