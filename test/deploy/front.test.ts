@@ -70,7 +70,8 @@ test('two databases, one for each month, look like one to an analyst', async () 
 /** It looks up each message separately, over the wire: half a minute here. */
 const SLOW = 'How long do messages take?';
 /** These look up each transfer, mint or account separately: only the thorough run has them. */
-const SLOWER = /^(?:Which jettons moved most|How many holders does each jetton have|Who paid for the most new accounts)/;
+const SLOWER =
+  /^(?:Which jettons moved most|How many holders does each jetton have|Who paid for the most new accounts)/;
 const asked = questions.filter(({ title }) => title !== SLOW && (isThorough || !SLOWER.test(title)));
 
 test.each(some(asked, 4))('$title', async ({ statement }) => {
