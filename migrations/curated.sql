@@ -727,12 +727,14 @@ select m.address, m.since, lead(m.since) over (partition by m.address order by m
   coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri, c.mintable,
   c.admin_address, c.jetton_wallet_code_hash, c.code_hash, f.is_nsfw, f.is_scam, c.content, f.content as token_info
 from (
-  select x.address, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  -- What a source is first found to say counts from the first reading of either source on.
+  select x.address, min(x.first_seen) as since, x.of_chain, x.of_indexer
   from (
-    select v.address, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address order by v.first_seen) as of_chain,
-      count(*) filter (where v.source = 'indexer') over (partition by v.address order by v.first_seen) as of_indexer
+    select v.address, v.first_seen,
+      greatest(1, count(*) filter (where v.source = 'chain') over (partition by v.address order by v.first_seen)) as of_chain,
+      greatest(1, count(*) filter (where v.source = 'indexer') over (partition by v.address order by v.first_seen)) as of_indexer
     from ton.jetton_descriptions v) x
-  group by x.address, x.first_seen) m
+  group by x.address, x.of_chain, x.of_indexer) m
 left join (
   select v.*, row_number() over (partition by v.address order by v.first_seen) as number
   from ton.jetton_descriptions v where v.source = 'chain') c on c.address = m.address and c.number = m.of_chain
@@ -749,14 +751,14 @@ comment on column ton.jetton_metadata.decimals is 'Decimal places of amounts whi
 comment on column ton.jetton_metadata.description is 'What the maker of the jetton said of it; null if neither source says anything.';
 comment on column ton.jetton_metadata.image is 'URL of the picture of the jetton; null if neither source says one.';
 comment on column ton.jetton_metadata.uri is 'Where the rest of the description of the jetton lies; null if all of it is on chain.';
-comment on column ton.jetton_metadata.mintable is 'True if more of the jetton could be minted; null if jetton_masters had not been read.';
-comment on column ton.jetton_metadata.admin_address is 'Account that could mint and change the jetton, raw form; null if there was none, or jetton_masters had not been read.';
-comment on column ton.jetton_metadata.jetton_wallet_code_hash is 'Hash of the code of the wallets of the jetton, base64; null if jetton_masters had not been read.';
-comment on column ton.jetton_metadata.code_hash is 'Hash of the code of the master while the version held, base64; null if jetton_masters had not been read.';
+comment on column ton.jetton_metadata.mintable is 'True if more of the jetton could be minted; null if jetton_masters was not read.';
+comment on column ton.jetton_metadata.admin_address is 'Account that could mint and change the jetton, raw form; null if there was none, or jetton_masters was not read.';
+comment on column ton.jetton_metadata.jetton_wallet_code_hash is 'Hash of the code of the wallets of the jetton, base64; null if jetton_masters was not read.';
+comment on column ton.jetton_metadata.code_hash is 'Hash of the code of the master while the version held, base64; null if jetton_masters was not read.';
 comment on column ton.jetton_metadata.is_nsfw is 'True if the picture of the jetton was marked as unfit; null if the server does not tell.';
 comment on column ton.jetton_metadata.is_scam is 'True if the jetton was marked as fraud; null if the server does not tell.';
 comment on column ton.jetton_metadata.content is 'All that the master said of itself on chain, as jetton_masters.jetton_content; null if it could not be read.';
-comment on column ton.jetton_metadata.token_info is 'All that the indexer had found of the jetton; null if token_metadata had not been read.';
+comment on column ton.jetton_metadata.token_info is 'All that the indexer had found of the jetton; null if token_metadata was not read.';
 
 -- Items.
 
@@ -766,12 +768,14 @@ select m.address, m.type, i.collection_address, i.index as nft_index, m.since,
   coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri,
   coalesce(c.content->'attributes', f.content->'extra'->'attributes') as attributes, f.is_nsfw, f.is_scam, c.content, f.content as token_info
 from (
-  select x.address, x.type, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  -- What a source is first found to say counts from the first reading of either source on.
+  select x.address, x.type, min(x.first_seen) as since, x.of_chain, x.of_indexer
   from (
-    select v.address, v.type, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address, v.type order by v.first_seen) as of_chain,
-      count(*) filter (where v.source = 'indexer') over (partition by v.address, v.type order by v.first_seen) as of_indexer
+    select v.address, v.type, v.first_seen,
+      greatest(1, count(*) filter (where v.source = 'chain') over (partition by v.address, v.type order by v.first_seen)) as of_chain,
+      greatest(1, count(*) filter (where v.source = 'indexer') over (partition by v.address, v.type order by v.first_seen)) as of_indexer
     from ton.nft_descriptions v) x
-  group by x.address, x.type, x.first_seen) m
+  group by x.address, x.type, x.of_chain, x.of_indexer) m
 left join (
   select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
   from ton.nft_descriptions v where v.source = 'chain') c on c.address = m.address and c.type = m.type and c.number = m.of_chain
@@ -794,7 +798,7 @@ comment on column ton.nft_metadata.attributes is 'Traits of the item, a list of 
 comment on column ton.nft_metadata.is_nsfw is 'True if the picture of the item or collection was marked as unfit; null if the server does not tell.';
 comment on column ton.nft_metadata.is_scam is 'True if the item or collection was marked as fraud; null if the server does not tell.';
 comment on column ton.nft_metadata.content is 'All that the contract of the item or collection said of itself on chain; null if it could not be read.';
-comment on column ton.nft_metadata.token_info is 'All that the indexer had found of the item or collection; null if token_metadata had not been read.';
+comment on column ton.nft_metadata.token_info is 'All that the indexer had found of the item or collection; null if token_metadata was not read.';
 
 
 create or replace view ton.nft_events as

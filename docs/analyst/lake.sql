@@ -1261,12 +1261,14 @@ select m.address, m.since, lead(m.since) over (partition by m.address order by m
   coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri, c.mintable,
   c.admin_address, c.jetton_wallet_code_hash, c.code_hash, f.is_nsfw, f.is_scam, c.content, f.content as token_info
 from (
-  select x.address, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  -- What a source is first found to say counts from the first reading of either source on.
+  select x.address, min(x.first_seen) as since, x.of_chain, x.of_indexer
   from (
-    select v.address, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address order by v.first_seen) as of_chain,
-      count(*) filter (where v.source = 'indexer') over (partition by v.address order by v.first_seen) as of_indexer
+    select v.address, v.first_seen,
+      greatest(1, count(*) filter (where v.source = 'chain') over (partition by v.address order by v.first_seen)) as of_chain,
+      greatest(1, count(*) filter (where v.source = 'indexer') over (partition by v.address order by v.first_seen)) as of_indexer
     from ton.jetton_descriptions v) x
-  group by x.address, x.first_seen) m
+  group by x.address, x.of_chain, x.of_indexer) m
 left join (
   select v.*, row_number() over (partition by v.address order by v.first_seen) as number
   from ton.jetton_descriptions v where v.source = 'chain') c on c.address = m.address and c.number = m.of_chain
@@ -1280,12 +1282,14 @@ select m.address, m.type, i.collection_address, i.index as nft_index, m.since,
   coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri,
   coalesce(c.content->'attributes', f.content->'extra'->'attributes') as attributes, f.is_nsfw, f.is_scam, c.content, f.content as token_info
 from (
-  select x.address, x.type, x.first_seen as since, max(x.of_chain) as of_chain, max(x.of_indexer) as of_indexer
+  -- What a source is first found to say counts from the first reading of either source on.
+  select x.address, x.type, min(x.first_seen) as since, x.of_chain, x.of_indexer
   from (
-    select v.address, v.type, v.first_seen, count(*) filter (where v.source = 'chain') over (partition by v.address, v.type order by v.first_seen) as of_chain,
-      count(*) filter (where v.source = 'indexer') over (partition by v.address, v.type order by v.first_seen) as of_indexer
+    select v.address, v.type, v.first_seen,
+      greatest(1, count(*) filter (where v.source = 'chain') over (partition by v.address, v.type order by v.first_seen)) as of_chain,
+      greatest(1, count(*) filter (where v.source = 'indexer') over (partition by v.address, v.type order by v.first_seen)) as of_indexer
     from ton.nft_descriptions v) x
-  group by x.address, x.type, x.first_seen) m
+  group by x.address, x.type, x.of_chain, x.of_indexer) m
 left join (
   select v.*, row_number() over (partition by v.address, v.type order by v.first_seen) as number
   from ton.nft_descriptions v where v.source = 'chain') c on c.address = m.address and c.type = m.type and c.number = m.of_chain

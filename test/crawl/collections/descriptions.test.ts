@@ -101,6 +101,16 @@ describe.each(KINDS)('$view', ({ view, of, dataset }) => {
     }
   });
 
+  test('has one version if the indexer is first read after the contract', async () => {
+    await readAgain();
+    const versions = await count(view);
+    await store.database.script(
+      `update ton.${view.replace('metadata', 'descriptions')} set first_seen = first_seen + interval '1 second'
+       where source = 'indexer'`,
+    );
+    expect(await count(view)).toBe(versions);
+  });
+
   test('has a description again that a token had before, but not that of a server that is behind', async () => {
     const name = (await readAgain({ lt: 10 }), 'A');
     await readAgain({ chain: 'B', lt: 20 });
