@@ -34,8 +34,16 @@ type ColumnsOf<T extends PgTable> = keyof T['$inferSelect'] & string;
 interface Facts<Column extends string> {
   /** What one row is. */
   readonly comment: string;
-  /** Meaning, unit, source member, and why it may be null. At least 20 characters; all are different. */
-  readonly columns: Readonly<Record<Exclude<Column, 'loaded_at'>, string>>;
+  /**
+   * Meaning, unit, source member, and why it may be null. At least 20 characters; all are different. With `from`, a text
+   * that names no source gets the column's own member, and a column that may be null without a word about it is null
+   * only if its member is not sent.
+   */
+  readonly columns: Readonly<
+    Record<Exclude<Column, 'loaded_at' | 'extra'>, string> & Partial<Record<Column, string>>
+  >;
+  /** The path of the member in the response, with `*` for the column's name; or paths by the name's prefix, the longest one last. */
+  readonly from?: string | Readonly<Record<string, string>>;
   /** The dataset that owns the table; omitted if only one fills it. */
   readonly owner?: string;
   /**
@@ -60,7 +68,9 @@ type ConflictOf<T extends PgTable> = T['_']['schema'] extends 'etl'
 
 type GivenFacts = Facts<string> & { readonly conflict?: Conflict<string> };
 
-export interface TableFacts extends Omit<Facts<string>, 'partitioned'> {
+export interface TableFacts extends Omit<Facts<string>, 'partitioned' | 'columns' | 'from'> {
+  /** The comment of each column. */
+  readonly columns: Readonly<Record<string, string>>;
   /** Columns of the primary key, in its order. */
   readonly key: readonly string[];
   readonly conflict: Conflict<string>;
@@ -74,10 +84,12 @@ export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>>
   const given: GivenFacts = facts;
   const { conflict = { kind: 'keep' }, partitioned = false } = given;
   let key: readonly string[] | undefined;
+  let columns: Readonly<Record<string, string>> | undefined;
   described.set(table, {
     ...given,
-    // Every table that pages fill has the column.
-    columns: { ...given.columns, ...('loaded_at' in table && { loaded_at: loadedComment(table) }) },
+    get columns() {
+      return (columns ??= columnComments(table, given));
+    },
     conflict,
     partitioned,
     get key() {
@@ -86,19 +98,36 @@ export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>>
   });
 }
 
-function loadedComment(table: PgTable): string {
-  return `When this row of ${getTableName(table)} was last written by the program, wall time, UTC.`;
+/** Texts that say themselves where a value comes from. */
+const NAMES_SOURCE =
+  /\b(?:From|The (?:hash|index|length|request|seqno) (?:of|in)) |by the program|^Members of/;
+
+function columnComments(table: PgTable, { columns, from }: GivenFacts): Record<string, string> {
+  const paths = Object.entries(typeof from === 'string' ? { '': from } : (from ?? {}));
+  const said: Partial<Record<string, string>> = {
+    extra: `Members of ${paths[0]?.[1].replace('.*', '')} that this version of the program has no column for, by dotted path; null if there are none.`,
+    loaded_at: `When this row of ${getTableName(table)} was last written by the program, wall time, UTC.`,
+    ...columns,
+  };
+  const comments = Object.values(getTableColumns(table)).map(({ name, notNull }) => {
+    const meaning = said[name];
+    if (meaning === undefined)
+      throw new TypeError(
+        `${getTableName(table)} has a column ${name} without a comment: add it to describe()`,
+      );
+    const [prefix, path] = paths.findLast(([start]) => name.startsWith(start)) ?? [];
+    if (prefix === undefined || path === undefined || NAMES_SOURCE.test(meaning)) return [name, meaning];
+    const isExplained = notNull || /\bnull\b/i.test(meaning);
+    const source = path.replaceAll('*', name.slice(prefix.length));
+    return [name, `${meaning} From ${source}${isExplained ? '' : '; null only if not sent'}.`];
+  });
+  return Object.fromEntries(comments);
 }
 
 function keyOf(table: PgTable): string[] {
   const { columns, primaryKeys } = getTableConfig(table);
   const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
   return key.map(({ name }) => name);
-}
-
-/** The comment of the column `extra`; `members` names the records as the API sends them. */
-export function membersWithoutColumn(members: string): string {
-  return `Members of ${members} that this version of the program has no column for, by dotted path; null if there are none.`;
 }
 
 /** Throws if a table was not described, which is a mistake in its file. */
@@ -113,11 +142,8 @@ export function commentsOf(table: PgTable): string[] {
   const { schema, name } = getTableConfig(table);
   const { comment, columns } = factsOf(table);
   const title = `"${schema ?? 'public'}"."${name}"`;
-  const columnComments = Object.values(getTableColumns(table)).map(({ name: column }) => {
-    const meaning = columns[column];
-    if (meaning === undefined)
-      throw new TypeError(`${title} has a column ${column} without a comment: add it to describe()`);
-    return `comment on column ${title}."${column}" is ${literal(meaning)};`;
-  });
-  return [`comment on table ${title} is ${literal(comment)};`, ...columnComments];
+  const ofColumns = Object.entries(columns).map(
+    ([column, meaning]) => `comment on column ${title}."${column}" is ${literal(meaning)};`,
+  );
+  return [`comment on table ${title} is ${literal(comment)};`, ...ofColumns];
 }

@@ -23,17 +23,16 @@ export const account_transactions = ton.table(
 describe(account_transactions, {
   comment:
     'Transactions as nodes tell them (v2): of watched accounts back to their first one, and of receivers that were located. They have what v3 lacks: the raw data and the texts of messages.',
+  from: 'result[].* of getTransactions',
   columns: {
-    account: 'Account of the transaction, raw form. From result[].account of getTransactions.',
+    account: 'Account of the transaction, raw form.',
     lt: 'Logical time of the transaction, unique within its account. From result[].transaction_id.lt of getTransactions.',
     hash: 'Hash of the transaction, base64: joins transactions.hash. From result[].transaction_id.hash of getTransactions.',
-    utime: 'Block time, UTC, of the transaction. From result[].utime of getTransactions.',
-    fee: 'All fees in nanotons; null only if not sent. From result[].fee of getTransactions.',
-    storage_fee:
-      'The part of the fees that was for storage, nanotons; null only if not sent. From result[].storage_fee of getTransactions.',
-    other_fee:
-      'The rest of the fees, nanotons; null only if not sent. From result[].other_fee of getTransactions.',
-    data: 'The whole transaction as a bag of cells, base64; null only if not sent. From result[].data of getTransactions.',
+    utime: 'Block time, UTC, of the transaction.',
+    fee: 'All fees in nanotons; null only if not sent.',
+    storage_fee: 'The part of the fees that was for storage, nanotons; null only if not sent.',
+    other_fee: 'The rest of the fees, nanotons; null only if not sent.',
+    data: 'The whole transaction as a bag of cells, base64; null only if not sent.',
     extra:
       'Members of result[] of getTransactions that this version of the program has no column for; null if there are none.',
   },
@@ -69,31 +68,25 @@ export const account_messages = ton.table(
 describe(account_messages, {
   comment:
     'Messages of account_transactions: the one that was received at position 0, those that were sent from 1 on.',
+  from: 'in_msg.* of getTransactions',
   columns: {
     account:
       'Account of the transaction that the message belongs to, raw form. From in_msg, and out_msgs, of getTransactions.',
     lt: 'Logical time of the transaction that the message belongs to. From in_msg, and out_msgs, of getTransactions.',
     position:
       '0 for the message received, from 1 on the messages sent, in their order. From in_msg, and out_msgs, of getTransactions.',
-    hash: 'Hash of the message, base64: joins messages.hash. From in_msg.hash of getTransactions.',
-    source:
-      'Account that sent it, raw form; null if it came from outside. From in_msg.source of getTransactions.',
-    destination:
-      'Account that received it, raw form; null if it went outside. From in_msg.destination of getTransactions.',
-    value: 'Nanotons that came with it. From in_msg.value of getTransactions; null only if not sent.',
+    hash: 'Hash of the message, base64: joins messages.hash.',
+    source: 'Account that sent it, raw form; null if it came from outside.',
+    destination: 'Account that received it, raw form; null if it went outside.',
+    value: 'Nanotons that came with it.',
     extra_currencies:
       'Extra currencies that came with it, an array of id and amount. From in_msg.extra_currencies of getTransactions.',
-    fwd_fee: 'Nanotons paid for its way. From in_msg.fwd_fee of getTransactions; null only if not sent.',
-    ihr_fee:
-      'Nanotons paid for instant routing. From in_msg.ihr_fee of getTransactions; null only if not sent.',
-    created_lt:
-      'Logical time at which it was sent; 0 if it came from outside. From in_msg.created_lt of getTransactions.',
-    body_hash:
-      'Hash of its body, base64; null if the server sends none. From in_msg.body_hash of getTransactions.',
-    message:
-      "The body's text, or the body in base64 if it is not text; null if it could not be decoded. From in_msg.message of getTransactions.",
-    message_decode_error:
-      'Why the body could not be decoded; null if it could. From in_msg.message_decode_error of getTransactions.',
+    fwd_fee: 'Nanotons paid for its way.',
+    ihr_fee: 'Nanotons paid for instant routing.',
+    created_lt: 'Logical time at which it was sent; 0 if it came from outside.',
+    body_hash: 'Hash of its body, base64; null if the server sends none.',
+    message: "The body's text, or the body in base64 if it is not text; null if it could not be decoded.",
+    message_decode_error: 'Why the body could not be decoded; null if it could.',
     data_type:
       'How the body was given: msg.dataRaw, msg.dataText, msg.dataDecryptedText or msg.dataEncryptedText. From in_msg.msg_data of getTransactions.',
     body: 'The body as a bag of cells, base64; null for texts. From in_msg.msg_data, its body, of getTransactions.',

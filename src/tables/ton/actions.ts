@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { documentedMembers } from './action-members.ts';
 import { address, amount, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const actions = ton.table(
@@ -44,40 +44,37 @@ export const actions = ton.table(
 describe(actions, {
   comment:
     'What people did, as the source understands traces: transfers, swaps, stakes, sales, one row an action. Read from GET /api/v3/actions for a fixed list of types; the parts of an action that is made of others have no rows of their own. Found some time after the trace ended, and sometimes found anew: each second is read again after it has matured, and its rows are exchanged as a whole.',
+  from: 'actions[].*',
   columns: {
     utime:
       "Block time, UTC, at which the action's trace ended, by which the source sorts actions; the action's own times are start_utime and end_utime. From actions[].trace_end_utime.",
-    trace_id:
-      "Trace that the action is part of, base64; with utime it finds the trace's row. From actions[].trace_id.",
+    trace_id: "Trace that the action is part of, base64; with utime it finds the trace's row.",
     action_id:
-      'Identity of the action within its trace, base64; another one after the source has found it anew. From actions[].action_id.',
-    type: 'What kind of action it is: ton_transfer, jetton_swap, nft_purchase, call_contract and so on; it decides what details holds. From actions[].type.',
-    success:
-      'False if the action was tried and failed. From actions[].success; null if the source does not say.',
+      'Identity of the action within its trace, base64; another one after the source has found it anew.',
+    type: 'What kind of action it is: ton_transfer, jetton_swap, nft_purchase, call_contract and so on; it decides what details holds.',
+    success: 'False if the action was tried and failed; null if the source does not say.',
     source: `Account that the action comes from, raw form; null if it has none. From actions[].${documentedMembers('source')}.`,
     destination: `Account that the action goes to, raw form; null if it has none. From actions[].${documentedMembers('destination')}.`,
     asset: `Jetton master, NFT item or domain that the action is about, raw form; null if it is about the chain's own coin or nothing. From actions[].${documentedMembers('asset')}.`,
     amount: `How much of the asset (in its smallest units), or nanotons if there is none; null if no amount belongs to it. From actions[].${documentedMembers('amount')}.`,
     details:
-      'Everything that the source says about an action of this type, in its own shape. From actions[].details; null only if the source says null.',
-    start_utime: "Block time, UTC, of the action's first transaction. From actions[].start_utime.",
-    start_lt: "Logical time of the action's first transaction. From actions[].start_lt.",
-    end_utime: "Block time, UTC, of the action's last transaction. From actions[].end_utime.",
-    end_lt: "Logical time of the action's last transaction. From actions[].end_lt.",
-    trace_end_lt: "Logical time of the last transaction of the action's trace. From actions[].trace_end_lt.",
-    trace_mc_seqno_end:
-      "Masterchain block that registered the last transaction of the action's trace. From actions[].trace_mc_seqno_end; null only if not sent.",
+      'Everything that the source says about an action of this type, in its own shape; null only if the source says null.',
+    start_utime: "Block time, UTC, of the action's first transaction.",
+    start_lt: "Logical time of the action's first transaction.",
+    end_utime: "Block time, UTC, of the action's last transaction.",
+    end_lt: "Logical time of the action's last transaction.",
+    trace_end_lt: "Logical time of the last transaction of the action's trace.",
+    trace_mc_seqno_end: "Masterchain block that registered the last transaction of the action's trace.",
     trace_external_hash:
-      "Hash of the message that set the action's trace off, base64. From actions[].trace_external_hash; null if there was none or the server leaves it out.",
+      "Hash of the message that set the action's trace off, base64; null if there was none or the server leaves it out.",
     trace_external_hash_norm:
-      'Normalized hash of the same message, base64, the one that wallets know. From actions[].trace_external_hash_norm; null if it equals the other or the server leaves it out.',
+      'Normalized hash of the same message, base64, the one that wallets know; null if it equals the other or the server leaves it out.',
     account_count:
       'How many accounts take part, each a row of action_accounts. The length of actions[].accounts; null if the server was not asked for them.',
     transaction_count:
       'How many transactions the action is made of, each a row of action_transactions. The length of actions[].transactions; null only if not sent.',
     finality:
-      'How final the action is: finalized, for all that are stored. From actions[].finality; null if an older server leaves it out.',
-    extra: membersWithoutColumn('actions[]'),
+      'How final the action is: finalized, for all that are stored; null if an older server leaves it out.',
   },
   owner: 'actions',
   conflict: { kind: 'replace' },

@@ -15,13 +15,12 @@ export const address_book = ton.table('address_book', {
 describe(address_book, {
   comment:
     'Names of accounts, as the API named them last: from its address book, and from those that come with other responses. They change: never a key.',
+  from: 'address_book{}.*',
   columns: {
     address: 'Account that is named, raw form: the key. From address_book, whose key it is.',
-    user_friendly:
-      'The form in which wallets show the account, base64url; null if the server has none. From address_book{}.user_friendly.',
-    domain: 'A domain that leads to the account; null if there is none. From address_book{}.domain.',
-    interfaces:
-      'What kinds of contract the indexer takes the account for; null if it has not looked. From address_book{}.interfaces.',
+    user_friendly: 'The form in which wallets show the account, base64url; null if the server has none.',
+    domain: 'A domain that leads to the account; null if there is none.',
+    interfaces: 'What kinds of contract the indexer takes the account for; null if it has not looked.',
     extra:
       'Members of an entry of address_book that this version of the program has no column for; null if there are none.',
   },
@@ -49,25 +48,21 @@ export const token_metadata = ton.table('token_metadata', {
 describe(token_metadata, {
   comment:
     'What the indexer found out about tokens, on chain and off: of jettons, collections and items, from its metadata and from those that come with other responses. It changes.',
+  from: 'metadata{}.token_info[0].*',
   columns: {
     address: 'Account of the token, raw form: the key. From metadata, whose key it is.',
     is_indexed: 'False while the indexer has not fetched what lies off chain. From metadata{}.is_indexed.',
-    type: 'Kind of token: jetton_masters, jetton_wallets, nft_collections or nft_items; null if nothing is known. From metadata{}.token_info[0].type.',
-    name: "The token's name; null if it has none. From metadata{}.token_info[0].name.",
-    symbol: "The jetton's ticker; null if it has none. From metadata{}.token_info[0].symbol.",
+    type: 'Kind of token: jetton_masters, jetton_wallets, nft_collections or nft_items; null if nothing is known.',
+    name: "The token's name; null if it has none.",
+    symbol: "The jetton's ticker; null if it has none.",
     decimals:
       'Decimal places of amounts; null if the metadata does not say a number. From metadata{}.token_info[0].extra.decimals.',
-    description:
-      'What its maker says of it; null if there is nothing. From metadata{}.token_info[0].description.',
-    image: 'URL of its picture; null if it has none. From metadata{}.token_info[0].image.',
-    nft_index:
-      'Number of an item in its collection; null for other tokens. From metadata{}.token_info[0].nft_index.',
-    valid:
-      'False if what lies off chain could not be read; null if the server does not tell. From metadata{}.token_info[0].valid.',
-    is_nsfw:
-      'True if the picture is marked as unfit; null if the server does not tell. From metadata{}.token_info[0].is_nsfw.',
-    is_scam:
-      'True if the token is marked as fraud; null if the server does not tell. From metadata{}.token_info[0].is_scam.',
+    description: 'What its maker says of it; null if there is nothing.',
+    image: 'URL of its picture; null if it has none.',
+    nft_index: 'Number of an item in its collection; null for other tokens.',
+    valid: 'False if what lies off chain could not be read; null if the server does not tell.',
+    is_nsfw: 'True if the picture is marked as unfit; null if the server does not tell.',
+    is_scam: 'True if the token is marked as fraud; null if the server does not tell.',
     token_info:
       'Everything that is known about it: mostly one object, two if an account is two kinds of token; null if the server sent none. From metadata{}.token_info.',
     extra:
@@ -124,20 +119,19 @@ export const jetton_descriptions = ton.table(
 describe(jetton_descriptions, {
   comment:
     'How jettons described themselves: a row each time that a reading found another description than the reading before, by source. jetton_metadata joins both sources and says until when each version held.',
+  from: 'jetton_masters[].*',
   columns: {
     ...comments('jetton', 'jetton_masters'),
     symbol:
       'Ticker of the jetton in this version; null if the source says none. From metadata{}.token_info[0].symbol, or the content.',
     decimals:
       'Decimal places of amounts of the jetton in this version; null if the source says no number. From metadata{}.token_info[0].extra.decimals, or the content.',
-    mintable:
-      'True if more of the jetton could be minted; null for the source indexer. From jetton_masters[].mintable.',
+    mintable: 'True if more of the jetton could be minted; null for the source indexer.',
     admin_address:
-      'Account that could mint and change the jetton, raw form; null if there was none, and for the source indexer. From jetton_masters[].admin_address.',
+      'Account that could mint and change the jetton, raw form; null if there was none, and for the source indexer.',
     jetton_wallet_code_hash:
-      "Hash of the code of the jetton's wallets in this version, base64; null for the source indexer. From jetton_masters[].jetton_wallet_code_hash.",
-    code_hash:
-      "Hash of the master's own code in this version, base64; null for the source indexer. From jetton_masters[].code_hash.",
+      "Hash of the code of the jetton's wallets in this version, base64; null for the source indexer.",
+    code_hash: "Hash of the master's own code in this version, base64; null for the source indexer.",
   },
   owner: 'jetton_masters',
   conflict: { kind: 'version', by: 'last_transaction_lt' },

@@ -1,6 +1,6 @@
 import { bigint, boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { hash, int8, loadedAt, utime } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const blocks = ton.table(
@@ -49,65 +49,47 @@ export const blocks = ton.table(
 describe(blocks, {
   comment:
     'Blocks of the masterchain (workchain -1) and of all shards, one row a block. Read from GET /api/v3/blocks; a row never changes.',
+  from: { '': 'blocks[].*', masterchain_block_ref_: 'blocks[].masterchain_block_ref.*' },
   columns: {
     utime: 'Block time, UTC, to the second: when the block was generated. From blocks[].gen_utime.',
     workchain:
-      'Workchain of the block: -1 is the masterchain, 0 the basechain, where nearly all accounts live. From blocks[].workchain.',
+      'Workchain of the block: -1 is the masterchain, 0 the basechain, where nearly all accounts live.',
     shard:
-      'Shard of the block, upper-case hex without padding: 8000000000000000 is a whole workchain, its highest bits are the prefix of the accounts in it. From blocks[].shard.',
+      'Shard of the block, upper-case hex without padding: 8000000000000000 is a whole workchain, its highest bits are the prefix of the accounts in it.',
     seqno:
-      'Number of the block in its shard, from 1; after a split or a merge counting goes on from the larger parent. From blocks[].seqno.',
-    root_hash: "Hash of the block's root cell, base64: the block's identity. From blocks[].root_hash.",
-    file_hash: "Hash of the block's serialized file, base64. From blocks[].file_hash.",
-    global_id:
-      'Number of the network: -239 is mainnet, -3 testnet. From blocks[].global_id; null if an older server leaves it out.',
-    version:
-      'Version of the block format, 0 so far. From blocks[].version; null if an older server leaves it out.',
-    after_merge:
-      'True if the block follows a merge of two shards, so that it has two parents. From blocks[].after_merge; null only if not sent.',
-    before_split:
-      'True if the block is the last one before its shard splits, so that it has two children. From blocks[].before_split; null only if not sent.',
-    after_split:
-      'True if the block is the first one of a shard that came out of a split. From blocks[].after_split; null only if not sent.',
-    want_merge:
-      'True if the validators want to merge this shard with its sibling. From blocks[].want_merge; null only if not sent.',
-    want_split:
-      'True if the validators want to split this shard, because its blocks are full. From blocks[].want_split; null only if not sent.',
-    key_block:
-      'True for a masterchain block that changes the configuration or the validator set. From blocks[].key_block; null only if not sent.',
+      'Number of the block in its shard, from 1; after a split or a merge counting goes on from the larger parent.',
+    root_hash: "Hash of the block's root cell, base64: the block's identity.",
+    file_hash: "Hash of the block's serialized file, base64.",
+    global_id: 'Number of the network: -239 is mainnet, -3 testnet; null if an older server leaves it out.',
+    version: 'Version of the block format, 0 so far; null if an older server leaves it out.',
+    after_merge: 'True if the block follows a merge of two shards, so that it has two parents.',
+    before_split: 'True if the block is the last one before its shard splits, so that it has two children.',
+    after_split: 'True if the block is the first one of a shard that came out of a split.',
+    want_merge: 'True if the validators want to merge this shard with its sibling.',
+    want_split: 'True if the validators want to split this shard, because its blocks are full.',
+    key_block: 'True for a masterchain block that changes the configuration or the validator set.',
     vert_seqno_incr:
-      'True if the block starts a new vertical chain, that is, corrects history; false in practice. From blocks[].vert_seqno_incr; null only if not sent.',
-    flags:
-      "Bits of the block header's flags; bit 0: software version is given. From blocks[].flags; null only if not sent.",
-    start_lt:
-      'Logical time at which the block begins; transactions in it have larger ones. From blocks[].start_lt.',
-    end_lt:
-      'Logical time at which the block ends; all its transactions have smaller ones. From blocks[].end_lt.',
+      'True if the block starts a new vertical chain, that is, corrects history; false in practice.',
+    flags: "Bits of the block header's flags; bit 0: software version is given.",
+    start_lt: 'Logical time at which the block begins; transactions in it have larger ones.',
+    end_lt: 'Logical time at which the block ends; all its transactions have smaller ones.',
     validator_list_hash_short:
-      'Short hash (32 bits, may be negative) of the validator list that signed the block. From blocks[].validator_list_hash_short; null only if not sent.',
-    gen_catchain_seqno:
-      'Number of the validator session (catchain) that made the block. From blocks[].gen_catchain_seqno; null only if not sent.',
-    min_ref_mc_seqno:
-      "Oldest masterchain block that the shard's state still refers to. From blocks[].min_ref_mc_seqno; null only if not sent.",
-    prev_key_block_seqno:
-      'Masterchain seqno of the last key block before this block. From blocks[].prev_key_block_seqno; null only if not sent.',
-    vert_seqno:
-      'Number of the vertical chain that the block belongs to. From blocks[].vert_seqno; null only if not sent.',
-    master_ref_seqno:
-      'Masterchain block that a shard block was built upon; 0 for masterchain blocks. From blocks[].master_ref_seqno; null only if not sent.',
-    rand_seed:
-      'Random seed that contracts see while the block is executed, base64. From blocks[].rand_seed; null only if not sent.',
-    created_by:
-      'Public key of the validator that made the block, base64. From blocks[].created_by; null only if not sent.',
+      'Short hash (32 bits, may be negative) of the validator list that signed the block.',
+    gen_catchain_seqno: 'Number of the validator session (catchain) that made the block.',
+    min_ref_mc_seqno: "Oldest masterchain block that the shard's state still refers to.",
+    prev_key_block_seqno: 'Masterchain seqno of the last key block before this block.',
+    vert_seqno: 'Number of the vertical chain that the block belongs to.',
+    master_ref_seqno: 'Masterchain block that a shard block was built upon; 0 for masterchain blocks.',
+    rand_seed: 'Random seed that contracts see while the block is executed, base64.',
+    created_by: 'Public key of the validator that made the block, base64.',
     tx_count:
-      'How many transactions the block holds: the checksum that verification holds stored transactions against. From blocks[].tx_count.',
+      'How many transactions the block holds: the checksum that verification holds stored transactions against.',
     masterchain_block_ref_workchain:
-      'Workchain of the masterchain block that registered this block: always -1. From blocks[].masterchain_block_ref.workchain; null only if not sent.',
+      'Workchain of the masterchain block that registered this block: always -1.',
     masterchain_block_ref_shard:
-      'Shard of the masterchain block that registered this block: always 8000000000000000. From blocks[].masterchain_block_ref.shard; null only if not sent.',
+      'Shard of the masterchain block that registered this block: always 8000000000000000.',
     masterchain_block_ref_seqno:
-      'Number of the masterchain block that registered this block (itself, for a masterchain block); equals mc_block_seqno of its transactions. From blocks[].masterchain_block_ref.seqno; null only if not sent.',
-    extra: membersWithoutColumn('blocks[]'),
+      'Number of the masterchain block that registered this block (itself, for a masterchain block); equals mc_block_seqno of its transactions.',
   },
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
@@ -132,19 +114,18 @@ export const block_parents = ton.table(
 describe(block_parents, {
   comment:
     'The links between blocks: one row for each parent of a block, one for most, two after a merge. By them verification proves that no block is missing.',
+  from: { '': 'blocks[].*', parent_: 'blocks[].prev_blocks[].*' },
   columns: {
     utime:
       "Block time, UTC, of the child block: equals the child's utime in blocks. From blocks[].gen_utime.",
-    workchain:
-      'Workchain of the child block, -1 or 0; its parents lie in the same one. From blocks[].workchain.',
-    shard: 'Shard of the child block, upper-case hex without padding. From blocks[].shard.',
-    seqno: 'Number of the child block in its shard. From blocks[].seqno.',
+    workchain: 'Workchain of the child block, -1 or 0; its parents lie in the same one.',
+    shard: 'Shard of the child block, upper-case hex without padding.',
+    seqno: 'Number of the child block in its shard.',
     position: 'Place of the parent in the child block, from 0. The index in blocks[].prev_blocks.',
-    parent_workchain: 'Workchain of the parent block. From blocks[].prev_blocks[].workchain.',
-    parent_shard:
-      "Shard of the parent block: the child's own, or after a split or merge the other one's. From blocks[].prev_blocks[].shard.",
+    parent_workchain: 'Workchain of the parent block.',
+    parent_shard: "Shard of the parent block: the child's own, or after a split or merge the other one's.",
     parent_seqno:
-      'Number of the parent block in its shard; 0 is the initial state, which the API does not list. From blocks[].prev_blocks[].seqno.',
+      'Number of the parent block in its shard; 0 is the initial state, which the API does not list.',
   },
   conflict: { kind: 'keep' },
   partitioned: true,

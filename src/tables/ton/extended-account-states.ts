@@ -30,14 +30,13 @@ export const extended_account_states = ton.table(
 describe(extended_account_states, {
   comment:
     'Watched accounts as nodes take them apart (v2), one row for each masterchain block at which one was looked at: of wallets the kind, the seqno and the key.',
+  from: 'result.* of getExtendedAddressInformation',
   columns: {
-    address: 'Account that was looked at, raw form. From result.address of getExtendedAddressInformation.',
+    address: 'Account that was looked at, raw form.',
     mc_seqno:
       'Masterchain block whose state was looked at; null if the node names a block of a shard. From result.block_id.seqno of getExtendedAddressInformation.',
-    sync_utime:
-      'Block time, UTC, of that masterchain block. From result.sync_utime of getExtendedAddressInformation.',
-    balance:
-      'Nanotons on the account then; null only if not sent. From result.balance of getExtendedAddressInformation.',
+    sync_utime: 'Block time, UTC, of that masterchain block.',
+    balance: 'Nanotons on the account then; null only if not sent.',
     extra_currencies:
       'Extra currencies on the account then, an array of id and amount. From result.extra_currencies of getExtendedAddressInformation.',
     last_transaction_lt:
@@ -51,10 +50,8 @@ describe(extended_account_states, {
       'Number that the wallet expects of its next order; null if the kind has none. From result.account_state, its seqno, of getExtendedAddressInformation.',
     public_key:
       "The wallet's public key; null if the node does not tell it. From result.account_state, its public_key, of getExtendedAddressInformation.",
-    account_state:
-      'Everything that the node tells of the state by its kind: code, data, limits. From result.account_state of getExtendedAddressInformation.',
-    revision:
-      "Version of the contract's code as the node counts it; null only if not sent. From result.revision of getExtendedAddressInformation.",
+    account_state: 'Everything that the node tells of the state by its kind: code, data, limits.',
+    revision: "Version of the contract's code as the node counts it; null only if not sent.",
     block_root_hash:
       'Root hash of that masterchain block, base64. From result.block_id.root_hash of getExtendedAddressInformation.',
     block_file_hash:

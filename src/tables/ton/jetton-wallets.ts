@@ -26,20 +26,15 @@ export const jetton_wallets = ton.table(
 describe(jetton_wallets, {
   comment:
     'Who holds how much of which jetton: one row for each jetton wallet, as it was when it was read last. A newer state replaces an older one.',
+  from: 'jetton_wallets[].*',
   columns: {
-    address: 'Account of the jetton wallet, raw form: the key. From jetton_wallets[].address.',
-    balance:
-      'Units of the jetton in the wallet, to be divided by 10^decimals of its master. From jetton_wallets[].balance; null only if not sent.',
-    owner:
-      'Account to which the jettons belong, raw form. From jetton_wallets[].owner; null only if not sent.',
-    jetton:
-      'Master of the jetton that the wallet holds, raw form. From jetton_wallets[].jetton; null only if not sent.',
-    last_transaction_lt:
-      "Logical time of the wallet's transaction that left this state. From jetton_wallets[].last_transaction_lt.",
-    code_hash:
-      "Hash of the jetton wallet's code, base64; null if it is not deployed. From jetton_wallets[].code_hash.",
-    data_hash:
-      "Hash of the jetton wallet's data, base64; null if it is not deployed. From jetton_wallets[].data_hash.",
+    address: 'Account of the jetton wallet, raw form: the key.',
+    balance: 'Units of the jetton in the wallet, to be divided by 10^decimals of its master.',
+    owner: 'Account to which the jettons belong, raw form.',
+    jetton: 'Master of the jetton that the wallet holds, raw form.',
+    last_transaction_lt: "Logical time of the wallet's transaction that left this state.",
+    code_hash: "Hash of the jetton wallet's code, base64; null if it is not deployed.",
+    data_hash: "Hash of the jetton wallet's data, base64; null if it is not deployed.",
     mintless_amount:
       'Units that the owner may still claim of a jetton that is minted by claims; null if it is none. From jetton_wallets[].mintless_info.amount.',
     mintless_start_from:

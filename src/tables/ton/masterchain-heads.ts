@@ -26,13 +26,14 @@ export const masterchain_heads = ton.table(
 describe(masterchain_heads, {
   comment:
     'The newest masterchain block, sampled: as the nodes have it (v2) and as the index has it (v3), a row each. How far the index lags is in masterchain_lag.',
+  from: 'last.* of masterchainInfo',
   columns: {
     taken_at: 'When the sample was taken, wall time, UTC, written by the program.',
     source:
       'One of node (getMasterchainInfo of v2) and index (masterchainInfo of v3), written by the program.',
-    seqno: 'Number of the newest masterchain block. From last.seqno of masterchainInfo.',
-    root_hash: 'Root hash of the newest masterchain block, base64. From last.root_hash of masterchainInfo.',
-    file_hash: 'File hash of the newest masterchain block, base64. From last.file_hash of masterchainInfo.',
+    seqno: 'Number of the newest masterchain block.',
+    root_hash: 'Root hash of the newest masterchain block, base64.',
+    file_hash: 'File hash of the newest masterchain block, base64.',
     head_utime:
       'Block time, UTC, of the newest masterchain block; null for nodes, which do not tell it. From last.gen_utime of masterchainInfo.',
     state_root_hash:

@@ -1,6 +1,6 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, hash, int8, loadedAt, wide } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const multisig_wallets = ton.table('multisig_wallets', {
@@ -18,23 +18,17 @@ export const multisig_wallets = ton.table('multisig_wallets', {
 
 describe(multisig_wallets, {
   comment: 'Wallets that several people sign for: one row each, as it was when it was looked up last.',
+  from: 'multisigs[].*',
   columns: {
-    address: 'Account of the multisig wallet, raw form: the key. From multisigs[].address.',
-    next_order_seqno:
-      'Number that the next order gets, up to 256 bits; null if the server does not tell. From multisigs[].next_order_seqno.',
-    threshold:
-      'Signatures that an order needs; null if the server does not tell. From multisigs[].threshold.',
-    signers:
-      'Accounts that may sign, raw form, in their order; null if the server does not tell. From multisigs[].signers.',
+    address: 'Account of the multisig wallet, raw form: the key.',
+    next_order_seqno: 'Number that the next order gets, up to 256 bits; null if the server does not tell.',
+    threshold: 'Signatures that an order needs; null if the server does not tell.',
+    signers: 'Accounts that may sign, raw form, in their order; null if the server does not tell.',
     proposers:
-      'Accounts that may propose orders without signing, raw form; null if the server does not tell. From multisigs[].proposers.',
-    last_transaction_lt:
-      "Logical time of the wallet's transaction that left this state. From multisigs[].last_transaction_lt.",
-    code_hash:
-      "Hash of the multisig wallet's code, base64; null only if not sent. From multisigs[].code_hash.",
-    data_hash:
-      "Hash of the multisig wallet's data, base64; null only if not sent. From multisigs[].data_hash.",
-    extra: membersWithoutColumn('multisigs[]'),
+      'Accounts that may propose orders without signing, raw form; null if the server does not tell.',
+    last_transaction_lt: "Logical time of the wallet's transaction that left this state.",
+    code_hash: "Hash of the multisig wallet's code, base64; null only if not sent.",
+    data_hash: "Hash of the multisig wallet's data, base64; null only if not sent.",
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });
@@ -61,30 +55,25 @@ export const multisig_orders = ton.table('multisig_orders', {
 describe(multisig_orders, {
   comment:
     'Orders of multisig wallets: one row each, with what it does, as it was when it was looked up last.',
+  from: 'orders[].*',
   columns: {
-    address: "Account of the order's contract, raw form: the key. From orders[].address.",
-    multisig_address: 'Multisig wallet that the order is for, raw form. From orders[].multisig_address.',
-    order_seqno:
-      'Number of the order in its wallet, up to 256 bits; null if the server does not tell. From orders[].order_seqno.',
-    threshold: 'Signatures that the order needs; null if the server does not tell. From orders[].threshold.',
-    sent_for_execution:
-      'True if the order has been carried out; null if the server does not tell. From orders[].sent_for_execution.',
+    address: "Account of the order's contract, raw form: the key.",
+    multisig_address: 'Multisig wallet that the order is for, raw form.',
+    order_seqno: 'Number of the order in its wallet, up to 256 bits; null if the server does not tell.',
+    threshold: 'Signatures that the order needs; null if the server does not tell.',
+    sent_for_execution: 'True if the order has been carried out; null if the server does not tell.',
     approvals_mask:
-      'Who has signed, a bit for each signer, up to 256 bits; null if the server does not tell. From orders[].approvals_mask.',
-    approvals_num: 'How many have signed; null if the server does not tell. From orders[].approvals_num.',
+      'Who has signed, a bit for each signer, up to 256 bits; null if the server does not tell.',
+    approvals_num: 'How many have signed; null if the server does not tell.',
     expiration_date:
-      'Until when it can be signed, unix seconds of up to 64 bits; to_timestamp(expiration_date) is the time. Null if the server does not tell. From orders[].expiration_date.',
-    order_boc:
-      'The order itself as a bag of cells, base64; null if the server does not tell. From orders[].order_boc.',
-    signers:
-      'Accounts that may sign this order, raw form; null if the server does not tell. From orders[].signers.',
+      'Until when it can be signed, unix seconds of up to 64 bits; to_timestamp(expiration_date) is the time. Null if the server does not tell.',
+    order_boc: 'The order itself as a bag of cells, base64; null if the server does not tell.',
+    signers: 'Accounts that may sign this order, raw form; null if the server does not tell.',
     action_count:
       'How many things the order does, each a row of multisig_order_actions. The length of orders[].actions; null if the server does not tell.',
-    last_transaction_lt:
-      "Logical time of the order's transaction that left this state. From orders[].last_transaction_lt.",
-    code_hash: "Hash of the order's code, base64; null only if not sent. From orders[].code_hash.",
-    data_hash: "Hash of the order's data, base64; null only if not sent. From orders[].data_hash.",
-    extra: membersWithoutColumn('orders[]'),
+    last_transaction_lt: "Logical time of the order's transaction that left this state.",
+    code_hash: "Hash of the order's code, base64; null only if not sent.",
+    data_hash: "Hash of the order's data, base64; null only if not sent.",
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });
@@ -109,24 +98,18 @@ export const multisig_order_actions = ton.table(
 
 describe(multisig_order_actions, {
   comment: 'What an order of a multisig wallet does once it is carried out: one row a message that it sends.',
+  from: 'orders[].actions[].*',
   columns: {
     order_address: "Account of the order's contract, raw form. From orders[].address, as in multisig_orders.",
     position: 'Place of the action in its order, from 0. The index in orders[].actions.',
-    destination:
-      'Account that gets the message, raw form; null if the action could not be read. From orders[].actions[].destination.',
-    value:
-      'Coins that the message carries, nanotons; null if the action could not be read. From orders[].actions[].value.',
-    send_mode:
-      'Mode of sending, a number of flags. From orders[].actions[].send_mode; null only if not sent.',
-    body_raw:
-      'Body of the message as a bag of cells, base64; null if there is none. From orders[].actions[].body_raw.',
-    parsed:
-      'True if the server could read the action. From orders[].actions[].parsed; null only if not sent.',
-    parsed_body_type:
-      'What kind of body it is, in the words of the server. From orders[].actions[].parsed_body_type; null only if not sent.',
-    parsed_body:
-      "The body's members as the server read them; null if it could not. From orders[].actions[].parsed_body.",
-    error: 'Why the server could not read the action; null if it could. From orders[].actions[].error.',
+    destination: 'Account that gets the message, raw form; null if the action could not be read.',
+    value: 'Coins that the message carries, nanotons; null if the action could not be read.',
+    send_mode: 'Mode of sending, a number of flags.',
+    body_raw: 'Body of the message as a bag of cells, base64; null if there is none.',
+    parsed: 'True if the server could read the action.',
+    parsed_body_type: 'What kind of body it is, in the words of the server.',
+    parsed_body: "The body's members as the server read them; null if it could not.",
+    error: 'Why the server could not read the action; null if it could.',
   },
   conflict: { kind: 'replace' },
 });

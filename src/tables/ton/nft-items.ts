@@ -1,6 +1,6 @@
 import { boolean, index, jsonb } from 'drizzle-orm/pg-core';
 import { address, hash, int8, loadedAt, wide } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nft_items = ton.table(
@@ -33,30 +33,24 @@ export const nft_items = ton.table(
 describe(nft_items, {
   comment:
     'NFT items: one row for each item contract, as it was when it was read last. A newer state replaces an older one.',
+  from: 'nft_items[].*',
   columns: {
-    address: 'Account of the item, raw form: the key. From nft_items[].address.',
-    init: 'True if the item has been given its owner and content. From nft_items[].init; null only if not sent.',
-    index:
-      'Number of the item within its collection, up to 256 bits. From nft_items[].index; null only if not sent.',
-    collection_address:
-      'Collection of the item, raw form; null if it belongs to none. From nft_items[].collection_address.',
+    address: 'Account of the item, raw form: the key.',
+    init: 'True if the item has been given its owner and content.',
+    index: 'Number of the item within its collection, up to 256 bits.',
+    collection_address: 'Collection of the item, raw form; null if it belongs to none.',
     owner_address:
-      'Account that owns the item: while it is on sale, the contract of the sale. Raw form; null if it has no owner. From nft_items[].owner_address.',
-    real_owner:
-      'Account that offers the item for sale, raw form; null if it is not on sale. From nft_items[].real_owner.',
-    on_sale:
-      'True if the owner is a contract of a sale or an auction; false in a telemint auction. From nft_items[].on_sale; null only if not sent.',
-    sale_contract_address:
-      'Contract of the sale that the item is in, raw form; null if it is in none. From nft_items[].sale_contract_address.',
+      'Account that owns the item: while it is on sale, the contract of the sale. Raw form; null if it has no owner.',
+    real_owner: 'Account that offers the item for sale, raw form; null if it is not on sale.',
+    on_sale: 'True if the owner is a contract of a sale or an auction; false in a telemint auction.',
+    sale_contract_address: 'Contract of the sale that the item is in, raw form; null if it is in none.',
     auction_contract_address:
-      'Contract of the auction that the item is in, raw form; null if it is in none. Auctions of user names and numbers (telemint) are the item itself, and are not told here. From nft_items[].auction_contract_address.',
+      'Contract of the auction that the item is in, raw form; null if it is in none. Auctions of user names and numbers (telemint) are the item itself, and are not told here.',
     content:
-      'Everything that the item says about itself on chain, or the URL of it; null if the indexer could not read it. From nft_items[].content.',
-    code_hash: "Hash of the item's code, base64. From nft_items[].code_hash; null only if not sent.",
-    data_hash: "Hash of the item's data, base64. From nft_items[].data_hash; null only if not sent.",
-    last_transaction_lt:
-      "Logical time of the item's transaction that left this state. From nft_items[].last_transaction_lt.",
-    extra: membersWithoutColumn('nft_items[]'),
+      'Everything that the item says about itself on chain, or the URL of it; null if the indexer could not read it.',
+    code_hash: "Hash of the item's code, base64.",
+    data_hash: "Hash of the item's data, base64.",
+    last_transaction_lt: "Logical time of the item's transaction that left this state.",
   },
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });

@@ -1,6 +1,6 @@
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const nominator_pool_events = ton.table(
@@ -32,31 +32,23 @@ export const nominator_pool_events = ton.table(
 describe(nominator_pool_events, {
   comment:
     "Changes of a validator's own money in a nominator pool: rewards, penalties, deposits, withdrawals, one row an event. Read from GET /api/v3/staking/nominatorPools/validatorEvents, which some servers do not have, for each pool that is watched or indexed: coverage is kept for each pool. A row never changes. There is no checksum for them: each second is read twice.",
+  from: 'events[].* of nominatorPools/validatorEvents',
   columns: {
-    utime:
-      "Block time, UTC, of the pool's transaction. From events[].utime of nominatorPools/validatorEvents.",
-    tx_lt: "Logical time of the pool's transaction. From events[].tx_lt of nominatorPools/validatorEvents.",
-    tx_hash:
-      "Hash of the pool's transaction, base64: identity of the event. From events[].tx_hash of nominatorPools/validatorEvents.",
-    pool_address: 'Nominator pool that the event belongs to, raw form. From events[].pool_address.',
-    validator_address:
-      'Validator whose money changed, raw form. From events[].validator_address; null only if not sent.',
-    type: "What changed the validator's money: reward, penalty, deposit or withdrawal. From events[].type of nominatorPools/validatorEvents.",
-    amount:
-      'Size of the event, nanotons, never below zero. From events[].amount of nominatorPools/validatorEvents; null only if not sent.',
-    balance_delta:
-      "Change of the validator's money in the pool, nanotons; below zero where it became less. From events[].balance_delta; null only if not sent.",
-    balance_before:
-      "The validator's money in the pool before the event, nanotons. From events[].balance_before; null only if not sent.",
-    balance_after:
-      "The validator's money in the pool after the event, nanotons. From events[].balance_after; null only if not sent.",
+    utime: "Block time, UTC, of the pool's transaction.",
+    tx_lt: "Logical time of the pool's transaction.",
+    tx_hash: "Hash of the pool's transaction, base64: identity of the event.",
+    pool_address: 'Nominator pool that the event belongs to, raw form.',
+    validator_address: 'Validator whose money changed, raw form.',
+    type: "What changed the validator's money: reward, penalty, deposit or withdrawal.",
+    amount: 'Size of the event, nanotons, never below zero.',
+    balance_delta: "Change of the validator's money in the pool, nanotons; below zero where it became less.",
+    balance_before: "The validator's money in the pool before the event, nanotons.",
+    balance_after: "The validator's money in the pool after the event, nanotons.",
     query_id:
-      'Number that the sender chose to tell its requests apart, up to 64 bits; null if the event has none. From events[].query_id of nominatorPools/validatorEvents.',
+      'Number that the sender chose to tell its requests apart, up to 64 bits; null if the event has none.',
     cycle_start:
-      'Start of the validation cycle that the reward or penalty is for, UTC; null for deposits and withdrawals. From events[].cycle_start.',
-    validator_reward_share:
-      "Share of the pool's rewards that the validator keeps, in units of 1/10000. From events[].validator_reward_share; null only if not sent.",
-    extra: membersWithoutColumn('events[] of nominatorPools/validatorEvents'),
+      'Start of the validation cycle that the reward or penalty is for, UTC; null for deposits and withdrawals.',
+    validator_reward_share: "Share of the pool's rewards that the validator keeps, in units of 1/10000.",
   },
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
@@ -93,35 +85,24 @@ export const nominator_events = ton.table(
 describe(nominator_events, {
   comment:
     "Changes of a nominator's money in a nominator pool: rewards, deposits, withdrawals, one row an event. Read from GET /api/v3/staking/nominatorPools/nominatorEvents, which some servers do not have, for each pool that is watched or indexed: coverage is kept for each pool. A row never changes. There is no checksum for them: each second is read twice.",
+  from: 'events[].* of nominatorPools/nominatorEvents',
   columns: {
-    utime:
-      "Block time, UTC, of the pool's transaction. From events[].utime of nominatorPools/nominatorEvents.",
-    tx_lt: "Logical time of the pool's transaction. From events[].tx_lt of nominatorPools/nominatorEvents.",
+    utime: "Block time, UTC, of the pool's transaction.",
+    tx_lt: "Logical time of the pool's transaction.",
     tx_hash:
-      "Hash of the pool's transaction, base64: one transaction may change the money of many nominators. From events[].tx_hash of nominatorPools/nominatorEvents.",
-    nominator_address: 'Nominator whose money changed, raw form. From events[].nominator_address.',
-    type: "What changed the nominator's money: reward (below zero after a fine), deposit, withdrawal, pending_deposit_activation or withdrawal_request. From events[].type of nominatorPools/nominatorEvents.",
-    pool_address:
-      'Nominator pool that holds the money, raw form. From events[].pool_address of nominatorPools/nominatorEvents.',
-    amount:
-      'Size of the event, nanotons; below zero only for a reward after a fine. From events[].amount of nominatorPools/nominatorEvents; null only if the API does not send it.',
-    balance_delta:
-      "Change of the nominator's money that is at work in the pool, nanotons. From events[].balance_delta of nominatorPools/nominatorEvents; null only if the API does not send it.",
-    pending_balance_delta:
-      "Change of the nominator's money that waits for the next cycle, nanotons. From events[].pending_balance_delta; null only if the API does not send it.",
-    balance_before:
-      "The nominator's money at work before the event, nanotons. From events[].balance_before of nominatorPools/nominatorEvents; null only if the API does not send it.",
-    balance_after:
-      "The nominator's money at work after the event, nanotons. From events[].balance_after of nominatorPools/nominatorEvents; null only if the API does not send it.",
-    pending_balance_before:
-      "The nominator's waiting money before the event, nanotons. From events[].pending_balance_before; null only if the API does not send it.",
-    pending_balance_after:
-      "The nominator's waiting money after the event, nanotons. From events[].pending_balance_after; null only if the API does not send it.",
-    withdraw_request_before:
-      'True if the nominator had asked for its money before the event. From events[].withdraw_request_before; null only if the API does not send it.',
-    withdraw_request_after:
-      'True if the nominator still asks for its money after the event. From events[].withdraw_request_after; null only if the API does not send it.',
-    extra: membersWithoutColumn('events[] of nominatorPools/nominatorEvents'),
+      "Hash of the pool's transaction, base64: one transaction may change the money of many nominators.",
+    nominator_address: 'Nominator whose money changed, raw form.',
+    type: "What changed the nominator's money: reward (below zero after a fine), deposit, withdrawal, pending_deposit_activation or withdrawal_request.",
+    pool_address: 'Nominator pool that holds the money, raw form.',
+    amount: 'Size of the event, nanotons; below zero only for a reward after a fine.',
+    balance_delta: "Change of the nominator's money that is at work in the pool, nanotons.",
+    pending_balance_delta: "Change of the nominator's money that waits for the next cycle, nanotons.",
+    balance_before: "The nominator's money at work before the event, nanotons.",
+    balance_after: "The nominator's money at work after the event, nanotons.",
+    pending_balance_before: "The nominator's waiting money before the event, nanotons.",
+    pending_balance_after: "The nominator's waiting money after the event, nanotons.",
+    withdraw_request_before: 'True if the nominator had asked for its money before the event.',
+    withdraw_request_after: 'True if the nominator still asks for its money after the event.',
   },
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
@@ -146,30 +127,23 @@ export const nominator_pools = ton.table('nominator_pools', {
 describe(nominator_pools, {
   comment:
     'Nominator pools with their nominators: one row each, as it was when it was looked up last. Read from GET /api/v3/staking/nominatorPools/pool, which some servers do not have. The view nominators has a row for each nominator.',
+  from: '*',
   columns: {
     address:
       'Account of the nominator pool, raw form: the key. The response does not name it; written by the program, which asked for it.',
-    validator_address:
-      'Validator that the pool works for, raw form. From validator_address; null only if the API does not send it.',
-    validator_amount:
-      "The validator's own money in the pool, nanotons. From validator_amount; null only if the API does not send it.",
-    validator_reward_share:
-      "Share of the pool's rewards that the validator keeps, in units of 1/10000. From validator_reward_share; null only if the API does not send it.",
-    stake_amount_sent:
-      'Stake that the pool has sent to the elector, nanotons; 0 if it has none there. From stake_amount_sent; null only if the API does not send it.',
-    state:
-      'State of the pool: 0 waits, 1 has sent its stake, 2 takes part in a cycle. From state; null only if the API does not send it.',
-    nominators_count:
-      'How many nominators the pool has. From nominators_count; null only if the API does not send it.',
-    max_nominators_count:
-      'How many nominators the pool takes at most. From max_nominators_count; null only if the API does not send it.',
-    min_validator_stake:
-      'Least money of its own that the validator must have in the pool, nanotons. From min_validator_stake; null only if the API does not send it.',
-    min_nominator_stake:
-      'Least money that a nominator must have in the pool, nanotons. From min_nominator_stake; null only if the API does not send it.',
+    validator_address: 'Validator that the pool works for, raw form.',
+    validator_amount: "The validator's own money in the pool, nanotons.",
+    validator_reward_share: "Share of the pool's rewards that the validator keeps, in units of 1/10000.",
+    stake_amount_sent: 'Stake that the pool has sent to the elector, nanotons; 0 if it has none there.',
+    state: 'State of the pool: 0 waits, 1 has sent its stake, 2 takes part in a cycle.',
+    nominators_count: 'How many nominators the pool has.',
+    max_nominators_count: 'How many nominators the pool takes at most.',
+    min_validator_stake: 'Least money of its own that the validator must have in the pool, nanotons.',
+    min_nominator_stake: 'Least money that a nominator must have in the pool, nanotons.',
     active_nominators:
-      'Nominators of the pool as a JSON array: address, balance (at work) and pending_balance (waits for the next cycle), nanotons. From active_nominators; null if the API sends none.',
-    extra: membersWithoutColumn('nominatorPools/pool'),
+      'Nominators of the pool as a JSON array: address, balance (at work) and pending_balance (waits for the next cycle), nanotons; null if the API sends none.',
+    extra:
+      'Members of nominatorPools/pool that this version of the program has no column for, by dotted path; null if there are none.',
   },
   conflict: { kind: 'replace' },
 });

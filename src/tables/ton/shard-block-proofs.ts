@@ -26,6 +26,7 @@ export const shard_block_proofs = ton.table(
 describe(shard_block_proofs, {
   comment:
     'Merkle proofs that a block belongs to the chain, one row for each block that was asked about. A proof leads from it to the masterchain block that registered it, and from there to one that is trusted.',
+  from: 'result.* of getShardBlockProof',
   columns: {
     workchain:
       'Workchain of the block that is proved. The request of getShardBlockProof, written by the program.',
@@ -45,9 +46,8 @@ describe(shard_block_proofs, {
     mc_file_hash:
       'File hash of the masterchain block that registered it, base64. From result.mc_id.file_hash of getShardBlockProof.',
     links:
-      'Proofs from the masterchain block down to the block, an array of block id and proof (a bag of cells, base64). From result.links of getShardBlockProof.',
-    mc_proof:
-      'Proofs between masterchain blocks, an array of two block ids and three bags of cells each. From result.mc_proof of getShardBlockProof.',
+      'Proofs from the masterchain block down to the block, an array of block id and proof (a bag of cells, base64).',
+    mc_proof: 'Proofs between masterchain blocks, an array of two block ids and three bags of cells each.',
     extra:
       'Members of the result of getShardBlockProof that this version of the program has no column for; null if there are none.',
   },

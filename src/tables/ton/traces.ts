@@ -41,22 +41,22 @@ export const traces = ton.table(
 describe(traces, {
   comment:
     'Finished chains of messages, one row a trace: all transactions that one external message (or one tick of the chain) set off, in all shards. Read from GET /api/v3/traces, whose pages bring transactions and messages too. The tree is in trace_nodes, the transactions are those of transactions with its trace_id, its actions those of actions with its utime and trace_id. A trace that still runs or broke off has no row, though its transactions are there.',
+  from: 'traces[].*',
   columns: {
     utime:
       'Block time, UTC, at which the trace ended: that of its last transaction. From traces[].end_utime.',
     trace_id:
-      'Hash of the first transaction of the trace, base64: its identity. A trace that goes on after it seemed to have ended gets a later utime, and its old row goes. From traces[].trace_id.',
+      'Hash of the first transaction of the trace, base64: its identity. A trace that goes on after it seemed to have ended gets a later utime, and its old row goes.',
     external_hash:
-      'Hash of the message that set the trace off, base64; for external messages the normalized one, which wallets know before anything is on the chain. From traces[].external_hash; null if there was none.',
+      'Hash of the message that set the trace off, base64; for external messages the normalized one, which wallets know before anything is on the chain; null if there was none.',
     mc_seqno_start:
       "Masterchain block that registered the trace's first transaction. From traces[].mc_seqno_start (a string there); null only if not sent.",
     mc_seqno_end:
       "Masterchain block that registered the trace's last transaction. From traces[].mc_seqno_end (a string there); null only if not sent.",
-    start_utime:
-      "Block time, UTC, of the trace's first transaction; chains of messages can run for hours. From traces[].start_utime.",
-    start_lt: "Logical time of the trace's first transaction. From traces[].start_lt.",
+    start_utime: "Block time, UTC, of the trace's first transaction; chains of messages can run for hours.",
+    start_lt: "Logical time of the trace's first transaction.",
     end_lt:
-      "Logical time of the trace's last transaction; of two copies of a trace the one with the larger value counts. From traces[].end_lt.",
+      "Logical time of the trace's last transaction; of two copies of a trace the one with the larger value counts.",
     trace_state:
       'State of the trace: complete; or pending or broken, if the server shows such traces: do not count these as complete. When it ends later, its row is replaced. From traces[].trace_info.trace_state; null only if not sent.',
     messages:
@@ -68,9 +68,8 @@ describe(traces, {
     classification_state:
       'Whether the source has found the actions of the trace; every server says unclassified, always. From traces[].trace_info.classification_state; null only if not sent.',
     is_incomplete:
-      'True if the trace was too large for its server (over 4000 transactions): it has no nodes then, and warning says so. From traces[].is_incomplete; null only if not sent.',
-    warning:
-      'What the server says about a trace that it could not give whole; null for nearly all. From traces[].warning.',
+      'True if the trace was too large for its server (over 4000 transactions): it has no nodes then, and warning says so.',
+    warning: 'What the server says about a trace that it could not give whole; null for nearly all.',
     extra:
       'Members of a trace or its tree that this version of the program has no column for, by dotted path; null if there are none. If the order of transactions is not by lt and account, it is here, too.',
   },
@@ -98,16 +97,16 @@ export const trace_nodes = ton.table(
 describe(trace_nodes, {
   comment:
     'The trees of traces: one row for each transaction of a trace, with the transaction that sent the message that started it. The root is there too, without a parent.',
+  from: '* of its node in traces[].trace',
   columns: {
     utime:
       'Block time, UTC, at which the whole trace ended: equals the utime of its row in traces. From traces[].end_utime.',
     trace_id: 'Trace that the tree belongs to, base64. From traces[].trace_id.',
-    tx_hash:
-      'Hash of the transaction at this place of the tree, base64. From tx_hash of its node in traces[].trace.',
+    tx_hash: 'Hash of the transaction at this place of the tree, base64.',
     parent_tx_hash:
       'Hash of the transaction that sent the message which started this one; null for the root. From tx_hash of the node above it in traces[].trace.',
     in_msg_hash:
-      'Hash of the message between the two transactions (for the root: the one that set off the trace), base64; null if no message started it. From in_msg_hash of its node in traces[].trace.',
+      'Hash of the message between the two transactions (for the root: the one that set off the trace), base64; null if no message started it.',
     position:
       'Place among the children of the same parent, from 0; 0 for the root. The index in children of the node above.',
     children:

@@ -3,191 +3,6 @@ import { address, amount, hash, int8, loadedAt, moment, utime } from '../columns
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
-/** The comments of the columns of `transactions`. They are in a file of their own because of their length. */
-const transactionComments = {
-  utime: "Block time, UTC, of the transaction's block, to the second. From transactions[].now.",
-  lt: "Logical time of the transaction: orders one account's transactions, and is unique within the account only. From transactions[].lt.",
-  account: 'Account on which the transaction ran, raw form (workchain:HEX). From transactions[].account.',
-  hash: 'Hash of the transaction, base64: its identity. From transactions[].hash.',
-  block_workchain:
-    "Workchain of the transaction's block: -1 masterchain, 0 basechain. From transactions[].block_ref.workchain.",
-  block_shard:
-    "Shard of the transaction's block, upper-case hex. Null in older recordings, which leave it out for shard blocks. From transactions[].block_ref.shard.",
-  block_seqno: "Number of the transaction's block in its shard. From transactions[].block_ref.seqno.",
-  mc_block_seqno:
-    "Number of the masterchain block that registered the transaction's block. From transactions[].mc_block_seqno; null only for a transaction not yet registered.",
-  trace_id:
-    'Trace that the transaction belongs to, base64: the hash of the first transaction of the chain of messages. Null if the server did not know it yet; it is filled when it comes. From transactions[].trace_id.',
-  trace_external_hash:
-    'Hash of the external message that started the trace. Sent for pending transactions only, else null. From transactions[].trace_external_hash.',
-  prev_trans_hash:
-    "Hash of the account's previous transaction, base64; all zeros for its first. From transactions[].prev_trans_hash; null only if not sent.",
-  prev_trans_lt:
-    "Logical time of the account's previous transaction; 0 for its first, also after it was deleted. From transactions[].prev_trans_lt.",
-  orig_status:
-    'Status of the account before the transaction: uninit, active, frozen or nonexist. From transactions[].orig_status.',
-  end_status:
-    'Status of the account after the transaction: uninit, active, frozen or nonexist. From transactions[].end_status.',
-  total_fees:
-    'Fees that the validators collected in this transaction, nanotons: storage, gas, actions and import; forwarding fees of out messages come on top. From transactions[].total_fees.',
-  total_fees_extra_currencies:
-    'Fees collected in other currencies, an object of amounts by currency id; {} means none, null that the server did not say. From transactions[].total_fees_extra_currencies.',
-  in_msg_hash:
-    'Hash of the message that started the transaction, base64; with in_msg_utime it finds the row of messages. Null for transactions without one (tick-tock and the like). From transactions[].in_msg.hash.',
-  in_msg_utime:
-    "Time, UTC, of the message that started the transaction: utime of its row in messages. Null if there was none. From transactions[].in_msg.created_at, or the transaction's now for an external-in message.",
-  out_msg_count:
-    'How many messages the transaction sent, with logs: each is a row of messages with its hash as out_msg_tx_hash. The length of transactions[].out_msgs; null only if not sent.',
-
-  description_type:
-    'Kind of transaction: ord, tick_tock, storage, split_prepare, split_install, merge_prepare or merge_install. From transactions[].description.type.',
-  aborted:
-    'True if the transaction failed and its effects were undone, fees aside. Null for the kinds that cannot abort. From transactions[].description.aborted.',
-  destroyed:
-    'True if the transaction deleted the account. Null for the kinds that cannot. From transactions[].description.destroyed.',
-  credit_first:
-    "True if the message's value was credited before storage fees were taken. Null for all but ord. From transactions[].description.credit_first.",
-  is_tock:
-    'Of a tick-tock transaction: true ran at the end of the masterchain block (tock), false at its start (tick). Null for other kinds. From transactions[].description.is_tock.',
-  installed:
-    'Of a split or merge installation: whether it succeeded. Null for other kinds. From transactions[].description.installed.',
-
-  storage_fees_collected:
-    'Storage phase: fee taken for keeping the account since its last transaction, nanotons. Null without that phase. From transactions[].description.storage_ph.storage_fees_collected.',
-  storage_fees_due:
-    'Storage phase: storage fee that the account could not pay and owes, nanotons. Null if nothing is owed. From transactions[].description.storage_ph.storage_fees_due.',
-  storage_status_change:
-    'Storage phase: what unpaid storage did to the account: unchanged, frozen or deleted. Null without that phase. From transactions[].description.storage_ph.status_change.',
-
-  credit_due_fees_collected:
-    'Credit phase: older storage debt taken from the incoming value, nanotons. Null if none was owed. From transactions[].description.credit_ph.due_fees_collected.',
-  credit:
-    'Credit phase: coins credited to the account from the incoming message, nanotons. Null without that phase. From transactions[].description.credit_ph.credit.',
-  credit_extra_currencies:
-    'Credit phase: other currencies credited, an object of amounts by currency id; {} means none, null not said. From transactions[].description.credit_ph.credit_extra_currencies.',
-
-  compute_skipped:
-    'Compute phase: true if the contract was not run (see compute_reason). Null without that phase, and in old recordings. From transactions[].description.compute_ph.skipped.',
-  compute_reason:
-    'Compute phase: why the contract was not run: no_state, bad_state, no_gas or suspended. Null if it was. From transactions[].description.compute_ph.reason.',
-  compute_success:
-    'Compute phase: true if the contract ended with an exit code of success. Null if it was skipped. From transactions[].description.compute_ph.success.',
-  compute_msg_state_used:
-    "Compute phase: true if the state came from the message's init state. Null if skipped. From transactions[].description.compute_ph.msg_state_used.",
-  compute_account_activated:
-    'Compute phase: true if the run turned a frozen or new account active. Null if skipped. From transactions[].description.compute_ph.account_activated.',
-  compute_gas_fees:
-    'Compute phase: fee paid for gas, nanotons. Null if skipped. From transactions[].description.compute_ph.gas_fees.',
-  compute_gas_used:
-    'Compute phase: gas that the contract used, gas units. Null if skipped. From transactions[].description.compute_ph.gas_used.',
-  compute_gas_limit:
-    'Compute phase: gas that the contract was allowed to use, gas units; 0 until it accepts an external message. Null if skipped. From transactions[].description.compute_ph.gas_limit.',
-  compute_gas_credit:
-    'Compute phase: gas lent to the contract until it accepts an external message, gas units. Null for internal messages. From transactions[].description.compute_ph.gas_credit.',
-  compute_mode:
-    'Compute phase: mode in which the virtual machine ran, 0 in practice. Null if skipped. From transactions[].description.compute_ph.mode.',
-  compute_exit_code:
-    'Compute phase: exit code of the contract, 0 and 1 mean success. Null if skipped. From transactions[].description.compute_ph.exit_code.',
-  compute_exit_arg:
-    'Compute phase: argument of the exception that ended the contract. Null if there is none or it is 0. From transactions[].description.compute_ph.exit_arg.',
-  compute_vm_steps:
-    'Compute phase: steps that the virtual machine made. Null if skipped. From transactions[].description.compute_ph.vm_steps.',
-  compute_vm_init_state_hash:
-    "Compute phase: hash of the virtual machine's initial state, base64, zeros in practice. Null if skipped. From transactions[].description.compute_ph.vm_init_state_hash.",
-  compute_vm_final_state_hash:
-    "Compute phase: hash of the virtual machine's final state, base64, zeros in practice. Null if skipped. From transactions[].description.compute_ph.vm_final_state_hash.",
-
-  action_success:
-    'Action phase: true if all actions of the contract were carried out. Null if the phase did not run. From transactions[].description.action.success.',
-  action_valid:
-    'Action phase: true if the list of actions was well formed. Null if the phase did not run. From transactions[].description.action.valid.',
-  action_no_funds:
-    'Action phase: true if coins were not enough for an action. Null if the phase did not run. From transactions[].description.action.no_funds.',
-  action_status_change:
-    'Action phase: what it did to the account: unchanged, frozen or deleted. Null if the phase did not run. From transactions[].description.action.status_change.',
-  action_total_fwd_fees:
-    'Action phase: forwarding fees of all out messages together, nanotons. Null if none was due. From transactions[].description.action.total_fwd_fees.',
-  action_total_action_fees:
-    "Action phase: part of the forwarding fees that this block's validators keep, nanotons. Null if none was due. From transactions[].description.action.total_action_fees.",
-  action_result_code:
-    'Action phase: result code, 0 and 1 mean success (37 not enough coins, 40 message too large, ...). Null if the phase did not run. From transactions[].description.action.result_code.',
-  action_result_arg:
-    'Action phase: number of the action that failed, from 0. Null if none did. From transactions[].description.action.result_arg.',
-  action_tot_actions:
-    'Action phase: how many actions the contract asked for. Null if the phase did not run. From transactions[].description.action.tot_actions.',
-  action_spec_actions:
-    'Action phase: how many of the actions were special ones (code and library changes, reserves). Null if the phase did not run. From transactions[].description.action.spec_actions.',
-  action_skipped_actions:
-    'Action phase: how many actions were left out, as their mode allows. Null if the phase did not run. From transactions[].description.action.skipped_actions.',
-  action_msgs_created:
-    'Action phase: how many messages it made; a bounce is not counted here. Null if the phase did not run. From transactions[].description.action.msgs_created.',
-  action_list_hash:
-    'Action phase: hash of the list of actions, base64. Null if the phase did not run. From transactions[].description.action.action_list_hash.',
-  action_tot_msg_size_cells:
-    'Action phase: size of all messages made, in cells. Null if the phase did not run. From transactions[].description.action.tot_msg_size.cells.',
-  action_tot_msg_size_bits:
-    'Action phase: size of all messages made, in bits. Null if the phase did not run. From transactions[].description.action.tot_msg_size.bits.',
-
-  bounce_type:
-    'Bounce phase: ok (value sent back), nofunds or negfunds (it was not enough). Null if nothing was to bounce. From transactions[].description.bounce.type.',
-  bounce_msg_size_cells:
-    'Bounce phase: size of the message sent back, in cells. Null if none was measured. From transactions[].description.bounce.msg_size.cells.',
-  bounce_msg_size_bits:
-    'Bounce phase: size of the message sent back, in bits. Null if none was measured. From transactions[].description.bounce.msg_size.bits.',
-  bounce_req_fwd_fees:
-    'Bounce phase: forwarding fee that sending back would have cost, nanotons. Null but for nofunds. From transactions[].description.bounce.req_fwd_fees.',
-  bounce_msg_fees:
-    "Bounce phase: part of the returned message's fee that this block's validators keep, nanotons. Null but for ok. From transactions[].description.bounce.msg_fees.",
-  bounce_fwd_fees:
-    'Bounce phase: forwarding fee of the message sent back, nanotons. Null but for ok. From transactions[].description.bounce.fwd_fees.',
-
-  split_cur_shard_pfx_len:
-    'Split or merge: length of the current shard prefix in bits. Null for other kinds. From transactions[].description.split_info.cur_shard_pfx_len.',
-  split_acc_split_depth:
-    'Split or merge: depth to which the account is split, in bits. Null for other kinds. From transactions[].description.split_info.acc_split_depth.',
-  split_this_addr:
-    'Split or merge: address of this part of the account, base64. Null for other kinds. From transactions[].description.split_info.this_addr.',
-  split_sibling_addr:
-    'Split or merge: address of the other part of the account, base64. Null for other kinds. From transactions[].description.split_info.sibling_addr.',
-
-  before_hash:
-    "Hash of the account's state before the transaction, base64; equals after_hash of its previous one. Null only if not sent. From transactions[].account_state_before.hash.",
-  before_balance:
-    'Balance before the transaction, nanotons. Null if the server does not hold that state. From transactions[].account_state_before.balance.',
-  before_extra_currencies:
-    'Other currencies held before the transaction, an object of amounts by currency id; {} means none, null not known. From transactions[].account_state_before.extra_currencies.',
-  before_account_status:
-    'Status in the state before the transaction. Null if the server does not hold that state; see orig_status. From transactions[].account_state_before.account_status.',
-  before_frozen_hash:
-    'Hash of the frozen state before the transaction, base64. Null unless the account was frozen. From transactions[].account_state_before.frozen_hash.',
-  before_data_hash:
-    "Hash of the contract's data before the transaction, base64. Null if it had none, or the state is not held. From transactions[].account_state_before.data_hash.",
-  before_code_hash:
-    "Hash of the contract's code before the transaction, base64. Null if it had none, or the state is not held. From transactions[].account_state_before.code_hash.",
-
-  after_hash:
-    "Hash of the account's state after the transaction, base64. Null only if not sent. From transactions[].account_state_after.hash.",
-  after_balance:
-    'Balance after the transaction, nanotons. Null if the server does not hold that state. From transactions[].account_state_after.balance.',
-  after_extra_currencies:
-    'Other currencies held after the transaction, an object of amounts by currency id; {} means none, null not known. From transactions[].account_state_after.extra_currencies.',
-  after_account_status:
-    'Status in the state after the transaction. Null if the server does not hold that state; see end_status. From transactions[].account_state_after.account_status.',
-  after_frozen_hash:
-    'Hash of the frozen state after the transaction, base64. Null unless the account is frozen. From transactions[].account_state_after.frozen_hash.',
-  after_data_hash:
-    "Hash of the contract's data after the transaction, base64. Null if it has none, or the state is not held. From transactions[].account_state_after.data_hash.",
-  after_code_hash:
-    "Hash of the contract's code after the transaction, base64. Null if it has none, or the state is not held. From transactions[].account_state_after.code_hash.",
-
-  emulated:
-    'True for a transaction that was emulated, not seen in a block; false for all that the program reads. Null in older recordings. From transactions[].emulated.',
-  finality:
-    'How final the transaction is: pending, confirmed or finalized; the program reads finalized ones. Null in older recordings. From transactions[].finality.',
-  extra:
-    'Members of transactions[] that this version of the program has no column for, and phases that were sent empty, by dotted path; null if there are none.',
-} as const;
-
 export const transactions = ton.table(
   'transactions',
   {
@@ -303,7 +118,188 @@ export const transactions = ton.table(
 describe(transactions, {
   comment:
     "Transactions of all accounts in all workchains, one row a transaction, with what happened in each of its phases and the account's state before and after. Read from GET /api/v3/transactions and from traces; its messages are in messages.",
-  columns: transactionComments,
+  from: {
+    '': 'transactions[].*',
+    block_: 'transactions[].block_ref.*',
+    description_: 'transactions[].description.*',
+    storage_: 'transactions[].description.storage_ph.*',
+    storage_fees_: 'transactions[].description.storage_ph.storage_fees_*',
+    compute_: 'transactions[].description.compute_ph.*',
+    action_: 'transactions[].description.action.*',
+    action_tot_msg_size_: 'transactions[].description.action.tot_msg_size.*',
+    bounce_: 'transactions[].description.bounce.*',
+    bounce_msg_size_: 'transactions[].description.bounce.msg_size.*',
+    credit_: 'transactions[].description.credit_ph.*',
+    split_: 'transactions[].description.split_info.*',
+    before_: 'transactions[].account_state_before.*',
+    after_: 'transactions[].account_state_after.*',
+  },
+  columns: {
+    utime: "Block time, UTC, of the transaction's block, to the second. From transactions[].now.",
+    lt: "Logical time of the transaction: orders one account's transactions, and is unique within the account only.",
+    account: 'Account on which the transaction ran, raw form (workchain:HEX).',
+    hash: 'Hash of the transaction, base64: its identity.',
+    block_workchain: "Workchain of the transaction's block: -1 masterchain, 0 basechain.",
+    block_shard:
+      "Shard of the transaction's block, upper-case hex. Null in older recordings, which leave it out for shard blocks.",
+    block_seqno: "Number of the transaction's block in its shard.",
+    mc_block_seqno:
+      "Number of the masterchain block that registered the transaction's block; null only for a transaction not yet registered.",
+    trace_id:
+      'Trace that the transaction belongs to, base64: the hash of the first transaction of the chain of messages. Null if the server did not know it yet; it is filled when it comes.',
+    trace_external_hash:
+      'Hash of the external message that started the trace. Sent for pending transactions only, else null.',
+    prev_trans_hash: "Hash of the account's previous transaction, base64; all zeros for its first.",
+    prev_trans_lt:
+      "Logical time of the account's previous transaction; 0 for its first, also after it was deleted.",
+    orig_status: 'Status of the account before the transaction: uninit, active, frozen or nonexist.',
+    end_status: 'Status of the account after the transaction: uninit, active, frozen or nonexist.',
+    total_fees:
+      'Fees that the validators collected in this transaction, nanotons: storage, gas, actions and import; forwarding fees of out messages come on top.',
+    total_fees_extra_currencies:
+      'Fees collected in other currencies, an object of amounts by currency id; {} means none, null that the server did not say.',
+    in_msg_hash:
+      'Hash of the message that started the transaction, base64; with in_msg_utime it finds the row of messages. Null for transactions without one (tick-tock and the like). From transactions[].in_msg.hash.',
+    in_msg_utime:
+      "Time, UTC, of the message that started the transaction: utime of its row in messages. Null if there was none. From transactions[].in_msg.created_at, or the transaction's now for an external-in message.",
+    out_msg_count:
+      'How many messages the transaction sent, with logs: each is a row of messages with its hash as out_msg_tx_hash. The length of transactions[].out_msgs; null only if not sent.',
+
+    description_type:
+      'Kind of transaction: ord, tick_tock, storage, split_prepare, split_install, merge_prepare or merge_install.',
+    aborted:
+      'True if the transaction failed and its effects were undone, fees aside. Null for the kinds that cannot abort. From transactions[].description.aborted.',
+    destroyed:
+      'True if the transaction deleted the account. Null for the kinds that cannot. From transactions[].description.destroyed.',
+    credit_first:
+      "True if the message's value was credited before storage fees were taken. Null for all but ord. From transactions[].description.credit_first.",
+    is_tock:
+      'Of a tick-tock transaction: true ran at the end of the masterchain block (tock), false at its start (tick). Null for other kinds. From transactions[].description.is_tock.',
+    installed:
+      'Of a split or merge installation: whether it succeeded. Null for other kinds. From transactions[].description.installed.',
+
+    storage_fees_collected:
+      'Storage phase: fee taken for keeping the account since its last transaction, nanotons. Null without that phase.',
+    storage_fees_due:
+      'Storage phase: storage fee that the account could not pay and owes, nanotons. Null if nothing is owed.',
+    storage_status_change:
+      'Storage phase: what unpaid storage did to the account: unchanged, frozen or deleted. Null without that phase.',
+
+    credit_due_fees_collected:
+      'Credit phase: older storage debt taken from the incoming value, nanotons. Null if none was owed.',
+    credit:
+      'Credit phase: coins credited to the account from the incoming message, nanotons. Null without that phase. From transactions[].description.credit_ph.credit.',
+    credit_extra_currencies:
+      'Credit phase: other currencies credited, an object of amounts by currency id; {} means none, null not said. From transactions[].description.credit_ph.credit_extra_currencies.',
+
+    compute_skipped:
+      'Compute phase: true if the contract was not run (see compute_reason). Null without that phase, and in old recordings.',
+    compute_reason:
+      'Compute phase: why the contract was not run: no_state, bad_state, no_gas or suspended. Null if it was.',
+    compute_success:
+      'Compute phase: true if the contract ended with an exit code of success. Null if it was skipped.',
+    compute_msg_state_used:
+      "Compute phase: true if the state came from the message's init state. Null if skipped.",
+    compute_account_activated:
+      'Compute phase: true if the run turned a frozen or new account active. Null if skipped.',
+    compute_gas_fees: 'Compute phase: fee paid for gas, nanotons. Null if skipped.',
+    compute_gas_used: 'Compute phase: gas that the contract used, gas units. Null if skipped.',
+    compute_gas_limit:
+      'Compute phase: gas that the contract was allowed to use, gas units; 0 until it accepts an external message. Null if skipped.',
+    compute_gas_credit:
+      'Compute phase: gas lent to the contract until it accepts an external message, gas units. Null for internal messages.',
+    compute_mode: 'Compute phase: mode in which the virtual machine ran, 0 in practice. Null if skipped.',
+    compute_exit_code: 'Compute phase: exit code of the contract, 0 and 1 mean success. Null if skipped.',
+    compute_exit_arg:
+      'Compute phase: argument of the exception that ended the contract. Null if there is none or it is 0.',
+    compute_vm_steps: 'Compute phase: steps that the virtual machine made. Null if skipped.',
+    compute_vm_init_state_hash:
+      "Compute phase: hash of the virtual machine's initial state, base64, zeros in practice. Null if skipped.",
+    compute_vm_final_state_hash:
+      "Compute phase: hash of the virtual machine's final state, base64, zeros in practice. Null if skipped.",
+
+    action_success:
+      'Action phase: true if all actions of the contract were carried out. Null if the phase did not run.',
+    action_valid: 'Action phase: true if the list of actions was well formed. Null if the phase did not run.',
+    action_no_funds:
+      'Action phase: true if coins were not enough for an action. Null if the phase did not run.',
+    action_status_change:
+      'Action phase: what it did to the account: unchanged, frozen or deleted. Null if the phase did not run.',
+    action_total_fwd_fees:
+      'Action phase: forwarding fees of all out messages together, nanotons. Null if none was due.',
+    action_total_action_fees:
+      "Action phase: part of the forwarding fees that this block's validators keep, nanotons. Null if none was due.",
+    action_result_code:
+      'Action phase: result code, 0 and 1 mean success (37 not enough coins, 40 message too large, ...). Null if the phase did not run.',
+    action_result_arg: 'Action phase: number of the action that failed, from 0. Null if none did.',
+    action_tot_actions:
+      'Action phase: how many actions the contract asked for. Null if the phase did not run.',
+    action_spec_actions:
+      'Action phase: how many of the actions were special ones (code and library changes, reserves). Null if the phase did not run.',
+    action_skipped_actions:
+      'Action phase: how many actions were left out, as their mode allows. Null if the phase did not run.',
+    action_msgs_created:
+      'Action phase: how many messages it made; a bounce is not counted here. Null if the phase did not run.',
+    action_list_hash:
+      'Action phase: hash of the list of actions, base64. Null if the phase did not run. From transactions[].description.action.action_list_hash.',
+    action_tot_msg_size_cells:
+      'Action phase: size of all messages made, in cells. Null if the phase did not run.',
+    action_tot_msg_size_bits:
+      'Action phase: size of all messages made, in bits. Null if the phase did not run.',
+
+    bounce_type:
+      'Bounce phase: ok (value sent back), nofunds or negfunds (it was not enough). Null if nothing was to bounce.',
+    bounce_msg_size_cells:
+      'Bounce phase: size of the message sent back, in cells. Null if none was measured.',
+    bounce_msg_size_bits: 'Bounce phase: size of the message sent back, in bits. Null if none was measured.',
+    bounce_req_fwd_fees:
+      'Bounce phase: forwarding fee that sending back would have cost, nanotons. Null but for nofunds.',
+    bounce_msg_fees:
+      "Bounce phase: part of the returned message's fee that this block's validators keep, nanotons. Null but for ok.",
+    bounce_fwd_fees: 'Bounce phase: forwarding fee of the message sent back, nanotons. Null but for ok.',
+
+    split_cur_shard_pfx_len:
+      'Split or merge: length of the current shard prefix in bits. Null for other kinds.',
+    split_acc_split_depth:
+      'Split or merge: depth to which the account is split, in bits. Null for other kinds.',
+    split_this_addr: 'Split or merge: address of this part of the account, base64. Null for other kinds.',
+    split_sibling_addr:
+      'Split or merge: address of the other part of the account, base64. Null for other kinds.',
+
+    before_hash:
+      "Hash of the account's state before the transaction, base64; equals after_hash of its previous one. Null only if not sent.",
+    before_balance: 'Balance before the transaction, nanotons. Null if the server does not hold that state.',
+    before_extra_currencies:
+      'Other currencies held before the transaction, an object of amounts by currency id; {} means none, null not known.',
+    before_account_status:
+      'Status in the state before the transaction. Null if the server does not hold that state; see orig_status.',
+    before_frozen_hash:
+      'Hash of the frozen state before the transaction, base64. Null unless the account was frozen.',
+    before_data_hash:
+      "Hash of the contract's data before the transaction, base64. Null if it had none, or the state is not held.",
+    before_code_hash:
+      "Hash of the contract's code before the transaction, base64. Null if it had none, or the state is not held.",
+
+    after_hash: "Hash of the account's state after the transaction, base64. Null only if not sent.",
+    after_balance: 'Balance after the transaction, nanotons. Null if the server does not hold that state.',
+    after_extra_currencies:
+      'Other currencies held after the transaction, an object of amounts by currency id; {} means none, null not known.',
+    after_account_status:
+      'Status in the state after the transaction. Null if the server does not hold that state; see end_status.',
+    after_frozen_hash:
+      'Hash of the frozen state after the transaction, base64. Null unless the account is frozen.',
+    after_data_hash:
+      "Hash of the contract's data after the transaction, base64. Null if it has none, or the state is not held.",
+    after_code_hash:
+      "Hash of the contract's code after the transaction, base64. Null if it has none, or the state is not held.",
+
+    emulated:
+      'True for a transaction that was emulated, not seen in a block; false for all that the program reads. Null in older recordings.',
+    finality:
+      'How final the transaction is: pending, confirmed or finalized; the program reads finalized ones. Null in older recordings.',
+    extra:
+      'Members of transactions[] that this version of the program has no column for, and phases that were sent empty, by dotted path; null if there are none.',
+  },
   owner: 'transactions',
   conflict: {
     kind: 'fill',

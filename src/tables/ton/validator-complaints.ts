@@ -1,6 +1,6 @@
 import { boolean, doublePrecision, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, hash, loadedAt, moment, utime } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const validator_complaints = ton.table(
@@ -33,42 +33,30 @@ export const validator_complaints = ton.table(
 describe(validator_complaints, {
   comment:
     'Complaints to the elector that a validator did not do its work, one row a complaint. Read from GET /api/v3/validators/complaints, which some servers do not have. Votes and outcome change until the elector forgets the complaint: its second is read again after that, and exchanged as a whole. The votes are in complaint_votes.',
+  from: 'complaints[].*',
   columns: {
     utime: 'Block time, UTC, at which the complaint was made. From complaints[].created_at.',
-    election_id:
-      'Election of the accused validator, named by the unix time at which its validators begin. From complaints[].election_id.',
-    complaint_hash:
-      'Hash of the complaint, base64: its identity within the election. From complaints[].complaint_hash.',
-    cycle_start:
-      'When the accused validator began its work, UTC: the start of its validation cycle. From complaints[].cycle_start; null only if not sent.',
-    validator_pubkey:
-      'Public key of the accused validator, 64 upper-case hex digits. From complaints[].validator_pubkey; null only if not sent.',
+    election_id: 'Election of the accused validator, named by the unix time at which its validators begin.',
+    complaint_hash: 'Hash of the complaint, base64: its identity within the election.',
+    cycle_start: 'When the accused validator began its work, UTC: the start of its validation cycle.',
+    validator_pubkey: 'Public key of the accused validator, 64 upper-case hex digits.',
     adnl_addr:
-      'Network address (ADNL) of the accused validator, 64 upper-case hex digits. From complaints[].adnl_addr; null if the source does not know it.',
+      'Network address (ADNL) of the accused validator, 64 upper-case hex digits; null if the source does not know it.',
     stake_holder_address:
-      'Account that holds the stake of the accused validator, raw form. From complaints[].stake_holder_address; null if the source does not know it.',
-    description_boc:
-      'What the validator is accused of, with proofs, as a bag of cells in base64. From complaints[].description_boc; null only if not sent.',
-    severity:
-      'How grave the complaint is, as its author says. From complaints[].severity; null only if not sent.',
-    reward_address:
-      'Account that gets the reward if the complaint passes, raw form. From complaints[].reward_address; null only if not sent.',
-    paid: 'What the author paid for keeping the complaint, nanotons. From complaints[].paid; null only if not sent.',
-    suggested_fine:
-      'Fixed part of the fine that the author asks for, nanotons. From complaints[].suggested_fine; null only if not sent.',
-    suggested_fine_part:
-      'Part of the stake that the author asks for on top, in units of 1/2^32. From complaints[].suggested_fine_part; null only if not sent.',
-    vset_id:
-      'Hash of the set of validators that votes on the complaint, base64. From complaints[].vset_id; null only if not sent.',
+      'Account that holds the stake of the accused validator, raw form; null if the source does not know it.',
+    description_boc: 'What the validator is accused of, with proofs, as a bag of cells in base64.',
+    severity: 'How grave the complaint is, as its author says.',
+    reward_address: 'Account that gets the reward if the complaint passes, raw form.',
+    paid: 'What the author paid for keeping the complaint, nanotons.',
+    suggested_fine: 'Fixed part of the fine that the author asks for, nanotons.',
+    suggested_fine_part: 'Part of the stake that the author asks for on top, in units of 1/2^32.',
+    vset_id: 'Hash of the set of validators that votes on the complaint, base64.',
     weight_remaining:
-      'Voting weight that is still missing for the complaint to pass; below zero once it has. From complaints[].weight_remaining; null only if not sent.',
-    approved_percent:
-      'Share of the voting weight that is for the complaint, percent, perhaps a fraction. From complaints[].approved_percent; null only if not sent.',
-    is_passed:
-      'True if enough validators voted for the complaint. From complaints[].is_passed; null only if not sent.',
+      'Voting weight that is still missing for the complaint to pass; below zero once it has.',
+    approved_percent: 'Share of the voting weight that is for the complaint, percent, perhaps a fraction.',
+    is_passed: 'True if enough validators voted for the complaint.',
     vote_count:
       'How many validators have voted for the complaint, each a row of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
-    extra: membersWithoutColumn('complaints[]'),
   },
   conflict: { kind: 'replace' },
   partitioned: true,
@@ -92,6 +80,7 @@ export const complaint_votes = ton.table(
 
 describe(complaint_votes, {
   comment: 'Validators that voted for a complaint, one row a vote; they come and go with their complaint.',
+  from: 'complaints[].voted_validators[].*',
   columns: {
     utime:
       'Block time, UTC, at which the complaint that is voted on was made: equals utime in validator_complaints. From complaints[].created_at.',
@@ -100,14 +89,12 @@ describe(complaint_votes, {
     complaint_hash:
       'Complaint that is voted on, base64. From complaints[].complaint_hash, as in validator_complaints.',
     position: 'Place of the vote in the list, from 0. The index in complaints[].voted_validators.',
-    validator_index:
-      'Number of the voter in its set of validators. From complaints[].voted_validators[].validator_index; null only if not sent.',
+    validator_index: 'Number of the voter in its set of validators.',
     validator_pubkey:
-      'Public key of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].validator_pubkey; null if the source does not know it.',
+      'Public key of the voter, 64 upper-case hex digits; null if the source does not know it.',
     adnl_addr:
-      'Network address (ADNL) of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].adnl_addr; null if the source does not know it.',
-    weight:
-      'Weight of the vote, in the units of the set of validators. From complaints[].voted_validators[].weight; null if the source does not know it.',
+      'Network address (ADNL) of the voter, 64 upper-case hex digits; null if the source does not know it.',
+    weight: 'Weight of the vote, in the units of the set of validators; null if the source does not know it.',
   },
   conflict: { kind: 'replace' },
   partitioned: true,

@@ -1,6 +1,6 @@
 import { integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, loadedAt, moment, utime } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const validator_cycles = ton.table(
@@ -37,46 +37,31 @@ export const validator_cycles = ton.table(
 describe(validator_cycles, {
   comment:
     'Cycles of validation, one row a set of validators. Read from GET /api/v3/validators/cycles, which some servers do not have. Its election and stakes are known some time after its start: its second is read again later, and exchanged as a whole. The validators are in cycle_validators.',
+  from: 'cycles[].*',
   columns: {
     utime: 'When the set begins to validate, UTC: its start as a time. From cycles[].cycle_start.',
-    cycle_start:
-      'Name of the cycle: the unix time at which its set begins to validate. From cycles[].cycle_start.',
-    election_id: 'Election that chose this set. From cycles[].election_id; null until the server knows it.',
-    cycle_end: 'When the set stops validating, UTC. From cycles[].cycle_end; null only if not sent.',
-    total: 'How many validators the set has. From cycles[].total; null only if not sent.',
-    main: 'How many of them validate the masterchain. From cycles[].main; null only if not sent.',
-    total_weight:
-      'Voting weight of all validators together. From cycles[].total_weight; null only if not sent.',
-    total_stake:
-      'Stakes of all validators together, nanotons. From cycles[].total_stake; null until the server knows it.',
-    validators_elected_for:
-      'How long a set validates, seconds. From cycles[].validators_elected_for; null only if not sent.',
-    elections_start_before:
-      'How long before the end of a set the next election begins, seconds. From cycles[].elections_start_before; null only if not sent.',
-    elections_end_before:
-      'How long before the end of a set the next election ends, seconds. From cycles[].elections_end_before; null only if not sent.',
-    stake_held_for:
-      'How long the elector keeps stakes after a set has stopped, seconds. From cycles[].stake_held_for; null only if not sent.',
-    max_validators:
-      'Most validators that a set may have. From cycles[].max_validators; null only if not sent.',
-    max_main_validators:
-      'Most validators of the masterchain that a set may have. From cycles[].max_main_validators; null only if not sent.',
-    min_validators:
-      'Fewest validators that a set may have. From cycles[].min_validators; null only if not sent.',
-    min_stake:
-      'Smallest stake of the set, nanotons. From cycles[].min_stake; null until the server knows it.',
-    max_stake: 'Largest stake of the set, nanotons. From cycles[].max_stake; null until the server knows it.',
-    min_stake_limit:
-      'Least stake that the network’s configuration allows, nanotons. From cycles[].min_stake_limit; null only if not sent.',
-    max_stake_limit:
-      'Largest stake that the network’s configuration allows, nanotons. From cycles[].max_stake_limit; null only if not sent.',
-    min_total_stake:
-      'Least sum of stakes for which a set is elected, nanotons. From cycles[].min_total_stake; null only if not sent.',
-    max_stake_factor:
-      'How many times the smallest stake of the set a stake may count, in units of 1/65536. From cycles[].max_stake_factor; null only if not sent.',
+    cycle_start: 'Name of the cycle: the unix time at which its set begins to validate.',
+    election_id: 'Election that chose this set; null until the server knows it.',
+    cycle_end: 'When the set stops validating, UTC.',
+    total: 'How many validators the set has.',
+    main: 'How many of them validate the masterchain.',
+    total_weight: 'Voting weight of all validators together.',
+    total_stake: 'Stakes of all validators together, nanotons; null until the server knows it.',
+    validators_elected_for: 'How long a set validates, seconds.',
+    elections_start_before: 'How long before the end of a set the next election begins, seconds.',
+    elections_end_before: 'How long before the end of a set the next election ends, seconds.',
+    stake_held_for: 'How long the elector keeps stakes after a set has stopped, seconds.',
+    max_validators: 'Most validators that a set may have.',
+    max_main_validators: 'Most validators of the masterchain that a set may have.',
+    min_validators: 'Fewest validators that a set may have.',
+    min_stake: 'Smallest stake of the set, nanotons; null until the server knows it.',
+    max_stake: 'Largest stake of the set, nanotons; null until the server knows it.',
+    min_stake_limit: 'Least stake that the network’s configuration allows, nanotons.',
+    max_stake_limit: 'Largest stake that the network’s configuration allows, nanotons.',
+    min_total_stake: 'Least sum of stakes for which a set is elected, nanotons.',
+    max_stake_factor: 'How many times the smallest stake of the set a stake may count, in units of 1/65536.',
     validator_count:
       'How many validators the server listed, each a row of cycle_validators. The length of cycles[].validators; null if the server listed none at all.',
-    extra: membersWithoutColumn('cycles[]'),
   },
   conflict: { kind: 'replace' },
   partitioned: true,
@@ -103,23 +88,19 @@ export const cycle_validators = ton.table(
 describe(cycle_validators, {
   comment:
     'Validators of a cycle, one row each; they come and go with their cycle. Complaints about them are in validator_complaints.',
+  from: 'cycles[].validators[].*',
   columns: {
     utime:
       'When the set begins to validate, UTC: equals utime in validator_cycles. From cycles[].cycle_start.',
     cycle_start: 'Cycle of this validator. From cycles[].cycle_start, as in validator_cycles.',
     position: 'Place of the validator in the list, from 0. The index in cycles[].validators.',
-    validator_index:
-      'Number of the validator in the set. From cycles[].validators[].validator_index; null only if not sent.',
-    validator_pubkey:
-      'Public key of the validator, 64 upper-case hex digits. From cycles[].validators[].validator_pubkey; null only if not sent.',
-    adnl_addr:
-      'Network address (ADNL) of the validator, 64 upper-case hex digits. From cycles[].validators[].adnl_addr; null only if not sent.',
-    weight: 'Voting weight of the validator. From cycles[].validators[].weight; null only if not sent.',
-    stake_holder_address:
-      'Account that holds the stake, raw form. From cycles[].validators[].stake_holder_address; null until the server knows it.',
-    stake: 'Stake that counts, nanotons. From cycles[].validators[].stake; null until the server knows it.',
-    max_factor:
-      'Factor that the validator declared, in units of 1/65536. From cycles[].validators[].max_factor; null until the server knows it.',
+    validator_index: 'Number of the validator in the set.',
+    validator_pubkey: 'Public key of the validator, 64 upper-case hex digits.',
+    adnl_addr: 'Network address (ADNL) of the validator, 64 upper-case hex digits.',
+    weight: 'Voting weight of the validator.',
+    stake_holder_address: 'Account that holds the stake, raw form; null until the server knows it.',
+    stake: 'Stake that counts, nanotons; null until the server knows it.',
+    max_factor: 'Factor that the validator declared, in units of 1/65536; null until the server knows it.',
   },
   conflict: { kind: 'replace' },
   partitioned: true,

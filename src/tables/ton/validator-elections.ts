@@ -1,6 +1,6 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, count8, loadedAt, moment, utime } from '../columns.ts';
-import { describe, membersWithoutColumn } from '../describe.ts';
+import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const validator_elections = ton.table(
@@ -24,23 +24,19 @@ export const validator_elections = ton.table(
 describe(validator_elections, {
   comment:
     'Elections of validators by the elector, one row an election. Read from GET /api/v3/validators/elections, which some servers do not have. An election is known before its validators begin, and changes until it is finished: its second is read again later, and exchanged as a whole. Who took part is in election_participants; the set that was elected is in validator_cycles.',
+  from: 'elections[].*',
   columns: {
     utime:
       'When the validators of this election begin, UTC: the election’s id as a time. From elections[].election_id.',
-    election_id:
-      'Name of the election: the unix time at which its validators begin. From elections[].election_id.',
-    elect_close:
-      'When the elector takes no more stakes, UTC. From elections[].elect_close; null only if not sent.',
-    min_stake:
-      'Least stake that the elector takes, nanotons. From elections[].min_stake; null only if not sent.',
-    total_stake:
-      'Stakes of all participants together, nanotons. From elections[].total_stake; null only if not sent.',
-    total_participants: 'How many took part. From elections[].total_participants; null only if not sent.',
-    failed: 'True if the elector could elect no set. From elections[].failed; null only if not sent.',
-    finished: 'True if the election has ended. From elections[].finished; null only if not sent.',
+    election_id: 'Name of the election: the unix time at which its validators begin.',
+    elect_close: 'When the elector takes no more stakes, UTC.',
+    min_stake: 'Least stake that the elector takes, nanotons.',
+    total_stake: 'Stakes of all participants together, nanotons.',
+    total_participants: 'How many took part.',
+    failed: 'True if the elector could elect no set.',
+    finished: 'True if the election has ended.',
     participant_count:
       'How many participants the server listed, each a row of election_participants. The length of elections[].participants; null if the server listed none at all.',
-    extra: membersWithoutColumn('elections[]'),
   },
   conflict: { kind: 'replace' },
   partitioned: true,
@@ -66,23 +62,20 @@ export const election_participants = ton.table(
 describe(election_participants, {
   comment:
     'Who asked to become a validator in an election, one row a participant; they come and go with their election.',
+  from: 'elections[].participants[].*',
   columns: {
     utime:
       'When the validators of the election begin, UTC: equals utime in validator_elections. From elections[].election_id.',
     election_id: 'Election of this participant. From elections[].election_id, as in validator_elections.',
     position: 'Place of the participant in the list, from 0. The index in elections[].participants.',
-    validator_pubkey:
-      'Public key of the participant, 64 upper-case hex digits. From elections[].participants[].validator_pubkey; null only if not sent.',
+    validator_pubkey: 'Public key of the participant, 64 upper-case hex digits.',
     validator_index:
-      'Number of the participant in the set that was elected. From elections[].participants[].validator_index; null if it was not elected, or not yet.',
-    stake:
-      'What the participant staked, nanotons. From elections[].participants[].stake; null only if not sent.',
+      'Number of the participant in the set that was elected; null if it was not elected, or not yet.',
+    stake: 'What the participant staked, nanotons.',
     max_factor:
-      'How many times the smallest stake of the set the participant is willing to stake, in units of 1/65536. From elections[].participants[].max_factor; null only if not sent.',
-    stake_holder_address:
-      'Account that sent the stake and gets it back, raw form. From elections[].participants[].stake_holder_address; null only if not sent.',
-    adnl_addr:
-      'Network address (ADNL) of the participant, 64 upper-case hex digits. From elections[].participants[].adnl_addr; null only if not sent.',
+      'How many times the smallest stake of the set the participant is willing to stake, in units of 1/65536.',
+    stake_holder_address: 'Account that sent the stake and gets it back, raw form.',
+    adnl_addr: 'Network address (ADNL) of the participant, 64 upper-case hex digits.',
   },
   conflict: { kind: 'replace' },
   partitioned: true,
