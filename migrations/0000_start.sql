@@ -126,7 +126,6 @@ CREATE TABLE "etl"."estimates" (
 	"requests_likely" double precision NOT NULL,
 	"requests_high" double precision NOT NULL,
 	"disk_likely" double precision NOT NULL,
-	"profile" jsonb NOT NULL,
 	"made_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"rows_real" double precision,
 	"requests_real" double precision,

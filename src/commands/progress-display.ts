@@ -1,17 +1,14 @@
 import type { Crawl } from '../app/open-crawl.ts';
 import { systemClock } from '../clock.ts';
-import { holderOf, neededShareOf } from '../crawl/plan/plan-datasets.ts';
+import { holderOf } from '../crawl/plan/plan-datasets.ts';
 import { readWork, type Work } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { readDensity } from '../read/activity.ts';
-import { readProfiles } from '../read/row-estimates.ts';
-import { formatDuration, type Range, lengthOf } from '../range.ts';
+import { formatDuration, lengthOf, type Range } from '../range.ts';
 import type { Config } from '../settings/config.ts';
 import { terminal, type Terminal } from '../terminal/terminal.ts';
 import { formatNumber } from './table.ts';
 import type { InFlight } from '../budget/in-flight.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
-import { type RowRate, rowsIn } from '../crawl/plan/estimate.ts';
 import { countProgress, percentOf, type Progress } from '../status/progress.ts';
 
 /** Bars at the bottom of a terminal, lines elsewhere, or nothing. */
@@ -42,7 +39,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
   const { database, api } = crawl.context;
   const course = trackRun({
     ...shown,
-    tasks: await readTasks(shown),
+    holders: new Map(datasets.map(({ name }) => [name, holderOf(name, datasets)])),
     work: await readWork(database, datasets, range, watermark),
     requests: () => api.stats.requests,
     workedOn: () => api.inFlight.workedOn,
@@ -64,22 +61,6 @@ function blockedBy({ context: { api, disk } }: Crawl): WaitsFor | undefined {
   if (disk.isFull) return 'disk';
   if (api.pausedUntil() !== undefined) return 'pause';
   return api.inFlight.others().isIdle ? 'process' : undefined;
-}
-
-async function readTasks({ crawl, datasets, range }: Shown): Promise<Task[]> {
-  const { database } = crawl.context;
-  const profiles = await readProfiles(database, range);
-  const tasks: Task[] = [];
-  for (const { name, job } of datasets)
-    tasks.push({
-      dataset: name,
-      profile: profiles.get(name),
-      before: await readDensity(database, name, range),
-      pageSize: job.paginator.maxSize,
-      share: neededShareOf(name, datasets).likely,
-      holder: holderOf(name, datasets),
-    });
-  return tasks;
 }
 
 /** Bars on a terminal. Other outputs get lines for people, unless `LOG_FORMAT=json`. */
@@ -235,7 +216,8 @@ function formatPercent(percent: number | undefined): string {
 export type WaitsFor = 'budget' | 'server' | 'database' | 'pause' | 'disk' | 'process';
 
 interface RunProgressOptions extends Pick<InFlight, 'isRateBound'> {
-  readonly tasks: readonly Task[];
+  /** Of each dataset, the one whose pages contain nearly all its rows, if any. */
+  readonly holders: ReadonlyMap<string, string | undefined>;
   /** The wanted range of each dataset, including what was covered before. */
   readonly work: readonly Work[];
   /** Requests sent so far. */
@@ -284,29 +266,45 @@ interface RecentPage {
 /** The highest percentage while something is left. */
 const MOST_OPEN = 99.9;
 
+/** After this many milliseconds, completed seconds count half. */
+const HALF_LIFE_MS = 60_000;
+
 /** The period by which `waitsFor` is judged. */
 const RECENT_MS = 10_000;
 
 export function trackRun(options: RunProgressOptions): RunProgress {
-  const { tasks, work, requests, now } = options;
+  const { holders, work, requests, now } = options;
   const started = now();
   const count = countProgress(work);
-  const forecast = createForecast(tasks, (dataset) => count.left(dataset));
-  const rows = new Map(tasks.map(({ dataset }) => [dataset, 0]));
+  const rows = new Map([...holders.keys()].map((dataset) => [dataset, 0]));
+  // Seconds of chain time that pages completed lately. It starts with the first page: before it, connections were
+  // opened and the first slot was awaited.
+  const pace: { seconds: number; ms: number; at: number | undefined } = { seconds: 0, ms: 0, at: undefined };
   const recent: RecentPage[] = [];
   // A dataset whose rows came with others' pages counts only later: the percentage would fall.
   let highest = 0;
   const isWhole = ({ done, total }: Progress) => done >= total;
   const comesWith = (dataset: string) => {
-    const holder = tasks.find((task) => task.dataset === dataset)?.holder;
+    const holder = holders.get(dataset);
     const isOpen = holder !== undefined && !isWhole(count.of(holder)) && !isWhole(count.of(dataset));
     return isOpen ? holder : undefined;
+  };
+  const left = (at: number) => {
+    const { done, total } = count.all((dataset) => holders.get(dataset) === undefined);
+    if (total === done || pace.at === undefined || pace.seconds === 0) return undefined;
+    return ((total - done) * (pace.ms + at - pace.at)) / pace.seconds / 1000;
   };
   return {
     comesWith,
     onPage({ dataset, scope, records, unfit = [], completed, ms, writingMs }) {
       const at = now();
-      forecast.learn(dataset, records, completed, at);
+      if (pace.at !== undefined) {
+        const memory = 0.5 ** ((at - pace.at) / HALF_LIFE_MS);
+        const isCounted = completed !== undefined && holders.get(dataset) === undefined;
+        pace.seconds = pace.seconds * memory + (isCounted ? lengthOf([completed]) : 0);
+        pace.ms = pace.ms * memory + at - pace.at;
+      }
+      pace.at = at;
       count.complete(dataset, scope, completed);
       const before = rows.get(dataset);
       if (before !== undefined) rows.set(dataset, before + records - unfit.length);
@@ -328,7 +326,7 @@ export function trackRun(options: RunProgressOptions): RunProgress {
         rate: Math.round(sum / elapsed),
         requests: requests(),
         elapsed,
-        left: forecast.left(now()),
+        left: percent === 100 ? 0 : left(now()),
         waitsFor: percent === 100 ? undefined : waitsFor(options, recent, now()),
       };
     },
@@ -358,108 +356,4 @@ function waitsFor(
   if (isRateBound(requests() - first.requests, ms)) return 'budget';
   const more = recent.reduce((sum, page) => sum + page.ms - page.writingMs, 0);
   return more > 0 ? 'server' : 'database';
-}
-
-/** The work for one dataset. */
-export interface Task {
-  readonly dataset: string;
-  /** Rows a second over time, if `plan` has sampled the range. */
-  readonly profile: readonly RowRate[] | undefined;
-  /** Rows and seconds of the range that were read before this run, which give its density. */
-  readonly before: { readonly rows: number; readonly seconds: number };
-  readonly pageSize: number;
-  /** The share of its requests that is needed, if other datasets bring the same rows; otherwise 1. */
-  readonly share: number;
-  /** The dataset whose pages contain nearly all rows of this one, if any. */
-  readonly holder?: string | undefined;
-}
-
-/** Estimates the remaining time. */
-interface Forecast {
-  /** Notes a committed page. */
-  learn(dataset: string, rows: number, completed: Range | undefined, at: number): void;
-  /** Seconds until all is read; undefined until it can be estimated. `at` is in monotonic milliseconds. */
-  left(at: number): number | undefined;
-}
-
-/** The number of pages after which the plan's estimate is corrected by what was read. */
-const SURE_PAGES = 10;
-
-interface TaskState {
-  readonly task: Task;
-  /** In the pages of this run. */
-  rows: number;
-  seconds: number;
-  /** Rows that the plan expected for the seconds of these pages. */
-  foreseen: number;
-}
-
-/** After this many milliseconds, work counts half. */
-const HALF_LIFE_MS = 60_000;
-
-/**
- * Work is counted in requests, because the budget is. A second of chain time costs as many requests as its rows need:
- * they are estimated by the profile that `plan` has found, else by what was read so far. `leftOf` says what is left of a dataset now.
- */
-export function createForecast(
-  tasks: readonly Task[],
-  leftOf: (dataset: string) => readonly Range[],
-): Forecast {
-  const states = new Map<string, TaskState>(
-    tasks.map((task) => [task.dataset, { task, rows: 0, seconds: 0, foreseen: 0 }]),
-  );
-  // Starts with the first page: before it, connections were opened and the first slot was awaited.
-  const pace: { work: number; ms: number; at: number | undefined } = { work: 0, ms: 0, at: undefined };
-  const costOf = (name: string, rows: number) => {
-    const task = states.get(name)?.task;
-    return task === undefined ? 0 : rows / task.pageSize;
-  };
-  return {
-    learn(name, rows, completed, at) {
-      const state = states.get(name);
-      if (state === undefined) return;
-      const { task } = state;
-      state.rows += rows;
-      if (completed !== undefined) {
-        state.seconds += completed.to - completed.from;
-        state.foreseen += rowsIn(task.profile ?? [], [completed]);
-      }
-      if (pace.at !== undefined) {
-        const passed = at - pace.at;
-        const memory = 0.5 ** (passed / HALF_LIFE_MS);
-        pace.work = pace.work * memory + costOf(name, rows);
-        pace.ms = pace.ms * memory + passed;
-      }
-      pace.at = at;
-    },
-    left(at) {
-      const all = [...states.values()];
-      // Without a page of a dataset, its size is unknown: it may be most of the work.
-      if (all.some((state) => isUnknown(state) && lengthOf(leftOf(state.task.dataset)) > 0)) return undefined;
-      const work = all.reduce(
-        (sum, state) =>
-          sum + (state.task.share * expected(state, leftOf(state.task.dataset))) / state.task.pageSize,
-        0,
-      );
-      const isDone = tasks.every(({ dataset }) => lengthOf(leftOf(dataset)) === 0);
-      if (work === 0) return isDone ? 0 : undefined;
-      if (pace.at === undefined || pace.work === 0) return undefined;
-      return (work * (pace.ms + at - pace.at)) / pace.work / 1000;
-    },
-  };
-}
-
-function isUnknown({ task, seconds }: TaskState): boolean {
-  return task.holder === undefined && task.profile === undefined && seconds + task.before.seconds === 0;
-}
-
-/** Rows that are still expected. The plan's estimate is scaled by the rows that really came. */
-function expected({ task, rows, seconds, foreseen }: TaskState, left: readonly Range[]): number {
-  if (lengthOf(left) === 0) return 0;
-  if (task.profile !== undefined) {
-    const scale = foreseen > SURE_PAGES * task.pageSize ? rows / foreseen : 1;
-    return scale * rowsIn(task.profile, left);
-  }
-  const known = { rows: rows + task.before.rows, seconds: seconds + task.before.seconds };
-  return known.seconds === 0 ? 0 : (known.rows / known.seconds) * lengthOf(left);
 }

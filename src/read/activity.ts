@@ -1,8 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Range } from '../range.ts';
 import type { Session } from '../postgres/database.ts';
-import { rangeParam } from '../postgres/sql.ts';
 import { spending } from '../tables/etl/budget.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
@@ -76,22 +74,4 @@ export function readSpentMinutes(session: Session, since: number): Promise<Spent
         from ${spending} where ${spending.minute} >= to_timestamp(${since}::float8) group by 1, 2 order by 1, 2`,
     Spent,
   );
-}
-
-const Sum = z.object({ rows: z.coerce.number(), seconds: z.coerce.number() });
-
-/** Rows and seconds that pages of first readings completed in a range: its density, as far as it was read. */
-export async function readDensity(
-  session: Session,
-  dataset: string,
-  range: Range,
-): Promise<z.infer<typeof Sum>> {
-  const [row] = await session.rows(
-    sql`select coalesce(sum(${pages.rows}), 0) as rows,
-          coalesce(sum(upper(${pages.completed}) - lower(${pages.completed})), 0) as seconds
-        from ${pages}
-        where ${pages.dataset} = ${dataset} and ${pages.pass} = 0 and ${pages.span} && ${rangeParam(range)}`,
-    Sum,
-  );
-  return row ?? { rows: 0, seconds: 0 };
 }

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
 import { type Session, oneRow, type Database } from '../postgres/database.ts';
-import { bare, insertInto, jsonParam, rangeParam, spanOfRow } from '../postgres/sql.ts';
+import { bare, insertInto, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { coverage, estimates } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { DatabaseError, DatabaseUnavailableError } from '../errors.ts';
@@ -62,10 +62,6 @@ export interface Guess {
   readonly high: number;
 }
 
-const Profile = z.array(
-  z.object({ span: z.object({ from: z.number(), to: z.number() }), perSecond: z.number() }),
-);
-
 /** The estimate of one dataset in a range. */
 interface Expected {
   readonly dataset: string;
@@ -75,12 +71,11 @@ interface Expected {
   readonly rows: Guess;
   readonly requests: Guess;
   readonly disk: Guess;
-  readonly profile: z.infer<typeof Profile>;
 }
 
 /** Stores an estimate. It replaces an older one of the same range that has no outcome yet. */
 export async function keepEstimate(session: Session, expected: Expected): Promise<void> {
-  const { dataset, span, missing, rows, requests, disk, profile } = expected;
+  const { dataset, span, missing, rows, requests, disk } = expected;
   await session.run(sql`
     delete from ${estimates} where ${estimates.dataset} = ${dataset} and ${estimates.span} = ${rangeParam(span)}
       and ${estimates.settled_at} is null`);
@@ -96,24 +91,8 @@ export async function keepEstimate(session: Session, expected: Expected): Promis
       requests_likely: requests.likely,
       requests_high: requests.high,
       disk_likely: disk.likely,
-      profile: jsonParam(profile),
     }),
   );
-}
-
-const Known = z.object({ dataset: z.string(), profile: Profile });
-
-/** The density of each dataset in a range, from the newest estimate that contains the range. */
-export async function readProfiles(
-  session: Session,
-  range: Range,
-): Promise<ReadonlyMap<string, z.infer<typeof Profile>>> {
-  const rows = await session.rows(
-    sql`select distinct on (${estimates.dataset}) ${estimates.dataset}, ${estimates.profile} from ${estimates}
-        where ${estimates.span} @> ${rangeParam(range)} order by ${estimates.dataset}, ${estimates.made_at} desc`,
-    Known,
-  );
-  return new Map(rows.map(({ dataset, profile }) => [dataset, profile]));
 }
 
 const Settled = z.object({

@@ -18,8 +18,6 @@ export interface ProgressCount {
   complete(dataset: string, scope: string, range: Range | undefined): void;
   /** Sets what is left of a dataset with one scope, if something else than pages has covered a part of it. */
   replaceLeft(dataset: string, missing: readonly Range[]): void;
-  /** What is left of a dataset, over all scopes. */
-  left(dataset: string): readonly Range[];
   of(dataset: string): Progress;
   /** The sum over all datasets that are counted. */
   all(isCounted?: (dataset: string) => boolean): Progress;
@@ -29,11 +27,10 @@ export function countProgress(works: readonly Work[]): ProgressCount {
   const states = new Map(
     works.map(({ dataset, range, missing }) => [dataset, { range, left: new Map(missing) }]),
   );
-  const left = (dataset: string) => [...(states.get(dataset)?.left.values() ?? [])].flat();
   const of = (dataset: string): Progress => {
     const state = states.get(dataset);
     const total = state === undefined ? 0 : state.left.size * lengthOf([state.range]);
-    return { done: total - lengthOf(left(dataset)), total };
+    return { done: total - lengthOf([...(state?.left.values() ?? [])].flat()), total };
   };
   return {
     complete(dataset, scope, range) {
@@ -45,7 +42,6 @@ export function countProgress(works: readonly Work[]): ProgressCount {
     replaceLeft(dataset, missing) {
       states.get(dataset)?.left.set('', missing);
     },
-    left,
     of,
     all: (isCounted = () => true) =>
       [...states.keys()]

@@ -99,7 +99,7 @@ function perSecond(sample: Sample, hours: ReturnType<typeof dailyCycle>): number
 }
 
 /** The rows that a profile has in some ranges. */
-export function rowsIn(profile: readonly RowRate[], ranges: readonly Range[]): number {
+function rowsIn(profile: readonly RowRate[], ranges: readonly Range[]): number {
   return total(profile.map(({ span, perSecond }) => perSecond * lengthOf(common([span], ranges))));
 }
 

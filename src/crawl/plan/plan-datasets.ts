@@ -77,7 +77,6 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
       span: range,
       missing: lengthOf(holes),
       ...one,
-      profile: [...one.profile],
     });
   }
   const sizes = new Map(planned.map(({ dataset, estimate: { recordSize } }) => [dataset, recordSize]));
@@ -186,7 +185,7 @@ export function holderOf(dataset: string, datasets: readonly Dataset[]): string 
 }
 
 /** The share of a dataset's requests that is needed if other datasets of the same run contain its rows. */
-export function neededShareOf(dataset: string, datasets: readonly Dataset[]): Guess {
+function neededShareOf(dataset: string, datasets: readonly Dataset[]): Guess {
   return holderOf(dataset, datasets) === undefined ? ALL : ALSO_HELD;
 }
 

@@ -6,7 +6,6 @@ import {
   text,
   index,
   doublePrecision,
-  jsonb,
 } from 'drizzle-orm/pg-core';
 import { count8, int8multirange, int8range, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
@@ -24,7 +23,6 @@ export const estimates = etl.table('estimates', {
   requests_likely: doublePrecision().notNull(),
   requests_high: doublePrecision().notNull(),
   disk_likely: doublePrecision().notNull(),
-  profile: jsonb().notNull(),
   made_at: moment().notNull().defaultNow(),
   rows_real: doublePrecision(),
   requests_real: doublePrecision(),
@@ -45,8 +43,6 @@ describe(estimates, {
     requests_likely: 'Requests that reading them most likely takes.',
     requests_high: 'Requests that reading them takes at most, as expected.',
     disk_likely: 'Bytes that they most likely take in Postgres, indexes included.',
-    profile:
-      'Rows a second in each part of the range, an array of span and perSecond: the progress display uses it for the remaining time.',
     made_at: 'When the estimate was made, on the clock of the database.',
     rows_real: 'Records that then came; null until a backfill has covered the range.',
     requests_real:
