@@ -33,7 +33,6 @@ interface ListedCommand {
   /** Its name and what `--help` shows after it. */
   readonly usage: string;
   readonly about: string;
-  readonly hidden?: boolean;
   readonly load: () => Promise<(command: Command) => void>;
 }
 
@@ -145,17 +144,6 @@ const COMMANDS: readonly ListedCommand[] = [
     about: 'serve a simulated TON Center on this machine until Ctrl-C: for trying things out, and for tests',
     load: async () => (await import('./simulate-command.ts')).defineSimulate,
   },
-  {
-    usage: 'completion <shell>',
-    about: 'print the completion of commands and options for a shell',
-    load: async () => (await import('./completion-command.ts')).defineCompletion,
-  },
-  {
-    usage: 'complete',
-    about: '',
-    hidden: true,
-    load: async () => (await import('./completion-command.ts')).defineComplete,
-  },
 ];
 
 /** Runs the command that the process' arguments name. */
@@ -187,13 +175,11 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
     .addHelpText('after', ABOUT)
     .showHelpAfterError('(run it with --help for usage)')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
-  const named = new Set(
-    words[0] === 'help' || words[0] === 'complete' ? words.slice(0, 2) : words.slice(0, 1),
-  );
-  for (const { usage, about, hidden = false, load } of COMMANDS) {
+  const named = new Set(words.slice(0, words[0] === 'help' ? 2 : 1));
+  for (const { usage, about, load } of COMMANDS) {
     const [name = ''] = usage.split(' ');
     // The others are only listed in `--help`. Commander would read "[options]" as an argument.
-    const command = program.command(named.has(name) ? name : usage, { hidden }).description(about);
+    const command = program.command(named.has(name) ? name : usage).description(about);
     if (named.has(name)) (await load())(command);
   }
   return program;
@@ -206,7 +192,7 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
 function requireKnown(program: Command, words: readonly string[]): void {
   const word = words[0] === 'help' ? words[1] : words[0];
   const names = program.commands.map((command) => command.name());
-  if (word === undefined || word === 'help' || word === 'complete' || names.includes(word)) return;
+  if (word === undefined || word === 'help' || names.includes(word)) return;
   const nearest = nearestName(word, names);
   program.error(
     `error: unknown command '${word}'${nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`}`,

@@ -16,14 +16,7 @@ import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatRange, formatTime, common, union, without } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
 import { datasetList, examples, refuseWords, wholeNumber, wholeNumbers } from './option-words.ts';
-import {
-  closeAfter,
-  type Invocation,
-  runCommand,
-  withHost,
-  withStore,
-  withStoreOnce,
-} from './run-command.ts';
+import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import { formatTable } from './table.ts';
 import { retryRecord } from '../crawl/streams/page.ts';
 import { createPartitions, type PartitionSize } from '../write/partitions.ts';
@@ -42,7 +35,6 @@ export function defineQuarantine(command: Command): void {
       'toncenter-etl quarantine list',
       'toncenter-etl quarantine retry           # after an upgrade: without a request',
       'toncenter-etl quarantine retry --again   # reads their seconds again',
-      'toncenter-etl quarantine export > quarantine.jsonl',
     ),
   );
 
@@ -67,12 +59,6 @@ export function defineQuarantine(command: Command): void {
     .action((ids: readonly number[], flags: QuarantineFlags) =>
       runCommand((invocation) => quarantineRetry(invocation, ids, flags)),
     );
-
-  command
-    .command('export')
-    .description('a JSON line a record, to stdout')
-    .option('--only <datasets>', 'of these datasets, separated by commas', datasetList)
-    .action((flags: QuarantineFlags) => runCommand((invocation) => quarantineExport(invocation, flags)));
 }
 
 interface QuarantineFlags {
@@ -163,15 +149,6 @@ async function requireRecords(database: Database, ids: readonly number[]): Promi
       });
 }
 
-/** `quarantine export`: a JSON line for each record. The record keeps all its digits. */
-function quarantineExport(invocation: Invocation, flags: QuarantineFlags): Promise<ExitCode> {
-  return withStoreOnce(invocation, 'toncenter-etl quarantine', async ({ database }) => {
-    const chosen = await parseChosen([], flags);
-    for await (const record of everyRecord(database, chosen)) console.log(recordLine(record));
-    return EXIT.done;
-  });
-}
-
 /** Prints why records did not fit, by kind, and the first records. */
 function printQuarantine(kinds: readonly QuarantineKind[], first: readonly Quarantined[]): void {
   if (kinds.length === 0) {
@@ -215,11 +192,6 @@ function printRecord(record: Quarantined): void {
   console.log(`\n${record.raw}`);
 }
 
-/** A line of JSON. The record is JSON text already, and would lose digits if it were parsed. */
-function recordLine(record: Quarantined): string {
-  return `${JSON.stringify(factsOf(record)).slice(0, -1)},"record":${record.raw}}`;
-}
-
 /** Everything about a record except the record. */
 function factsOf({ raw, ...facts }: Quarantined): object {
   return { ...facts, characters: raw.length };
@@ -238,7 +210,7 @@ function printLeft(left: number, unfit: number, again: boolean): void {
   if (left === 0) return;
   console.error(
     again
-      ? `hint: The API still sends them in this form: \`${programName} quarantine export\` writes them for a bug report.`
+      ? `hint: The API still sends them in this form: \`${programName} sql --json "select * from etl.quarantine"\` writes them for a bug report.`
       : `hint: \`${programName} quarantine retry --again\` reads those seconds from the API again.`,
   );
 }

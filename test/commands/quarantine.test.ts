@@ -105,9 +105,10 @@ describe('records that do not fit', () => {
     expect(listed.map(({ path }) => path).toSorted()).toEqual(['account', 'lt']);
     const id = listed.find(({ path }) => path === 'account')?.id;
     expect((await run('quarantine', 'show', String(id))).stdout).toContain('"account":9007199254740993');
-    const lines = (await run('quarantine', 'export')).stdout.trim().split('\n');
-    expect(lines.filter((line) => line.includes('"account":9007199254740993'))).toHaveLength(1);
-    expect(lines.map((line) => (JSON.parse(line) as { record: object }).record)).toHaveLength(2);
+    const exported = (await run('sql', '--json', 'select * from etl.quarantine')).stdout;
+    const raw = (JSON.parse(exported) as { raw: string }[]).map((record) => record.raw);
+    expect(raw.filter((text) => text.includes('"account":9007199254740993'))).toHaveLength(1);
+    expect(raw).toHaveLength(2);
     expect((await run('quarantine', 'show', '999')).code).toBe(2);
   });
 
