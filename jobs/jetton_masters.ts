@@ -4,7 +4,7 @@ import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
-import { jetton_masters } from '../src/tables/ton/jetton-masters.ts';
+import { jetton_masters } from '../src/tables/ton/jettons.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';
 import { contentDecimals, contentDescription, contentText } from '../src/records/tokens.ts';
 

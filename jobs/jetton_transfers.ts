@@ -4,7 +4,7 @@ import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED } from '../src/dataset/checks.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { jetton_transfers } from '../src/tables/ton/jetton-transfers.ts';
+import { jetton_transfers } from '../src/tables/ton/jettons.ts';
 import { transferMembers, transferPosition } from '../src/records/tokens.ts';
 import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 

@@ -3,7 +3,7 @@ import { account, optionalAddress, optionalHash } from '../src/records/members/f
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
-import { nft_sales } from '../src/tables/ton/nft-sales.ts';
+import { nft_sales } from '../src/tables/ton/nfts.ts';
 import { freeForm, int64, momentOf, seconds } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */

@@ -3,7 +3,7 @@ import { account } from '../src/records/members/form.ts';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
-import { top_accounts } from '../src/tables/ton/top-accounts.ts';
+import { top_accounts } from '../src/tables/ton/account-states.ts';
 import { requiredDigits } from '../src/records/members/scalar.ts';
 
 /** One element of the response of GET /api/v3/topAccountsByBalance. */

@@ -14,7 +14,7 @@ import {
   seconds,
   timeOf,
 } from '../src/records/members/scalar.ts';
-import { cycle_validators, validator_cycles } from '../src/tables/ton/validator-cycles.ts';
+import { cycle_validators, validator_cycles } from '../src/tables/ton/validators.ts';
 
 const validator = z.strictObject({
   validator_index: int,

@@ -6,7 +6,7 @@ import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import { count, digits, flag, int, requiredSeconds, seconds, timeOf } from '../src/records/members/scalar.ts';
-import { election_participants, validator_elections } from '../src/tables/ton/validator-elections.ts';
+import { election_participants, validator_elections } from '../src/tables/ton/validators.ts';
 
 const participant = z.strictObject({
   validator_pubkey: optionalKey,

@@ -1,10 +1,10 @@
-import { hash, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import { hash, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { stakingEvents } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { validator_events } from '../src/tables/ton/validator-events.ts';
+import { validator_events } from '../src/tables/ton/validators.ts';
 import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**

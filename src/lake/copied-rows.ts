@@ -1,4 +1,4 @@
-import { literal } from '../tables/literal.ts';
+import { literal } from '../tables/describe.ts';
 import type { ColumnDescription } from '../read/table-rows.ts';
 
 /*

@@ -15,7 +15,7 @@ import {
   removeOf,
   type DeltaTable,
 } from './delta-actions.ts';
-import { literal } from '../tables/literal.ts';
+import { literal } from '../tables/describe.ts';
 import { DAY } from '../range.ts';
 
 /** The contents of a table's log: its manifest. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance, DuckDBResultReader, Json } from '@duckdb/node-api';
 import { hasEnded } from '../ledger/workers.ts';
 import type { TextResult } from '../postgres/row-streams.ts';
-import { literal } from '../tables/literal.ts';
+import { literal } from '../tables/describe.ts';
 import { LakeError, messageOf, NoScratchError, UsageError, DatabaseError } from '../errors.ts';
 import type { Range } from '../range.ts';
 import { COPY_TEXT, printedValue, rowsOf, type CopiedColumns } from './copied-rows.ts';

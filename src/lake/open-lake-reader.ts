@@ -2,7 +2,7 @@ import { realpath, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import type { TextResult } from '../postgres/row-streams.ts';
-import { literal } from '../tables/literal.ts';
+import { literal } from '../tables/describe.ts';
 import { DatabaseError, EtlError, messageOf, UsageError } from '../errors.ts';
 import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import type { Engine } from './engine.ts';

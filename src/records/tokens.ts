@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { account, optionalAddress, optionalHash, hash } from './members/form.ts';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
 import { type RowsOf, column } from '../dataset/declaration/row-layout.ts';
-import type { nft_collections } from '../tables/ton/nft-collections.ts';
-import type { nft_items } from '../tables/ton/nft-items.ts';
+import type { nft_collections, nft_items } from '../tables/ton/nfts.ts';
 import type { nft_descriptions } from '../tables/ton/address-book.ts';
 import type { Asked } from '../dataset/walk.ts';
 import {

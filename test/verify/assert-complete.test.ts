@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { actions } from '../../src/tables/ton/actions.ts';
-import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { createPartitions } from '../../src/write/partitions.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

@@ -6,7 +6,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { confirmDue, readVerified, setVerified, readLastWrite } from '../../src/write/certificates.ts';
 import { readFindings } from '../../src/ledger/stored-findings.ts';
 import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
-import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';

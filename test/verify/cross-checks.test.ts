@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { createPartitions } from '../../src/write/partitions.ts';
 import { unseal } from '../../src/write/seals.ts';

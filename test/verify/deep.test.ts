@@ -8,7 +8,7 @@ import { compareRows, type RowSum } from '../../src/write/compare-rows.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { addRows, isSameSum } from '../../src/verify/compare-span.ts';
 import { rowsBySecond } from '../../src/verify/compare-spans.ts';
-import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
 import { printReports } from '../../src/commands/verify-command.ts';
 import { common, type Range, union } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';

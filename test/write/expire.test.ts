@@ -16,7 +16,7 @@ import { readVerified, setVerified, noteWrites, readLastWrite } from '../../src/
 import { readCoverage, keepWanted, readWanted } from '../../src/ledger/stored-coverage.ts';
 import { replaceFindings, type WrongRow } from '../../src/ledger/stored-findings.ts';
 import type { Database } from '../../src/postgres/database.ts';
-import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
 import { targetOf } from '../../src/write/target.ts';
 import { UsageError } from '../../src/errors.ts';
 import { keepUp } from '../../src/daemon/lake-loop.ts';

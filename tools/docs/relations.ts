@@ -1,16 +1,15 @@
 import { relations } from 'drizzle-orm';
 import { action_accounts, action_transactions, actions } from '../../src/tables/ton/actions.ts';
 import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
-import { jetton_burns } from '../../src/tables/ton/jetton-burns.ts';
-import { jetton_masters } from '../../src/tables/ton/jetton-masters.ts';
-import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
-import { jetton_wallets } from '../../src/tables/ton/jetton-wallets.ts';
+import {
+  jetton_burns,
+  jetton_masters,
+  jetton_wallets,
+  jetton_transfers,
+} from '../../src/tables/ton/jettons.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { multisig_order_actions, multisig_orders, multisig_wallets } from '../../src/tables/ton/multisig.ts';
-import { nft_collections } from '../../src/tables/ton/nft-collections.ts';
-import { nft_items } from '../../src/tables/ton/nft-items.ts';
-import { nft_sales } from '../../src/tables/ton/nft-sales.ts';
-import { nft_transfers } from '../../src/tables/ton/nft-transfers.ts';
+import { nft_collections, nft_items, nft_transfers, nft_sales } from '../../src/tables/ton/nfts.ts';
 import {
   nominator_events,
   nominator_pool_events,
@@ -18,10 +17,15 @@ import {
 } from '../../src/tables/ton/nominator-pools.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
-import { cycle_validators, validator_cycles } from '../../src/tables/ton/validator-cycles.ts';
-import { election_participants, validator_elections } from '../../src/tables/ton/validator-elections.ts';
-import { complaint_votes, validator_complaints } from '../../src/tables/ton/validator-complaints.ts';
-import { validator_events } from '../../src/tables/ton/validator-events.ts';
+import {
+  cycle_validators,
+  validator_cycles,
+  election_participants,
+  validator_elections,
+  validator_events,
+  complaint_votes,
+  validator_complaints,
+} from '../../src/tables/ton/validators.ts';
 
 /*
  * How tables are joined, for the diagram in docs/analyst. The database has no foreign keys between them: the

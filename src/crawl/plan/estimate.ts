@@ -4,7 +4,7 @@ import { LONGEST_PAGES } from '../streams/planner.ts';
 import type { Sample } from './probe.ts';
 
 /** Rows a second in a part of a range. */
-export interface RowRate {
+interface RowRate {
   readonly span: Range;
   readonly perSecond: number;
 }
@@ -19,7 +19,6 @@ export interface Estimate {
   readonly recordSize: number;
   /** Bytes in Postgres, indexes included. */
   readonly disk: Guess;
-  readonly profile: readonly RowRate[];
 }
 
 interface EstimateFacts {
@@ -85,7 +84,6 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
     size: sizeFor(rows, each, facts),
     recordSize: each,
     disk: diskFor(rows, each, facts),
-    profile,
   };
 }
 

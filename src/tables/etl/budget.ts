@@ -1,7 +1,5 @@
 import { bigint, doublePrecision, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { etl } from '../schemas.ts';
+import { moment, describe, etl } from '../describe.ts';
 
 /** Moments in this table are seconds as floating-point numbers: they are computed with many times a second. */
 const seconds = () => doublePrecision();

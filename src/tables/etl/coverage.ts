@@ -1,15 +1,5 @@
-import {
-  bigint,
-  integer,
-  primaryKey,
-  smallint,
-  text,
-  index,
-  doublePrecision,
-} from 'drizzle-orm/pg-core';
-import { count8, int8multirange, int8range, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { etl } from '../schemas.ts';
+import { bigint, integer, primaryKey, smallint, text, index, doublePrecision } from 'drizzle-orm/pg-core';
+import { count8, int8multirange, int8range, moment, describe, etl } from '../describe.ts';
 
 export const estimates = etl.table('estimates', {
   id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),

@@ -1,7 +1,5 @@
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { int8, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { etl } from '../schemas.ts';
+import { int8, moment, describe, etl } from '../describe.ts';
 
 export const cursors = etl.table(
   'cursors',

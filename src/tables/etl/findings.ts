@@ -1,7 +1,5 @@
 import { primaryKey, text } from 'drizzle-orm/pg-core';
-import { int8range, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { etl } from '../schemas.ts';
+import { int8range, moment, describe, etl } from '../describe.ts';
 
 export const findings = etl.table(
   'findings',

@@ -8,9 +8,7 @@ import {
   type PgColumnBuilderBase,
   type PgTable,
 } from 'drizzle-orm/pg-core';
-import { int8, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { etl } from '../schemas.ts';
+import { int8, moment, describe, etl } from '../describe.ts';
 
 /**
  * The rows of a report for the days of etl.closed_days, in the report's own columns, so that reading them needs no

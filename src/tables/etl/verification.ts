@@ -1,7 +1,5 @@
 import { bigint, integer, numeric, primaryKey, text, index, date } from 'drizzle-orm/pg-core';
-import { count8, int8multirange, int8range, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { etl } from '../schemas.ts';
+import { count8, int8multirange, int8range, moment, describe, etl } from '../describe.ts';
 
 export const closedDays = etl.table(
   'closed_days',

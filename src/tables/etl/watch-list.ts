@@ -1,7 +1,5 @@
 import { text, integer } from 'drizzle-orm/pg-core';
-import { address, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { etl } from '../schemas.ts';
+import { address, moment, describe, etl } from '../describe.ts';
 
 export const ton_proxies = etl.table('ton_proxies', {
   address: address().primaryKey(),

@@ -1,7 +1,5 @@
 import { index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, hash, int8, loadedAt, moment, describe, ton } from '../describe.ts';
 
 export const account_transactions = ton.table(
   'account_transactions',

@@ -1,9 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { documentedMembers } from './action-members.ts';
-import { address, amount, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
 
 export const actions = ton.table(
   'actions',

@@ -1,7 +1,5 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, hash, int8, loadedAt, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, hash, int8, loadedAt, moment, describe, ton } from '../describe.ts';
 
 export const address_book = ton.table('address_book', {
   address: address().primaryKey(),

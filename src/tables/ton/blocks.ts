@@ -1,7 +1,135 @@
 import { bigint, boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { hash, int8, loadedAt, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { hash, int8, loadedAt, utime, describe, ton, moment } from '../describe.ts';
+
+export const masterchain_heads = ton.table(
+  'masterchain_heads',
+  {
+    taken_at: moment().notNull(),
+    source: text().notNull(),
+    seqno: integer().notNull(),
+    root_hash: hash().notNull(),
+    file_hash: hash().notNull(),
+    head_utime: moment(),
+    state_root_hash: hash(),
+    init_seqno: integer(),
+    init_root_hash: hash(),
+    init_file_hash: hash(),
+    first_seqno: integer(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.taken_at, t.source] })],
+);
+
+describe(masterchain_heads, {
+  comment:
+    'The newest masterchain block, sampled: as the nodes have it (v2) and as the index has it (v3), a row each. How far the index lags is in masterchain_lag.',
+  from: 'last.* of masterchainInfo',
+  columns: {
+    taken_at: 'When the sample was taken, wall time, UTC, written by the program.',
+    source:
+      'One of node (getMasterchainInfo of v2) and index (masterchainInfo of v3), written by the program.',
+    seqno: 'Number of the newest masterchain block.',
+    root_hash: 'Root hash of the newest masterchain block, base64.',
+    file_hash: 'File hash of the newest masterchain block, base64.',
+    head_utime:
+      'Block time, UTC, of the newest masterchain block; null for nodes, which do not tell it. From last.gen_utime of masterchainInfo.',
+    state_root_hash:
+      'Root hash of the state, base64; null for the index. From result.state_root_hash of getMasterchainInfo.',
+    init_seqno:
+      "Number of the network's first block, 0; null for the index. From result.init.seqno of getMasterchainInfo.",
+    init_root_hash:
+      "Root hash of the network's first block, base64; null for the index. From result.init.root_hash of getMasterchainInfo.",
+    init_file_hash:
+      "File hash of the network's first block, base64; null for the index. From result.init.file_hash of getMasterchainInfo.",
+    first_seqno:
+      'Oldest masterchain block of the index; null for nodes. From first.seqno of masterchainInfo.',
+    extra:
+      'Members of either response that this version of the program has no column for; null if there are none.',
+  },
+  conflict: { kind: 'keep' },
+});
+
+export const shard_block_proofs = ton.table(
+  'shard_block_proofs',
+  {
+    workchain: integer().notNull(),
+    shard: text().notNull(),
+    seqno: integer().notNull(),
+    from_seqno: integer().notNull(),
+    from_root_hash: hash().notNull(),
+    from_file_hash: hash().notNull(),
+    mc_seqno: integer().notNull(),
+    mc_root_hash: hash().notNull(),
+    mc_file_hash: hash().notNull(),
+    links: jsonb().notNull(),
+    mc_proof: jsonb().notNull(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.workchain, t.shard, t.seqno] })],
+);
+
+describe(shard_block_proofs, {
+  comment:
+    'Merkle proofs that a block belongs to the chain, one row for each block that was asked about. A proof leads from it to the masterchain block that registered it, and from there to one that is trusted.',
+  from: 'result.* of getShardBlockProof',
+  columns: {
+    workchain:
+      'Workchain of the block that is proved. The request of getShardBlockProof, written by the program.',
+    shard:
+      'Shard of the block that is proved, upper-case hex without padding. The request of getShardBlockProof, written by the program.',
+    seqno:
+      'Number of the block that is proved, in its shard. The request of getShardBlockProof, written by the program.',
+    from_seqno:
+      'Masterchain block from which the proof begins, the newest one when it was asked for. From result.from.seqno of getShardBlockProof.',
+    from_root_hash:
+      'Root hash of the masterchain block from which the proof begins, base64. From result.from.root_hash of getShardBlockProof.',
+    from_file_hash:
+      'File hash of the masterchain block from which the proof begins, base64. From result.from.file_hash of getShardBlockProof.',
+    mc_seqno: 'Masterchain block that registered the block. From result.mc_id.seqno of getShardBlockProof.',
+    mc_root_hash:
+      'Root hash of the masterchain block that registered it, base64. From result.mc_id.root_hash of getShardBlockProof.',
+    mc_file_hash:
+      'File hash of the masterchain block that registered it, base64. From result.mc_id.file_hash of getShardBlockProof.',
+    links:
+      'Proofs from the masterchain block down to the block, an array of block id and proof (a bag of cells, base64).',
+    mc_proof: 'Proofs between masterchain blocks, an array of two block ids and three bags of cells each.',
+    extra:
+      'Members of the result of getShardBlockProof that this version of the program has no column for; null if there are none.',
+  },
+  conflict: { kind: 'replace' },
+});
+
+export const shard_states = ton.table(
+  'shard_states',
+  {
+    utime: utime(),
+    mc_seqno: integer().notNull(),
+    workchain: integer().notNull(),
+    shard: text().notNull(),
+    seqno: integer().notNull(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.mc_seqno, t.workchain, t.shard] })],
+);
+
+describe(shard_states, {
+  comment:
+    'Which blocks were the tops of all shards as a masterchain block saw them: one row for each shard of each masterchain block, itself among them. The blocks are rows of blocks.',
+  from: 'blocks[].* of the response',
+  columns: {
+    utime:
+      'Block time, UTC, of the masterchain block that was asked about. From blocks[].gen_utime of the response’s masterchain block.',
+    mc_seqno:
+      'Number of the masterchain block that was asked about. The seqno of the request, written by the program.',
+    workchain: 'Workchain of the top, -1 for the masterchain block itself.',
+    shard: 'Shard of the top, upper-case hex without padding.',
+    seqno: 'Number of the top in its shard: a block that an earlier masterchain block may have registered.',
+  },
+  conflict: { kind: 'keep' },
+  partitioned: true,
+});
 
 export const blocks = ton.table(
   'blocks',

@@ -1,7 +1,5 @@
 import { boolean, jsonb, text } from 'drizzle-orm/pg-core';
-import { address, amount, loadedAt, moment } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, loadedAt, moment, describe, ton } from '../describe.ts';
 
 export const dns_records = ton.table('dns_records', {
   nft_item_address: address().primaryKey(),

@@ -1,8 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, commentIn, hash, int8, loadedAt, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, commentIn, hash, int8, loadedAt, utime, describe, ton } from '../describe.ts';
 
 export const messages = ton.table(
   'messages',

@@ -1,7 +1,5 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, wide } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, hash, int8, loadedAt, wide, describe, ton } from '../describe.ts';
 
 export const multisig_wallets = ton.table('multisig_wallets', {
   address: address().primaryKey(),

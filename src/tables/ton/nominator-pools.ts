@@ -1,7 +1,5 @@
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, count8, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, count8, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
 
 export const nominator_pool_events = ton.table(
   'nominator_pool_events',

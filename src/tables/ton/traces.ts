@@ -1,7 +1,5 @@
 import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { count8, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { count8, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
 
 /**
  * The assumed maximum duration of a trace, which keeps searches within few partitions. If a trace lasts longer, an

@@ -1,7 +1,5 @@
 import { bigint, boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, moment, utime } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
 
 export const transactions = ton.table(
   'transactions',

@@ -1,7 +1,5 @@
 import { jsonb, text } from 'drizzle-orm/pg-core';
-import { address, amount, count8, loadedAt } from '../columns.ts';
-import { describe } from '../describe.ts';
-import { ton } from '../schemas.ts';
+import { address, amount, count8, loadedAt, describe, ton } from '../describe.ts';
 
 export const vesting_contracts = ton.table('vesting_contracts', {
   address: address().primaryKey(),

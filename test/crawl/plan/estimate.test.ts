@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { estimate, rowsIn } from '../../../src/crawl/plan/estimate.ts';
+import { estimate } from '../../../src/crawl/plan/estimate.ts';
 import { partsOf, placeIn, type Sample } from '../../../src/crawl/plan/probe.ts';
 import type { Range } from '../../../src/range.ts';
 
@@ -141,11 +141,5 @@ describe('an estimate', () => {
         expect(placeIn(part, index)).toBeLessThan(part.to);
       }
     }
-  });
-
-  test('has a profile from which the rows of a part can be estimated', () => {
-    const range = { from: START, to: START + 90 * DAY };
-    const { profile } = estimate(lookInto(cycle, range, 16), facts([range]));
-    expect(rowsIn(profile, [{ from: START + 40 * DAY, to: START + 50 * DAY }])).toBe(0);
   });
 });

@@ -8,14 +8,18 @@ import validatorCycles from '../../../jobs/validator_cycles.ts';
 import validatorElections from '../../../jobs/validator_elections.ts';
 import validatorComplaints from '../../../jobs/validator_complaints.ts';
 import validatorEvents from '../../../jobs/validator_events.ts';
-import { jetton_burns } from '../../../src/tables/ton/jetton-burns.ts';
-import { jetton_transfers } from '../../../src/tables/ton/jetton-transfers.ts';
-import { nft_transfers } from '../../../src/tables/ton/nft-transfers.ts';
+import { jetton_burns, jetton_transfers } from '../../../src/tables/ton/jettons.ts';
+import { nft_transfers } from '../../../src/tables/ton/nfts.ts';
 import { nominator_events, nominator_pool_events } from '../../../src/tables/ton/nominator-pools.ts';
-import { complaint_votes, validator_complaints } from '../../../src/tables/ton/validator-complaints.ts';
-import { cycle_validators, validator_cycles } from '../../../src/tables/ton/validator-cycles.ts';
-import { election_participants, validator_elections } from '../../../src/tables/ton/validator-elections.ts';
-import { validator_events } from '../../../src/tables/ton/validator-events.ts';
+import {
+  complaint_votes,
+  validator_complaints,
+  cycle_validators,
+  validator_cycles,
+  election_participants,
+  validator_elections,
+  validator_events,
+} from '../../../src/tables/ton/validators.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import type { Position } from '../../../src/dataset/paginators/paginator.ts';
 import {

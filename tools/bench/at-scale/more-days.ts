@@ -1,5 +1,5 @@
 import { loadTables } from '../../../src/postgres/load-tables.ts';
-import { literal } from '../../../src/tables/literal.ts';
+import { literal } from '../../../src/tables/describe.ts';
 import { describeTable, type TableDescription } from '../../../src/read/table-rows.ts';
 import { columnType } from '../../../src/lake/copied-rows.ts';
 import { commit, readLog, tablesIn, type TableLog } from '../../../src/lake/delta-log.ts';

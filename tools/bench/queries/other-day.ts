@@ -1,4 +1,4 @@
-import { literal } from '../../../src/tables/literal.ts';
+import { literal } from '../../../src/tables/describe.ts';
 
 /** So many days have accounts of their own; then the same accounts come again. */
 const WORLDS = 10;

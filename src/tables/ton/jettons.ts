@@ -1,0 +1,220 @@
+import { boolean, integer, jsonb, text, index, primaryKey } from 'drizzle-orm/pg-core';
+import {
+  address,
+  amount,
+  hash,
+  int8,
+  loadedAt,
+  describe,
+  ton,
+  count8,
+  commentIn,
+  transferColumns,
+} from '../describe.ts';
+
+export const jetton_burns = ton.table(
+  'jetton_burns',
+  {
+    ...transferColumns(),
+    owner: address(),
+    jetton_wallet: address(),
+    jetton_master: address(),
+    amount: amount(),
+    response_destination: address(),
+    custom_payload: text(),
+    decoded_custom_payload: jsonb(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
+    // The burns of one jetton, newest first, for its supply.
+    index('jetton_burns_jetton_master').on(t.jetton_master, t.utime),
+    // What one owner burned, for the owner's ledger.
+    index('jetton_burns_owner').on(t.owner, t.utime),
+  ],
+);
+
+describe(jetton_burns, {
+  comment:
+    "Jettons that their owners destroyed, one row for each transaction of an owner's jetton wallet that burned some, aborted ones included. Read from GET /api/v3/jetton/burns; a row never changes. There is no checksum for them: each second is read twice.",
+  from: 'jetton_burns[].*',
+  columns: {
+    utime:
+      "Block time, UTC, of the transaction in which the owner's jetton wallet burned the jettons. From jetton_burns[].transaction_now.",
+    transaction_lt: "Logical time of the owner's jetton wallet's transaction; not unique across wallets.",
+    transaction_hash: "Hash of the owner's jetton wallet's transaction, base64: identity of the burn.",
+    transaction_aborted: 'True if the transaction of the burn failed, so that nothing was burned.',
+    trace_id:
+      'Trace that the burn is part of, base64; null if the server did not know it, filled when it comes.',
+    query_id: 'Number that the owner chose to tell its burns apart, up to 64 bits.',
+    owner: 'Owner of the burned jettons, raw form; empty if the source does not know it.',
+    jetton_wallet: "The owner's jetton wallet, on which the transaction ran, raw form.",
+    jetton_master: 'Contract of the burned jetton, raw form: which token it is.',
+    amount: "How many jettons were burned, in the jetton's smallest units.",
+    response_destination:
+      'Account that gets what is left of the coins attached to the burn, raw form; null if there is none.',
+    custom_payload:
+      'Bag of cells, base64, that goes along with the burn, of use to special jettons; null for most burns.',
+    decoded_custom_payload:
+      "What the server's decoder made of the burn's payload; null if it knows no shape.",
+  },
+  conflict: { kind: 'fill', columns: ['trace_id', 'decoded_custom_payload', 'extra'] },
+  partitioned: true,
+});
+
+export const jetton_transfers = ton.table(
+  'jetton_transfers',
+  {
+    ...transferColumns(),
+    source: address(),
+    destination: address(),
+    amount: amount(),
+    source_wallet: address(),
+    jetton_master: address(),
+    response_destination: address(),
+    forward_ton_amount: amount(),
+    custom_payload: text(),
+    decoded_custom_payload: jsonb(),
+    forward_payload: text(),
+    decoded_forward_payload: jsonb(),
+    comment: commentIn('decoded_forward_payload'),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
+    // The transfers of one jetton, and those from and to one owner, newest first.
+    index('jetton_transfers_jetton_master').on(t.jetton_master, t.utime),
+    index('jetton_transfers_source').on(t.source, t.utime),
+    index('jetton_transfers_destination').on(t.destination, t.utime),
+  ],
+);
+
+describe(jetton_transfers, {
+  comment:
+    "Transfers of jettons (fungible tokens), one row for each transaction of a sender's jetton wallet that sent some. Read from GET /api/v3/jetton/transfers, which leaves out those of aborted transactions; a row never changes. There is no checksum for them: each second is read twice.",
+  from: 'jetton_transfers[].*',
+  columns: {
+    utime:
+      "Block time, UTC, of the transaction in which the sender's jetton wallet sent the jettons. From jetton_transfers[].transaction_now.",
+    transaction_lt: "Logical time of the sender's jetton wallet's transaction; not unique across wallets.",
+    transaction_hash: "Hash of the sender's jetton wallet's transaction, base64: identity of the transfer.",
+    transaction_aborted:
+      'True if the transaction of the transfer failed; the source gives only those that did not; null if an older server leaves it out.',
+    trace_id:
+      'Trace that the transfer is part of, base64; null if the server did not know it, filled when it comes.',
+    query_id: 'Number that the sender chose to tell its transfers apart, up to 64 bits.',
+    source: 'Owner that sent the jettons, raw form; empty if the source does not know it.',
+    destination: 'Owner that is to get the jettons, raw form; empty if the source does not know it.',
+    amount: "How many jettons, in the jetton's smallest units (its metadata says how many decimals).",
+    source_wallet: "The sender's jetton wallet, on which the transaction ran, raw form.",
+    jetton_master: 'Contract of the jetton itself, raw form: which token it is.',
+    response_destination:
+      'Account that gets what is left of the attached coins, raw form; null if there is none.',
+    forward_ton_amount:
+      'Coins that go to the destination with the notice of the jettons, nanotons; null if there are none.',
+    custom_payload:
+      "Bag of cells, base64, for the sender's jetton wallet, of use to special jettons; null for most transfers.",
+    decoded_custom_payload:
+      "What the server's decoder made of the custom payload; null if it knows no shape.",
+    forward_payload:
+      'Bag of cells, base64, that goes to the destination: a comment, or the order for an exchange; null if there is none.',
+    decoded_forward_payload:
+      "What the server's decoder made of the forward payload, such as a comment's text; null if it knows no shape.",
+    comment:
+      'Text comment that goes with the jettons. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From jetton_transfers[].decoded_forward_payload.comment.',
+  },
+  conflict: {
+    kind: 'fill',
+    columns: ['trace_id', 'decoded_custom_payload', 'decoded_forward_payload', 'extra'],
+  },
+  partitioned: true,
+});
+
+export const jetton_wallets = ton.table(
+  'jetton_wallets',
+  {
+    address: address().primaryKey(),
+    balance: amount(),
+    owner: address(),
+    jetton: address(),
+    last_transaction_lt: int8().notNull(),
+    code_hash: hash(),
+    data_hash: hash(),
+    mintless_amount: amount(),
+    mintless_start_from: count8(),
+    mintless_expire_at: count8(),
+    mintless_custom_payload_api_uri: text().array(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [index('jetton_wallets_owner_index').on(t.owner), index('jetton_wallets_jetton_index').on(t.jetton)],
+);
+
+describe(jetton_wallets, {
+  comment:
+    'Who holds how much of which jetton: one row for each jetton wallet, as it was when it was read last. A newer state replaces an older one.',
+  from: 'jetton_wallets[].*',
+  columns: {
+    address: 'Account of the jetton wallet, raw form: the key.',
+    balance: 'Units of the jetton in the wallet, to be divided by 10^decimals of its master.',
+    owner: 'Account to which the jettons belong, raw form.',
+    jetton: 'Master of the jetton that the wallet holds, raw form.',
+    last_transaction_lt: "Logical time of the wallet's transaction that left this state.",
+    code_hash: "Hash of the jetton wallet's code, base64; null if it is not deployed.",
+    data_hash: "Hash of the jetton wallet's data, base64; null if it is not deployed.",
+    mintless_amount:
+      'Units that the owner may still claim of a jetton that is minted by claims; null if it is none. From jetton_wallets[].mintless_info.amount.',
+    mintless_start_from:
+      'Since when they can be claimed, unix seconds; null if it is not given. From jetton_wallets[].mintless_info.start_from.',
+    mintless_expire_at:
+      'Until when they can be claimed, unix seconds; null if it is not given. From jetton_wallets[].mintless_info.expire_at.',
+    mintless_custom_payload_api_uri:
+      'URL of the proof for a claim; null if it is not given. From jetton_wallets[].mintless_info.custom_payload_api_uri.',
+    extra:
+      'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null if there are none.',
+  },
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+});
+
+export const jetton_masters = ton.table('jetton_masters', {
+  address: address().primaryKey(),
+  total_supply: amount(),
+  mintable: boolean(),
+  admin_address: address(),
+  name: text(),
+  symbol: text(),
+  decimals: integer(),
+  jetton_content: jsonb(),
+  jetton_wallet_code_hash: hash(),
+  code_hash: hash(),
+  data_hash: hash(),
+  last_transaction_lt: int8().notNull(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(jetton_masters, {
+  comment:
+    'Jettons (fungible tokens): one row for each master contract, as it was when it was read last. A newer state replaces an older one.',
+  from: 'jetton_masters[].*',
+  columns: {
+    address: 'Account of the jetton master, raw form: the key.',
+    total_supply: 'Units of the jetton in existence, to be divided by 10^decimals.',
+    mintable: 'True if more of the jetton can be minted.',
+    admin_address: 'Account that may mint and change the jetton, raw form; null if there is none.',
+    name: 'Name of the jetton, in the words of its maker; null if the content has none on chain. From jetton_masters[].jetton_content, its name.',
+    symbol:
+      'Ticker of the jetton; null if the content has none on chain. From jetton_masters[].jetton_content, its symbol.',
+    decimals:
+      'Decimal places of amounts of the jetton; null if the content does not say a number, which wallets read as 9. From jetton_masters[].jetton_content, its decimals.',
+    jetton_content:
+      'Everything that the master says about itself on chain, or the URL of it; null if the indexer could not read it.',
+    jetton_wallet_code_hash: "Hash of the code of this jetton's wallets, base64.",
+    code_hash: "Hash of the master's own code, base64.",
+    data_hash: "Hash of the master's own data, base64.",
+    last_transaction_lt: "Logical time of the master's transaction that left this state.",
+  },
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+});

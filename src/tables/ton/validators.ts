@@ -1,0 +1,326 @@
+import { boolean, integer, jsonb, primaryKey, text, doublePrecision } from 'drizzle-orm/pg-core';
+import { address, amount, count8, loadedAt, moment, utime, describe, ton, hash, int8 } from '../describe.ts';
+
+export const validator_complaints = ton.table(
+  'validator_complaints',
+  {
+    utime: utime(),
+    election_id: count8().notNull(),
+    complaint_hash: hash().notNull(),
+    cycle_start: moment(),
+    validator_pubkey: text(),
+    adnl_addr: text(),
+    stake_holder_address: address(),
+    description_boc: text(),
+    severity: count8(),
+    reward_address: address(),
+    paid: amount(),
+    suggested_fine: amount(),
+    suggested_fine_part: count8(),
+    vset_id: hash(),
+    weight_remaining: amount(),
+    approved_percent: doublePrecision(),
+    is_passed: boolean(),
+    vote_count: integer(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.election_id, t.complaint_hash] })],
+);
+
+describe(validator_complaints, {
+  comment:
+    'Complaints to the elector that a validator did not do its work, one row a complaint. Read from GET /api/v3/validators/complaints, which some servers do not have. Votes and outcome change until the elector forgets the complaint: its second is read again after that, and exchanged as a whole. The votes are in complaint_votes.',
+  from: 'complaints[].*',
+  columns: {
+    utime: 'Block time, UTC, at which the complaint was made. From complaints[].created_at.',
+    election_id: 'Election of the accused validator, named by the unix time at which its validators begin.',
+    complaint_hash: 'Hash of the complaint, base64: its identity within the election.',
+    cycle_start: 'When the accused validator began its work, UTC: the start of its validation cycle.',
+    validator_pubkey: 'Public key of the accused validator, 64 upper-case hex digits.',
+    adnl_addr:
+      'Network address (ADNL) of the accused validator, 64 upper-case hex digits; null if the source does not know it.',
+    stake_holder_address:
+      'Account that holds the stake of the accused validator, raw form; null if the source does not know it.',
+    description_boc: 'What the validator is accused of, with proofs, as a bag of cells in base64.',
+    severity: 'How grave the complaint is, as its author says.',
+    reward_address: 'Account that gets the reward if the complaint passes, raw form.',
+    paid: 'What the author paid for keeping the complaint, nanotons.',
+    suggested_fine: 'Fixed part of the fine that the author asks for, nanotons.',
+    suggested_fine_part: 'Part of the stake that the author asks for on top, in units of 1/2^32.',
+    vset_id: 'Hash of the set of validators that votes on the complaint, base64.',
+    weight_remaining:
+      'Voting weight that is still missing for the complaint to pass; below zero once it has.',
+    approved_percent: 'Share of the voting weight that is for the complaint, percent, perhaps a fraction.',
+    is_passed: 'True if enough validators voted for the complaint.',
+    vote_count:
+      'How many validators have voted for the complaint, each a row of complaint_votes. The length of complaints[].voted_validators; null if the server says null.',
+  },
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const complaint_votes = ton.table(
+  'complaint_votes',
+  {
+    utime: utime(),
+    election_id: count8().notNull(),
+    complaint_hash: hash().notNull(),
+    position: integer().notNull(),
+    validator_index: integer(),
+    validator_pubkey: text(),
+    adnl_addr: text(),
+    weight: amount(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.election_id, t.complaint_hash, t.position] })],
+);
+
+describe(complaint_votes, {
+  comment: 'Validators that voted for a complaint, one row a vote; they come and go with their complaint.',
+  from: 'complaints[].voted_validators[].*',
+  columns: {
+    utime:
+      'Block time, UTC, at which the complaint that is voted on was made: equals utime in validator_complaints. From complaints[].created_at.',
+    election_id:
+      'Election of the complaint that is voted on. From complaints[].election_id, as in validator_complaints.',
+    complaint_hash:
+      'Complaint that is voted on, base64. From complaints[].complaint_hash, as in validator_complaints.',
+    position: 'Place of the vote in the list, from 0. The index in complaints[].voted_validators.',
+    validator_index: 'Number of the voter in its set of validators.',
+    validator_pubkey:
+      'Public key of the voter, 64 upper-case hex digits; null if the source does not know it.',
+    adnl_addr:
+      'Network address (ADNL) of the voter, 64 upper-case hex digits; null if the source does not know it.',
+    weight: 'Weight of the vote, in the units of the set of validators; null if the source does not know it.',
+  },
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const validator_cycles = ton.table(
+  'validator_cycles',
+  {
+    utime: utime(),
+    cycle_start: count8().notNull(),
+    election_id: count8(),
+    cycle_end: moment(),
+    total: count8(),
+    main: count8(),
+    total_weight: amount(),
+    total_stake: amount(),
+    validators_elected_for: count8(),
+    elections_start_before: count8(),
+    elections_end_before: count8(),
+    stake_held_for: count8(),
+    max_validators: count8(),
+    max_main_validators: count8(),
+    min_validators: count8(),
+    min_stake: amount(),
+    max_stake: amount(),
+    min_stake_limit: amount(),
+    max_stake_limit: amount(),
+    min_total_stake: amount(),
+    max_stake_factor: count8(),
+    validator_count: integer(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.cycle_start] })],
+);
+
+describe(validator_cycles, {
+  comment:
+    'Cycles of validation, one row a set of validators. Read from GET /api/v3/validators/cycles, which some servers do not have. Its election and stakes are known some time after its start: its second is read again later, and exchanged as a whole. The validators are in cycle_validators.',
+  from: 'cycles[].*',
+  columns: {
+    utime: 'When the set begins to validate, UTC: its start as a time. From cycles[].cycle_start.',
+    cycle_start: 'Name of the cycle: the unix time at which its set begins to validate.',
+    election_id: 'Election that chose this set; null until the server knows it.',
+    cycle_end: 'When the set stops validating, UTC.',
+    total: 'How many validators the set has.',
+    main: 'How many of them validate the masterchain.',
+    total_weight: 'Voting weight of all validators together.',
+    total_stake: 'Stakes of all validators together, nanotons; null until the server knows it.',
+    validators_elected_for: 'How long a set validates, seconds.',
+    elections_start_before: 'How long before the end of a set the next election begins, seconds.',
+    elections_end_before: 'How long before the end of a set the next election ends, seconds.',
+    stake_held_for: 'How long the elector keeps stakes after a set has stopped, seconds.',
+    max_validators: 'Most validators that a set may have.',
+    max_main_validators: 'Most validators of the masterchain that a set may have.',
+    min_validators: 'Fewest validators that a set may have.',
+    min_stake: 'Smallest stake of the set, nanotons; null until the server knows it.',
+    max_stake: 'Largest stake of the set, nanotons; null until the server knows it.',
+    min_stake_limit: 'Least stake that the network’s configuration allows, nanotons.',
+    max_stake_limit: 'Largest stake that the network’s configuration allows, nanotons.',
+    min_total_stake: 'Least sum of stakes for which a set is elected, nanotons.',
+    max_stake_factor: 'How many times the smallest stake of the set a stake may count, in units of 1/65536.',
+    validator_count:
+      'How many validators the server listed, each a row of cycle_validators. The length of cycles[].validators; null if the server listed none at all.',
+  },
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const cycle_validators = ton.table(
+  'cycle_validators',
+  {
+    utime: utime(),
+    cycle_start: count8().notNull(),
+    position: integer().notNull(),
+    validator_index: integer(),
+    validator_pubkey: text(),
+    adnl_addr: text(),
+    weight: amount(),
+    stake_holder_address: address(),
+    stake: amount(),
+    max_factor: count8(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.cycle_start, t.position] })],
+);
+
+describe(cycle_validators, {
+  comment:
+    'Validators of a cycle, one row each; they come and go with their cycle. Complaints about them are in validator_complaints.',
+  from: 'cycles[].validators[].*',
+  columns: {
+    utime:
+      'When the set begins to validate, UTC: equals utime in validator_cycles. From cycles[].cycle_start.',
+    cycle_start: 'Cycle of this validator. From cycles[].cycle_start, as in validator_cycles.',
+    position: 'Place of the validator in the list, from 0. The index in cycles[].validators.',
+    validator_index: 'Number of the validator in the set.',
+    validator_pubkey: 'Public key of the validator, 64 upper-case hex digits.',
+    adnl_addr: 'Network address (ADNL) of the validator, 64 upper-case hex digits.',
+    weight: 'Voting weight of the validator.',
+    stake_holder_address: 'Account that holds the stake, raw form; null until the server knows it.',
+    stake: 'Stake that counts, nanotons; null until the server knows it.',
+    max_factor: 'Factor that the validator declared, in units of 1/65536; null until the server knows it.',
+  },
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const validator_events = ton.table(
+  'validator_events',
+  {
+    utime: utime(),
+    tx_lt: int8().notNull(),
+    tx_hash: hash().notNull(),
+    type: text().notNull(),
+    stake_holder_address: address(),
+    validator_pubkey: text(),
+    adnl_addr: text(),
+    election_id: count8(),
+    query_id: amount(),
+    amount: amount(),
+    reason: count8(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash] })],
+);
+
+describe(validator_events, {
+  comment:
+    'What the elector contract did with the stakes of validators: took them, refused them, gave them back. One row an event. Read from GET /api/v3/validators/events, which some servers do not have; a row never changes. There is no checksum for them: each second is read twice.',
+  from: 'events[].* of validators/events',
+  columns: {
+    utime: "Block time, UTC, of the elector's transaction.",
+    tx_lt: "Logical time of the elector's transaction.",
+    tx_hash: "Hash of the elector's transaction, base64: identity of the event.",
+    type: 'What happened to the stake: stake_accepted, stake_rejected or stake_recovered.',
+    stake_holder_address:
+      'Account that sent or gets the stake, raw form: a wallet or a pool. From events[].stake_holder_address; null only if not sent.',
+    validator_pubkey:
+      "The validator's public key, 64 upper-case hex digits; null for a stake that is given back. From events[].validator_pubkey.",
+    adnl_addr:
+      "The validator's network address (ADNL), 64 upper-case hex digits; null if the event has none. From events[].adnl_addr.",
+    election_id:
+      'Election that the stake is for, named by the unix time at which its validators begin; null for a stake that is given back. From events[].election_id.',
+    query_id:
+      'Number that the sender chose to tell its requests apart, up to 64 bits; null if the event has none.',
+    amount: 'The stake, nanotons.',
+    reason: "Code of the elector's reason for refusing the stake; null for all other types.",
+  },
+  conflict: { kind: 'fill', columns: ['extra'] },
+  partitioned: true,
+});
+
+export const validator_elections = ton.table(
+  'validator_elections',
+  {
+    utime: utime(),
+    election_id: count8().notNull(),
+    elect_close: moment(),
+    min_stake: amount(),
+    total_stake: amount(),
+    total_participants: count8(),
+    failed: boolean(),
+    finished: boolean(),
+    participant_count: integer(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.election_id] })],
+);
+
+describe(validator_elections, {
+  comment:
+    'Elections of validators by the elector, one row an election. Read from GET /api/v3/validators/elections, which some servers do not have. An election is known before its validators begin, and changes until it is finished: its second is read again later, and exchanged as a whole. Who took part is in election_participants; the set that was elected is in validator_cycles.',
+  from: 'elections[].*',
+  columns: {
+    utime:
+      'When the validators of this election begin, UTC: the election’s id as a time. From elections[].election_id.',
+    election_id: 'Name of the election: the unix time at which its validators begin.',
+    elect_close: 'When the elector takes no more stakes, UTC.',
+    min_stake: 'Least stake that the elector takes, nanotons.',
+    total_stake: 'Stakes of all participants together, nanotons.',
+    total_participants: 'How many took part.',
+    failed: 'True if the elector could elect no set.',
+    finished: 'True if the election has ended.',
+    participant_count:
+      'How many participants the server listed, each a row of election_participants. The length of elections[].participants; null if the server listed none at all.',
+  },
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const election_participants = ton.table(
+  'election_participants',
+  {
+    utime: utime(),
+    election_id: count8().notNull(),
+    position: integer().notNull(),
+    validator_pubkey: text(),
+    validator_index: integer(),
+    stake: amount(),
+    max_factor: count8(),
+    stake_holder_address: address(),
+    adnl_addr: text(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.election_id, t.position] })],
+);
+
+describe(election_participants, {
+  comment:
+    'Who asked to become a validator in an election, one row a participant; they come and go with their election.',
+  from: 'elections[].participants[].*',
+  columns: {
+    utime:
+      'When the validators of the election begin, UTC: equals utime in validator_elections. From elections[].election_id.',
+    election_id: 'Election of this participant. From elections[].election_id, as in validator_elections.',
+    position: 'Place of the participant in the list, from 0. The index in elections[].participants.',
+    validator_pubkey: 'Public key of the participant, 64 upper-case hex digits.',
+    validator_index:
+      'Number of the participant in the set that was elected; null if it was not elected, or not yet.',
+    stake: 'What the participant staked, nanotons.',
+    max_factor:
+      'How many times the smallest stake of the set the participant is willing to stake, in units of 1/65536.',
+    stake_holder_address: 'Account that sent the stake and gets it back, raw form.',
+    adnl_addr: 'Network address (ADNL) of the participant, 64 upper-case hex digits.',
+  },
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
