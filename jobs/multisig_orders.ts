@@ -50,7 +50,6 @@ export default defineCollection({
   ],
 });
 
-/** The row of an order, and one for each of its actions. */
 function orderRows({ actions, ...order }: MultisigOrder, extra: Extra): RowsOf<typeof tables> {
   return {
     multisig_orders: [{ ...order, action_count: actions?.length ?? null, extra: orNull(extra) }],

@@ -7,7 +7,6 @@ import { shard_block_proofs } from '../src/tables/ton/blocks.ts';
 import { blockIdExt, tag } from '../src/records/members/form.ts';
 import { requiredFlag } from '../src/records/members/scalar.ts';
 
-/** The result of getShardBlockProof. */
 export const shardBlockProof = z.strictObject({
   '@type': tag,
   from: blockIdExt,

@@ -69,7 +69,6 @@ export default defineJob({
   everySeconds: 300,
 });
 
-/** Puts the rows of one complaint: its own, and one for each vote. */
 function complaintRows(record: z.output<typeof validatorComplaint>, extra: Extra, put: Put): void {
   const { created_at, election_id, complaint_hash, voted_validators: votes } = record;
   put(complaints, record, { vote_count: votes?.length }, extra);

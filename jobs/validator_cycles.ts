@@ -75,7 +75,6 @@ export default defineJob({
   everySeconds: 1800,
 });
 
-/** Puts the rows of one cycle: its own, and one for each validator. */
 function cycleRows(record: z.output<typeof validatorCycle>, extra: Extra, put: Put): void {
   const { validators: all } = record;
   const cycle_start = Number(record.cycle_start);

@@ -48,7 +48,6 @@ export default defineJob({
   everySeconds: 1800,
 });
 
-/** Puts the rows of one election: its own, and one for each participant. */
 function electionRows(record: z.output<typeof validatorElection>, extra: Extra, put: Put): void {
   const { participants: all } = record;
   const election_id = Number(record.election_id);

@@ -48,7 +48,10 @@ export function createLogger({ level, format, destination }: LoggerOptions): Log
 }
 
 /** A log that is only written if it is released, so that a successful run prints nothing. The newest lines are kept. */
-export function createHeldLogger(options: Omit<LoggerOptions, 'destination'>): HeldLogger {
+export function createHeldLogger(options: Omit<LoggerOptions, 'destination'>): {
+  readonly logger: Logger;
+  readonly release: () => void;
+} {
   const lines: string[] = [];
   let isReleased = false;
   const destination = standardError(() => undefined);
@@ -61,11 +64,6 @@ export function createHeldLogger(options: Omit<LoggerOptions, 'destination'>): H
     for (const line of lines.splice(0)) destination.write(line);
   };
   return { logger: createLogger({ ...options, destination: { write } }), release };
-}
-
-interface HeldLogger {
-  readonly logger: Logger;
-  readonly release: () => void;
 }
 
 const MOST_HELD = 1000;
@@ -103,17 +101,12 @@ const RETRY_MS = 100;
 /** At exit: milliseconds to wait for a reader that takes nothing. */
 const EXIT_TIMEOUT_MS = 5000;
 
-/** Writes whole lines in order. */
-interface LineWriter {
-  write(line: string): void;
-}
-
 /**
  * Writes synchronously, so that a process that ends has written everything. If the file is non-blocking, a stopped
  * reader does not stop the process: lines are buffered. `onDropped` receives the number of dropped lines, when there
  * is room again. After any other error, the next line tries again.
  */
-function openLines(fd: number, onDropped: (lines: number) => void): LineWriter {
+function openLines(fd: number, onDropped: (lines: number) => void): { write(line: string): void } {
   const queue = openQueue(fd);
   let dropped = 0;
   let retry: NodeJS.Timeout | undefined;

@@ -30,7 +30,6 @@ import { demoNetwork, liveDemoNetwork } from '../simulator/network/demo-network.
 import type { Stop } from '../stop.ts';
 import type { Store } from './open-store.ts';
 
-/** Everything that a crawl needs. */
 export interface Crawl {
   /** Name of this process in leases, pages and `status`. */
   readonly owner: string;
@@ -240,7 +239,6 @@ const HISTORY = HOUR;
 /** The live network is regenerated in memory at each start. A longer one would take too much memory. */
 const LONGEST_LIFE = 12 * HOUR;
 
-/** The host to ask. */
 interface Source {
   readonly baseUrl: string;
   /** Stops the simulator, if it is one. */

@@ -33,7 +33,6 @@ export interface BackfillFlags {
   readonly quiet?: boolean;
 }
 
-/** The wanted work of a backfill. */
 export interface BackfillWanted {
   /** Every known stream, chosen or not. */
   readonly jobs: readonly Dataset[];
@@ -140,7 +139,6 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
 }
 
 interface Verdict {
-  /** The result in a sentence. */
   readonly verdict: string;
   /** Unix seconds. */
   readonly now: number;

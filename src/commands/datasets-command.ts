@@ -78,7 +78,6 @@ function describeDataset({ name, job }: Dataset<AnyJob>, hour: Range, freshness:
     : describeCollection({ name, job }, freshness);
 }
 
-/** An overview with a line for each dataset. */
 function formatOverview(descriptions: readonly DatasetDescription[], freshness: number): string {
   const rows = descriptions.map((described) => [
     described.name,
@@ -95,7 +94,6 @@ The watermark costs ${watermarkRequests(freshness).toFixed(1)} more, for all tog
 Details of one dataset: ${programName} datasets ${descriptions[0]?.name ?? 'NAME'}`;
 }
 
-/** The description of one dataset with its columns. */
 function formatDescription(described: DatasetDescription): string {
   const facts = 'walks' in described ? collectionFacts(described) : streamFacts(described);
   return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
@@ -142,7 +140,6 @@ export function describeStream({ name, job }: Dataset, hour: Range, freshness: n
   };
 }
 
-/** The facts of a stream, as title and text. */
 export function streamFacts(described: StreamDescription): string[][] {
   return [
     ['dataset', `${described.name}${described.core ? ' (core)' : ''}`],
@@ -225,7 +222,6 @@ function describeCollection({ name, job }: Collection, freshness: number) {
   };
 }
 
-/** The facts of a collection, as title and text. */
 function collectionFacts(described: CollectionDescription): [string, string][] {
   return [
     ['dataset', `${described.name}${described.onRequest ? ' (read only if it is named)' : ''}`],

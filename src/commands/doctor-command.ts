@@ -101,7 +101,6 @@ async function examineApi(invocation: Invocation, store: Store): Promise<DoctorF
   }
 }
 
-/** Prints each finding with its remedy. */
 function printFindings(findings: readonly DoctorFinding[]): void {
   for (const { check, what, remedy } of findings) {
     console.log(`${check.padEnd(10)}${what}`);

@@ -90,7 +90,6 @@ async function nameMissing(
 }
 
 type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'> & {
-  /** Names of the tables of which rows were exported. */
   readonly exported: Set<string>;
 };
 

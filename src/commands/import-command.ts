@@ -88,7 +88,6 @@ interface ImportOptions {
   readonly datasets: readonly Dataset<AnyJob>[];
   /** Names of datasets that the lake should have. If it lacks any others, that is not an error. */
   readonly expected: ReadonlySet<string>;
-  /** All datasets of the program. */
   readonly available: readonly Dataset<AnyJob>[];
   readonly range: Range;
   readonly stop: Stop;
@@ -211,7 +210,6 @@ function cut(day: readonly Range[], sources: readonly ImportedTable[]): Range[] 
 /** Bytes of a file that are sent at once. */
 const PIECE = 262_144;
 
-/** A part, and its name below the lake. */
 interface NamedPart extends Part {
   readonly name: string;
 }

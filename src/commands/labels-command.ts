@@ -52,7 +52,6 @@ async function importLabels(invocation: Invocation, path: string): Promise<ExitC
   }
 }
 
-/** The number of rows that are not labels, and why the first is not. */
 interface Refused {
   rows: number;
   first?: string;

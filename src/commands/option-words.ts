@@ -56,12 +56,6 @@ export function refuseWords(parent: Command, byDefault: Command): Command {
   });
 }
 
-/** `--from` and `--to` of a command that does not always need them. */
-interface Ends {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
-
 interface Needing {
   /** What needs a range, if not all that was asked for does. */
   readonly names?: string;
@@ -70,7 +64,11 @@ interface Needing {
 }
 
 /** @throws UsageError if an end of the range is missing */
-export function parseEnds({ from, to }: Ends, now: number, { names = '', otherwise }: Needing): Range {
+export function parseEnds(
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  now: number,
+  { names = '', otherwise }: Needing,
+): Range {
   if (from !== undefined && to !== undefined) return parseRange(from, to, now);
   throw new UsageError(`--from and --to are needed together${names === '' ? '' : `: for ${names}`}`, {
     hint: `Write times like 2026-11-01, -6h or now. ${otherwise}`,

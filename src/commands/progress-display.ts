@@ -230,7 +230,6 @@ interface RunProgressOptions extends Pick<InFlight, 'isRateBound'> {
   readonly now: () => number;
 }
 
-/** The progress of a run so far. */
 interface RunProgress {
   onPage(event: PageEvent): void;
   /** Sets what is left of a dataset, if something else than pages has covered a part of it. */

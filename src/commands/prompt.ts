@@ -116,12 +116,6 @@ function asksForHelp(line: string, typed: string): boolean {
   return /^\s*help\s*;?\s*$/.test(line) && !hasText(typed);
 }
 
-/** The complete statements in the typed text, and the rest after the last `;`. */
-interface SplitSql {
-  readonly statements: readonly string[];
-  readonly rest: string;
-}
-
 /**
  * Tokens of Postgres that may contain a semicolon without ending a statement: comments, strings (with backslashes
  * after an E), quoted names, dollar quotes. An unterminated token does not match.
@@ -133,7 +127,7 @@ const OPAQUE =
  * Splits text at the semicolons that end statements. Statements have no semicolon; empty ones are dropped. As in
  * psql, a backslash at the start of a statement makes the rest of the line a command.
  */
-export function splitSql(text: string): SplitSql {
+export function splitSql(text: string): { readonly statements: readonly string[]; readonly rest: string } {
   const statements: string[] = [];
   let start = 0;
   let at = 0;

@@ -177,7 +177,6 @@ function listRow(record: Quarantined): string[] {
   return [String(id), dataset, formatTime(utime), times, pathOf(record), recordId];
 }
 
-/** Prints one complete record. */
 function printRecord(record: Quarantined): void {
   const facts: readonly (readonly [string, string])[] = [
     ['record', `${record.id}: ${record.recordId}`],

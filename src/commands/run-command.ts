@@ -49,7 +49,6 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
   }
 }
 
-/** Logs warnings of Node and of packages as records. */
 function logWarnings(logger: Logger): void {
   process.removeAllListeners('warning').on('warning', ({ name, message }) => {
     logger.warn({ code: name, reason: message }, 'Node.js warning');

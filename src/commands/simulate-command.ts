@@ -82,7 +82,6 @@ function describe({ corpus, live }: SimulateFlags, { headTime }: Simulator): str
   return live === true ? `a network whose head is now ${head} and moves` : `a network that ends at ${head}`;
 }
 
-/** Options as strings. */
 interface SimulateFlags {
   readonly port?: string;
   readonly seed?: string;
@@ -122,12 +121,11 @@ function parseSimulate(flags: SimulateFlags, now: number): SimulatorOptions {
   };
 }
 
-interface NumberBounds {
-  readonly whole?: boolean;
-  readonly most?: number;
-}
-
-function numberOf(option: string, text: string | undefined, bounds: NumberBounds = {}): number | undefined {
+function numberOf(
+  option: string,
+  text: string | undefined,
+  bounds: { readonly whole?: boolean; readonly most?: number } = {},
+): number | undefined {
   if (text === undefined) return undefined;
   const { whole = false, most = Number.MAX_SAFE_INTEGER } = bounds;
   const form = whole ? /^\d+$/ : /^(?=.*[1-9])\d+(\.\d+)?$/;

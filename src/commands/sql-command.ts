@@ -390,14 +390,12 @@ interface RowFormat {
   readonly foot: (isEmpty: boolean) => string;
 }
 
-/** With a header. */
 const CSV: RowFormat = {
   head: csvLine,
   row: (_, values) => csvLine(values),
   foot: () => '',
 };
 
-/** CSV for spreadsheets. */
 const SPREADSHEET: RowFormat = {
   ...CSV,
   head: (columns) => BYTE_ORDER_MARK + csvLine(forSpreadsheets(columns)),

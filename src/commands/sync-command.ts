@@ -140,11 +140,8 @@ interface ObserveOptions {
   readonly context: CrawlContext;
   readonly subscribe: (listener: (event: PageEvent) => void) => void;
   readonly config: Config;
-  /** The streams that the daemon reads. */
   readonly datasets: readonly Dataset[];
-  /** The collections that it reads. */
   readonly collections: readonly Collection[];
-  /** All datasets that exist. */
   readonly jobs: readonly Dataset<AnyJob>[];
 }
 
@@ -200,7 +197,6 @@ async function serve(
   }
 }
 
-/** Milliseconds between two lines. */
 const PERIOD_MS = 60_000;
 
 interface SummaryOptions {

@@ -140,7 +140,6 @@ const SHOWN = 5;
 /** A hash in base64, as in keys of rows. */
 const HASH = /[A-Za-z0-9+/]{43}=/;
 
-/** The result of a proof for a range. */
 interface ProofFacts extends Proof {
   readonly range: Range;
   readonly causes: Causes;

@@ -84,7 +84,6 @@ function withWatchList(
   });
 }
 
-/** The accounts of the watch list as a table. */
 function formatWatched(watched: readonly Watched[], testnet: boolean): string {
   if (watched.length === 0) return 'no account is watched';
   const rows = watched.map(({ address, note, addedAt }) => [

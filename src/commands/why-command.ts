@@ -63,51 +63,18 @@ async function why(invocation: Invocation, given: string, flags: { at?: string }
     const { database } = store;
     const known = { datasets: await loadJobs(), hashColumns: await findHashColumns() };
     console.log(clueLine('hash', hash));
-    let isStored = false;
-    let isWrong = false;
-    for await (const clue of findClues({ database, ...known, hash, at, ask })) {
-      isStored ||= clue.kind === 'stored';
-      isWrong ||= clue.kind === 'wrong';
-      for (const line of clueLines(clue)) console.log(line);
+    const found = new Set<Clue['kind']>();
+    for await (const { kind, lines } of findClues({ database, ...known, hash, at, ask })) {
+      found.add(kind);
+      for (const line of lines) console.log(line);
     }
-    return isStored && !isWrong ? EXIT.done : EXIT.incomplete;
+    return found.has('stored') && !found.has('wrong') ? EXIT.done : EXIT.incomplete;
   });
 }
 
 /** Members of a row that are shown. The printed `select` shows all. */
 const SHOWN = 6;
 const LONGEST = 80;
-
-/** The lines for a clue. */
-function clueLines(clue: Clue): string[] {
-  switch (clue.kind) {
-    case 'wrong':
-      return findingLines(clue.finding);
-    case 'stored':
-      return [storedLine(clue.row), ...clue.pages.map(pageLine), selectLine(clue.row, clue.hash)];
-    case 'quarantined':
-      return quarantineLines(clue.record);
-    case 'absent': {
-      const columns = clue.hashColumns.map(({ table, column }) => `${table}.${column}`);
-      return [clueLine('absent', `no row has it in ${columns.join(', ')}`)];
-    }
-    case 'asked':
-      return [askedLine(clue.hash)];
-    case 'unanswered':
-      return [
-        clueLine('unknown', `the API could not answer: ${clue.error.message}`),
-        clueLine('', 'give --at TIME if you know when it happened, to see whether that second was read'),
-      ];
-    case 'unknown':
-      return [
-        clueLine('unknown', 'the API does not know it either: another network, or a hash of something else'),
-      ];
-    case 'known':
-      return knownLines(clue.thing, clue.asked);
-    case 'second':
-      return coverageLines(clue.coverage, clue.time);
-  }
-}
 
 function clueLine(title: string, text: string): string {
   return `${title.padEnd(12)}${text}`;
@@ -194,27 +161,19 @@ function coverageLines({ dataset, covered, refused }: SecondCoverage, time: numb
   ];
 }
 
-/** A fact about a hash, in the order in which it is found. */
-type Clue =
-  | { readonly kind: 'wrong'; readonly finding: OpenFinding }
-  | {
-      readonly kind: 'stored';
-      readonly row: FoundRow;
-      readonly pages: readonly LoggedPage[];
-      readonly hash: string;
-    }
-  | { readonly kind: 'quarantined'; readonly record: QuarantinedRecord }
-  | { readonly kind: 'absent'; readonly hashColumns: readonly HashColumn[] }
-  | { readonly kind: 'asked'; readonly hash: string }
-  | { readonly kind: 'unanswered'; readonly error: EtlError }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'known'; readonly thing: KnownThing; readonly asked: string }
-  | { readonly kind: 'second'; readonly coverage: SecondCoverage; readonly time: number };
+/** A fact about a hash, for people. */
+interface Clue {
+  readonly kind: 'wrong' | 'stored' | 'other';
+  readonly lines: readonly string[];
+}
+
+function other(...lines: readonly string[]): Clue {
+  return { kind: 'other', lines };
+}
 
 interface Search {
   readonly database: Database;
   readonly datasets: readonly Dataset[];
-  /** Columns that hold hashes. */
   readonly hashColumns: readonly HashColumn[];
   readonly hash: string;
   /** Unix seconds when it happened; undefined if the API must be asked. */
@@ -226,14 +185,16 @@ interface Search {
 /** Yields findings about a hash and its rows, otherwise quarantined records, otherwise whether its second was read. */
 async function* findClues(search: Search): AsyncGenerator<Clue> {
   const { database, hashColumns, hash, at } = search;
-  for (const finding of await findingsOfHash(database, hash)) yield { kind: 'wrong', finding };
+  for (const finding of await findingsOfHash(database, hash))
+    yield { kind: 'wrong', lines: findingLines(finding) };
   const stored = await findStored(search, hash);
   yield* stored;
   if (stored.length > 0) return;
   const quarantined = await findQuarantined(database, hash);
-  yield* quarantined.map((record): Clue => ({ kind: 'quarantined', record }));
+  for (const record of quarantined) yield other(...quarantineLines(record));
   if (quarantined.length > 0) return;
-  yield { kind: 'absent', hashColumns };
+  const columns = hashColumns.map(({ table, column }) => `${table}.${column}`);
+  yield other(clueLine('absent', `no row has it in ${columns.join(', ')}`));
   if (at === undefined) yield* askApi(search);
   else yield* findCoverage(search, at, (table) => hashColumns.some((column) => column.table === table));
 }
@@ -244,7 +205,8 @@ async function findStored({ database, datasets, hashColumns }: Search, hash: str
     const writers = datasets
       .filter(({ job }) => Object.hasOwn(job.tables, row.table))
       .map(({ name }) => name);
-    clues.push({ kind: 'stored', row, pages: await findPages(database, writers, row), hash });
+    const pages = (await findPages(database, writers, row)).map(pageLine);
+    clues.push({ kind: 'stored', lines: [storedLine(row), ...pages, selectLine(row, hash)] });
   }
   return clues;
 }
@@ -252,20 +214,25 @@ async function findStored({ database, datasets, hashColumns }: Search, hash: str
 /** Without a time it is unknown whether its range was read, so the API is asked for the time. */
 async function* askApi(search: Search): AsyncGenerator<Clue> {
   const { hash, ask } = search;
-  yield { kind: 'asked', hash };
+  yield other(askedLine(hash));
   let thing: KnownThing | undefined;
   try {
     thing = await ask(hash);
   } catch (error) {
     if (!(error instanceof EtlError)) throw error;
-    yield { kind: 'unanswered', error };
+    yield other(
+      clueLine('unknown', `the API could not answer: ${error.message}`),
+      clueLine('', 'give --at TIME if you know when it happened, to see whether that second was read'),
+    );
     return;
   }
   if (thing === undefined) {
-    yield { kind: 'unknown' };
+    yield other(
+      clueLine('unknown', 'the API does not know it either: another network, or a hash of something else'),
+    );
     return;
   }
-  yield { kind: 'known', thing, asked: hash };
+  yield other(...knownLines(thing, hash));
   const stored = thing.hash === hash ? [] : await findStored(search, thing.hash);
   yield* stored;
   if (stored.length === 0) yield* findCoverage(search, thing.utime, (table) => table === 'transactions');
@@ -279,7 +246,8 @@ async function* findCoverage(
 ): AsyncGenerator<Clue> {
   const owners = datasets.filter((dataset) => ownTablesOf(dataset, datasets).some(([table]) => isOwn(table)));
   const names = owners.map(({ name }) => name);
-  for (const coverage of await readSecond(database, names, time)) yield { kind: 'second', coverage, time };
+  for (const coverage of await readSecond(database, names, time))
+    yield other(...coverageLines(coverage, time));
 }
 
 interface KnownThing {

@@ -275,7 +275,6 @@ export function findingOf(error: unknown): DoctorFinding {
   return { check: 'api', what: error.message, remedy: error.hint ?? 'Try again later.' };
 }
 
-/** Compares the network of the database with that of the API. */
 async function examineNetwork(database: Database, { globalId }: ChainInfo): Promise<DoctorFinding[]> {
   const held = await readNetwork(database);
   if (held === undefined || held === globalId) return [];
@@ -320,7 +319,6 @@ function examineHead({ last }: ChainInfo, now: number): DoctorFinding[] {
 interface ExamineRoutesOptions {
   readonly api: ApiClient;
   readonly chain: ChainInfo;
-  /** The chosen datasets. */
   readonly datasets: readonly Dataset<AnyJob>[];
   readonly choices: Choices;
   readonly signal: AbortSignal;

@@ -10,7 +10,6 @@ export interface ExportedTable {
   readonly dataset: string;
 }
 
-/** The tables that belong to the chosen datasets. */
 export function tablesOf(
   chosen: readonly Dataset<AnyJob>[],
   available: readonly Dataset<AnyJob>[],

@@ -263,17 +263,8 @@ async function readCheckpoint(lake: Lake, table: string, version: number): Promi
   return lines.join('\n');
 }
 
-/** The result of a table's commits. */
-interface Summed extends DeltaTable {
-  readonly table: string;
-  readonly version: number;
-  /** Number of the commit up to which the newest checkpoint sums up the log; -1 if there is none. */
-  readonly checkpoint: number;
-  readonly parts: readonly Part[];
-}
-
 /** Writes a checkpoint if there are enough commits since the last one. Returns the commit of the newest checkpoint. */
-async function sumUp(lake: Lake, log: Summed): Promise<number> {
+async function sumUp(lake: Lake, log: TableLog): Promise<number> {
   const { table, version, parts } = log;
   if (version - log.checkpoint < EVERY) return log.checkpoint;
   const how = { now: Date.now(), isNew: false };

@@ -9,7 +9,6 @@ import { LakeError, messageOf, NoScratchError, UsageError, DatabaseError } from 
 import type { Range } from '../range.ts';
 import { COPY_TEXT, printedValue, rowsOf, type CopiedColumns } from './copied-rows.ts';
 
-/** Which rows and columns to read. */
 interface WantedRows {
   /** Column names, in order. */
   readonly columns: readonly string[];
@@ -19,7 +18,6 @@ interface WantedRows {
 
 /** Reads and writes Parquet with DuckDB, and has a folder for temporary files. */
 export interface Engine {
-  /** A path for a temporary file. */
   scratch(name: string): string;
   /** Converts rows in the text format of COPY to a Parquet file, in their order. */
   toParquet(rows: string, columns: CopiedColumns, parquet: string): Promise<void>;

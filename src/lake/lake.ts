@@ -48,7 +48,6 @@ export function missing(path: string): never {
 /** Prefix of incomplete files: readers of lakes skip names that begin with `_`. */
 export const PARTIAL = '_partial-';
 
-/** A file of a lake, as its store lists it. */
 export interface Listed {
   /** Below the lake, with `/` between folders. */
   readonly name: string;

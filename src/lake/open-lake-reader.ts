@@ -131,7 +131,6 @@ export function applyReplacements(query: string, words: Replacements): string {
   return words.reduce((text, [from, to]) => text.replace(from, to), query);
 }
 
-/** A view as defined for Postgres. */
 interface DuckView {
   /** Includes the schema. */
   readonly name: string;

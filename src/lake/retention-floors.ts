@@ -16,7 +16,6 @@ import type { Lake } from './lake.ts';
 import type { Part } from './part.ts';
 import { faultsOf } from './verify-lake.ts';
 
-/** The settings for retention and the lake. */
 interface Keeping {
   readonly retention: { readonly seconds: ReadonlyMap<string, number>; readonly isInLake: boolean };
   readonly lake: string | undefined;

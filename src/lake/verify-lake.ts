@@ -17,7 +17,6 @@ interface LakeFault {
 
 interface VerifyLakeOptions {
   readonly lake: Lake;
-  /** The tables of this program, by name. */
   readonly tables: ReadonlyMap<string, ExportedTable>;
   readonly stop: Stop;
   readonly onTable: (log: TableLog) => void;

@@ -114,7 +114,6 @@ async function pendingText(session: Session): Promise<string> {
 const Name = z.object({ name: z.string() });
 const SCHEMAS = sql`select nspname::text as name from pg_namespace`;
 
-/** Creates the table of applied migrations. */
 const HISTORY = [
   'create schema if not exists etl',
   'create table if not exists etl.migrations (id serial primary key, hash text not null, created_at bigint)',

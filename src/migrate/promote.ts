@@ -24,7 +24,6 @@ const LAST = ['coverage', 'closed_days'];
 /** What people add and delete: the copy has these rows alone, without those that migrations put there. */
 const OF_PEOPLE = new Set(['watch', 'labels', 'ton_proxies', 'stable_jettons']);
 
-/** A table that is copied. */
 interface Copied {
   readonly name: string;
   readonly table: PgTable;

@@ -141,7 +141,6 @@ export interface ReaderOptions {
   readonly strict?: boolean;
 }
 
-/** The result for a reader role. */
 export interface Reader {
   /** False if the role does not exist and this user may not create it. */
   readonly exists: boolean;

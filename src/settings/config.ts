@@ -3,15 +3,8 @@ import * as z from 'zod';
 import { messageOf, UsageError } from '../errors.ts';
 import { readDatabase } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';
-import { parseSchedules, type Schedule } from './schedule.ts';
-import {
-  readProxies,
-  type ProxyFor,
-  findUnknown,
-  homeDirectory,
-  readValues,
-  workingDirectory,
-} from './read-values.ts';
+import { parseSchedules } from './schedule.ts';
+import { readProxies, findUnknown, homeDirectory, readValues, workingDirectory } from './read-values.ts';
 import { withoutLogin } from './redact.ts';
 
 /** Choices of the operator about how much is read. */
@@ -99,48 +92,9 @@ const Environment = z.object({
 export type Network = 'mainnet' | 'testnet' | 'demo' | 'custom';
 
 /** The environment, parsed once. */
-export interface Config {
+export interface Config extends ReturnType<typeof toConfig> {
   /** From `DATABASE_URL` and libpq's variables; undefined: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /** Completes the URL of another server with libpq's variables. */
-  readonly completeUrl: (url: string) => string;
-  readonly network: Network;
-  /** Undefined for the demo network, whose server this program starts. */
-  readonly baseUrl: string | undefined;
-  readonly apiKey: string | undefined;
-  /** The proxy for a URL. The demo network uses none. */
-  readonly proxyFor: ProxyFor;
-  readonly rps: number;
-  /** Attempts at a request, or at the database, before the program gives up. */
-  readonly attempts: number;
-  /** Whose states are looked up, and whether code and data are included. */
-  readonly choices: Choices;
-  readonly datasets: readonly string[];
-  /**
-   * `head`, `first` or a time, as given. Undefined: the start that the database has stored, or at the first start the
-   * head.
-   */
-  readonly since: string | undefined;
-  /** Seconds. */
-  readonly freshness: number;
-  /** Seconds. */
-  readonly watermarkDelay: number;
-  readonly partition: 'day' | 'week' | 'month';
-  /** `host:port` of the daemon's status page and metrics; undefined: not served. */
-  readonly listen: string | undefined;
-  /** The location of the lake that the daemon writes; undefined: none. */
-  readonly lake: string | undefined;
-  readonly retention: Retention;
-  /** What the daemon runs on a schedule instead of all the time. */
-  readonly schedules: readonly Schedule[];
-  /** The directory of the embedded server; undefined if the user has no home directory and `ETL_DATA_DIR` is not set. */
-  readonly dataDir: string | undefined;
-  /** Bytes. */
-  readonly minFree: number;
-  readonly logLevel: string;
-  readonly logFormat: 'pretty' | 'json';
-  /** Format of the progress without a terminal: `json` only if LOG_FORMAT asks for it. */
-  readonly progressFormat: 'text' | 'json';
   /** Settings that have no effect. */
   readonly warnings: readonly SettingsWarning[];
 }
@@ -268,35 +222,48 @@ function conflictingSettings({ ETL_RETENTION, ETL_LAKE }: z.infer<typeof Environ
   return isWithout ? ['ETL_RETENTION contains lake, but ETL_LAKE is not set'] : [];
 }
 
-function toConfig(
-  env: z.infer<typeof Environment>,
-  values: NodeJS.Dict<string>,
-): Omit<Config, 'databaseUrl' | 'warnings'> {
+function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>) {
   const { network, baseUrl } = source(env.TONCENTER_NETWORK);
   return {
-    completeUrl: (url) => readDatabase(url, values).url ?? url,
+    /** Completes the URL of another server with libpq's variables. */
+    completeUrl: (url: string) => readDatabase(url, values).url ?? url,
     network,
+    /** Undefined for the demo network, whose server this program starts. */
     baseUrl,
     apiKey: env.TONCENTER_API_KEY,
+    /** The proxy for a URL. The demo network uses none. */
     proxyFor: network === 'demo' ? () => undefined : readProxies(values),
     rps: env.TONCENTER_RPS ?? defaultRps(network, env.TONCENTER_API_KEY),
+    /** Attempts at a request, or at the database, before the program gives up. */
     attempts: env.ETL_ATTEMPTS,
     choices: { accounts: env.ETL_ACCOUNTS, bocs: env.ETL_ACCOUNT_BOCS === 'yes' },
     datasets: env.ETL_DATASETS,
+    /**
+     * `head`, `first` or a time, as given. Undefined: the start that the database has stored, or at the first start
+     * the head.
+     */
     since: env.ETL_SINCE,
+    /** Seconds. */
     freshness: env.ETL_FRESHNESS,
+    /** Seconds. */
     watermarkDelay: env.ETL_WATERMARK_DELAY,
     partition: env.ETL_PARTITION,
+    /** `host:port` of the daemon's status page and metrics; undefined: not served. */
     listen: env.ETL_LISTEN === 'off' ? undefined : env.ETL_LISTEN,
+    /** The location of the lake that the daemon writes; undefined: none. */
     lake: env.ETL_LAKE,
     retention: env.ETL_RETENTION,
+    /** What the daemon runs on a schedule instead of all the time. */
     schedules: env.ETL_SCHEDULE,
+    /** The directory of the embedded server; undefined if the user has no home directory and `ETL_DATA_DIR` is not set. */
     dataDir: dataDirOf(env.ETL_DATA_DIR),
+    /** Bytes. */
     minFree: env.ETL_MIN_FREE,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    /** Format of the progress without a terminal: `json` only if LOG_FORMAT asks for it. */
     progressFormat: env.LOG_FORMAT === 'json' ? 'json' : 'text',
-  };
+  } as const;
 }
 
 export function dataDirOf(given: string | undefined): string | undefined {

@@ -117,7 +117,6 @@ const URL_FORM =
   /^postgres(?:ql)?:\/\/(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?(?<hosts>[^@/?#]*)(?:\/(?<dbname>[^@?#]*))?(?:\?(?<query>[^#]*))?$/;
 const PAIR = /\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))\s*/y;
 
-/** The server that the settings name. */
 interface NamedServer {
   /** A URL that both libpq and `new URL` can read; undefined if no server is named. */
   readonly url: string | undefined;

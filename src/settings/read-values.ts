@@ -15,7 +15,6 @@ const OBEYED =
 const ENTRY = /[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=(?:[ \t]*(["'`])([^]*?)\2([^\n]*)|([^\n]*))(?:\n|$)/y;
 const LINE = /[^\n]*(?:\n|$)/y;
 
-/** The values of the environment and `.env`. */
 export interface Values {
   /** The environment's values win. An empty value counts as not set. */
   readonly values: NodeJS.Dict<string>;

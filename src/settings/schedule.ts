@@ -2,7 +2,6 @@ import { Cron } from 'croner';
 import { messageOf, UsageError } from '../errors.ts';
 import { parseTime } from '../range.ts';
 
-/** Something that the daemon runs on a schedule. */
 export interface Schedule {
   /** A cron expression, in UTC. */
   readonly cron: string;

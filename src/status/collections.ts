@@ -9,10 +9,8 @@ import type { LookupCounts } from '../ledger/subjects.ts';
 import type { RowCount } from '../read/row-estimates.ts';
 import type { Status } from '../read/stored-status.ts';
 
-/** The state of one walk of a collection. */
 export interface WalkReport {
   readonly walk: string;
-  /** A title for people. */
   readonly title: string;
   /** The progress, in words; empty if the times say everything. */
   readonly progress: string;

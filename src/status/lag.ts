@@ -18,7 +18,6 @@ export const STILL_HEAD_SECONDS = 120;
 /** The number of pools of a dataset that is read pool by pool is not known here. */
 const ONE_STREAM = 1;
 
-/** The settings that limit the lag of a dataset, and the age of the head. */
 export interface LagLimits {
   /** `ETL_FRESHNESS`: seconds between two rounds of the tail. */
   readonly freshness: number;

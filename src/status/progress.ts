@@ -12,7 +12,6 @@ export function percentOf({ done, total }: Progress): number {
   return done >= total ? 100 : Math.min(99.9, Math.floor((1000 * done) / total) / 10);
 }
 
-/** Counts the progress of a run. */
 export interface ProgressCount {
   /** Notes a part of a scope that was read; undefined if the page completed nothing. A new scope adds work. */
   complete(dataset: string, scope: string, range: Range | undefined): void;

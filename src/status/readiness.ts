@@ -42,7 +42,6 @@ export function readinessOf(
   return { ready: reasons.length === 0, reasons };
 }
 
-/** The limits for readiness. */
 interface ReadinessLimits extends LagLimits {
   /** The start of what is wanted, unix seconds. Default: `ETL_SINCE`; without a daemon, the first covered second. */
   readonly from?: number | undefined;

@@ -47,9 +47,7 @@ export interface Snapshot extends Report {
 
 interface SnapshotOptions {
   readonly context: Pick<CrawlContext, 'database' | 'clock'> & Partial<Pick<CrawlContext, 'disk'>>;
-  /** The datasets that follow the head. */
   readonly datasets: readonly Dataset[];
-  /** The collections that are read. */
   readonly collections?: readonly Collection[];
   /** Every dataset that may be stored. */
   readonly jobs: readonly Dataset<AnyJob>[];

@@ -5,6 +5,7 @@ import {
   bigint,
   boolean,
   customType,
+  jsonb,
   numeric,
   text,
   timestamp,
@@ -43,6 +44,9 @@ export const address = () => text();
 
 /** The row's last change: the only column that differs between two runs. */
 export const loadedAt = () => moment().notNull().defaultNow();
+
+/** The last columns of a row that is read: members without a column of their own, and when it was written. */
+export const restColumns = () => ({ extra: jsonb(), loaded_at: loadedAt() });
 
 /** Ranges of unix seconds, as Postgres' text. */
 export const int8range = customType<{ data: string; driverData: string }>({ dataType: () => 'int8range' });
@@ -204,7 +208,6 @@ export function factsOf(table: object): TableFacts {
   return facts;
 }
 
-/** Statements that set the comments of a table and its columns. */
 export function commentsOf(table: PgTable): string[] {
   const { schema, name } = getTableConfig(table);
   const { comment, columns } = factsOf(table);

@@ -11,7 +11,6 @@ export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dat
   return filling.toSorted((a, b) => isOther(a) - isOther(b));
 }
 
-/** The tables that this dataset owns, by name. */
 export function ownTablesOf<J extends AnyJob>(
   { name, job }: Dataset<J>,
   datasets: readonly Dataset<J>[],

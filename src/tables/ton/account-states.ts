@@ -1,5 +1,5 @@
 import { bigint, boolean, index, jsonb, primaryKey, text, integer } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, moment, describe, ton } from '../describe.ts';
+import { address, amount, hash, int8, moment, describe, ton, restColumns } from '../describe.ts';
 
 export const top_accounts = ton.table(
   'top_accounts',
@@ -8,8 +8,7 @@ export const top_accounts = ton.table(
     rank: integer().notNull(),
     account: address().notNull(),
     balance: amount().notNull(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.taken_at, t.rank] })],
 );
@@ -45,8 +44,7 @@ export const extended_account_states = ton.table(
     revision: integer(),
     block_root_hash: hash().notNull(),
     block_file_hash: hash().notNull(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.address, t.block_root_hash] })],
 );
@@ -100,8 +98,7 @@ const state = () => ({
   contract_methods: bigint({ mode: 'number' }).array(),
   interfaces: text().array(),
   suspended: boolean(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 const comments = (table: string, when: string) => ({

@@ -1,5 +1,5 @@
 import { index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, moment, describe, ton } from '../describe.ts';
+import { address, amount, hash, int8, loadedAt, moment, describe, ton, restColumns } from '../describe.ts';
 
 export const account_transactions = ton.table(
   'account_transactions',
@@ -12,8 +12,7 @@ export const account_transactions = ton.table(
     storage_fee: amount(),
     other_fee: amount(),
     data: text(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.account, t.lt] }), index('account_transactions_hash_index').on(t.hash)],
 );

@@ -1,7 +1,18 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { documentedMembers } from './action-members.ts';
-import { address, amount, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
+import {
+  address,
+  amount,
+  hash,
+  int8,
+  loadedAt,
+  moment,
+  utime,
+  describe,
+  ton,
+  restColumns,
+} from '../describe.ts';
 
 export const actions = ton.table(
   'actions',
@@ -27,8 +38,7 @@ export const actions = ton.table(
     account_count: integer(),
     transaction_count: integer(),
     finality: text(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.trace_id, t.action_id] }),

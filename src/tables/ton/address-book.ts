@@ -1,13 +1,12 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, hash, int8, loadedAt, moment, describe, ton } from '../describe.ts';
+import { address, hash, int8, loadedAt, moment, describe, ton, restColumns } from '../describe.ts';
 
 export const address_book = ton.table('address_book', {
   address: address().primaryKey(),
   user_friendly: text(),
   domain: text(),
   interfaces: text().array(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(address_book, {
@@ -39,8 +38,7 @@ export const token_metadata = ton.table('token_metadata', {
   is_nsfw: boolean(),
   is_scam: boolean(),
   token_info: jsonb(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(token_metadata, {

@@ -1,5 +1,5 @@
 import { bigint, boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { hash, int8, loadedAt, utime, describe, ton, moment } from '../describe.ts';
+import { hash, int8, loadedAt, utime, describe, ton, moment, restColumns } from '../describe.ts';
 
 export const masterchain_heads = ton.table(
   'masterchain_heads',
@@ -15,8 +15,7 @@ export const masterchain_heads = ton.table(
     init_root_hash: hash(),
     init_file_hash: hash(),
     first_seqno: integer(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.taken_at, t.source] })],
 );
@@ -64,8 +63,7 @@ export const shard_block_proofs = ton.table(
     mc_file_hash: hash().notNull(),
     links: jsonb().notNull(),
     mc_proof: jsonb().notNull(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.workchain, t.shard, t.seqno] })],
 );
@@ -164,8 +162,7 @@ export const blocks = ton.table(
     masterchain_block_ref_workchain: integer(),
     masterchain_block_ref_shard: text(),
     masterchain_block_ref_seqno: integer(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.workchain, t.shard, t.seqno] }),

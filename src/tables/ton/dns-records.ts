@@ -1,5 +1,5 @@
-import { boolean, jsonb, text } from 'drizzle-orm/pg-core';
-import { address, amount, loadedAt, moment, describe, ton } from '../describe.ts';
+import { boolean, text } from 'drizzle-orm/pg-core';
+import { address, amount, moment, describe, ton, restColumns } from '../describe.ts';
 
 export const dns_records = ton.table('dns_records', {
   nft_item_address: address().primaryKey(),
@@ -9,8 +9,7 @@ export const dns_records = ton.table('dns_records', {
   dns_wallet: address(),
   dns_site_adnl: text(),
   dns_storage_bag_id: text(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(dns_records, {
@@ -39,8 +38,7 @@ export const dns_auctions = ton.table('dns_auctions', {
   auction_end_time: moment(),
   last_fill_up_time: moment(),
   finished: boolean(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(dns_auctions, {

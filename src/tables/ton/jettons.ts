@@ -4,12 +4,12 @@ import {
   amount,
   hash,
   int8,
-  loadedAt,
   describe,
   ton,
   count8,
   commentIn,
   transferColumns,
+  restColumns,
 } from '../describe.ts';
 
 export const jetton_burns = ton.table(
@@ -23,8 +23,7 @@ export const jetton_burns = ton.table(
     response_destination: address(),
     custom_payload: text(),
     decoded_custom_payload: jsonb(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
@@ -79,8 +78,7 @@ export const jetton_transfers = ton.table(
     forward_payload: text(),
     decoded_forward_payload: jsonb(),
     comment: commentIn('decoded_forward_payload'),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
@@ -146,8 +144,7 @@ export const jetton_wallets = ton.table(
     mintless_start_from: count8(),
     mintless_expire_at: count8(),
     mintless_custom_payload_api_uri: text().array(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [index('jetton_wallets_owner_index').on(t.owner), index('jetton_wallets_jetton_index').on(t.jetton)],
 );
@@ -191,8 +188,7 @@ export const jetton_masters = ton.table('jetton_masters', {
   code_hash: hash(),
   data_hash: hash(),
   last_transaction_lt: int8().notNull(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(jetton_masters, {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, commentIn, hash, int8, loadedAt, utime, describe, ton } from '../describe.ts';
+import { address, amount, commentIn, hash, int8, utime, describe, ton, restColumns } from '../describe.ts';
 
 export const messages = ton.table(
   'messages',
@@ -30,8 +30,7 @@ export const messages = ton.table(
     init_state_decoded: jsonb(),
     hash_norm: hash(),
     out_msg_tx_hash: hash(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.hash] }),

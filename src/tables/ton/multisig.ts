@@ -1,5 +1,5 @@
 import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, wide, describe, ton } from '../describe.ts';
+import { address, amount, hash, int8, loadedAt, wide, describe, ton, restColumns } from '../describe.ts';
 
 export const multisig_wallets = ton.table('multisig_wallets', {
   address: address().primaryKey(),
@@ -10,8 +10,7 @@ export const multisig_wallets = ton.table('multisig_wallets', {
   last_transaction_lt: int8().notNull(),
   code_hash: hash(),
   data_hash: hash(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(multisig_wallets, {
@@ -46,8 +45,7 @@ export const multisig_orders = ton.table('multisig_orders', {
   last_transaction_lt: int8().notNull(),
   code_hash: hash(),
   data_hash: hash(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(multisig_orders, {

@@ -3,7 +3,6 @@ import {
   address,
   hash,
   int8,
-  loadedAt,
   wide,
   describe,
   ton,
@@ -11,6 +10,7 @@ import {
   commentIn,
   transferColumns,
   moment,
+  restColumns,
 } from '../describe.ts';
 
 export const nft_sales = ton.table(
@@ -26,8 +26,7 @@ export const nft_sales = ton.table(
     code_hash: hash(),
     data_hash: hash(),
     details: jsonb(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [index('nft_sales_item_index').on(t.nft_address)],
 );
@@ -67,8 +66,7 @@ export const nft_transfers = ton.table(
     forward_payload: text(),
     decoded_forward_payload: jsonb(),
     comment: commentIn('decoded_forward_payload'),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
@@ -125,8 +123,7 @@ export const nft_collections = ton.table('nft_collections', {
   code_hash: hash(),
   data_hash: hash(),
   last_transaction_lt: int8().notNull(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(nft_collections, {
@@ -165,8 +162,7 @@ export const nft_items = ton.table(
     code_hash: hash(),
     data_hash: hash(),
     last_transaction_lt: int8().notNull(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     index('nft_items_owner_index').on(t.owner_address),

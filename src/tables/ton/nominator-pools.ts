@@ -1,5 +1,16 @@
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, count8, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
+import {
+  address,
+  amount,
+  count8,
+  hash,
+  int8,
+  moment,
+  utime,
+  describe,
+  ton,
+  restColumns,
+} from '../describe.ts';
 
 export const nominator_pool_events = ton.table(
   'nominator_pool_events',
@@ -17,8 +28,7 @@ export const nominator_pool_events = ton.table(
     query_id: amount(),
     cycle_start: moment(),
     validator_reward_share: count8(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash] }),
@@ -70,8 +80,7 @@ export const nominator_events = ton.table(
     pending_balance_after: amount(),
     withdraw_request_before: boolean(),
     withdraw_request_after: boolean(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash, t.nominator_address, t.type] }),
@@ -118,8 +127,7 @@ export const nominator_pools = ton.table('nominator_pools', {
   min_validator_stake: amount(),
   min_nominator_stake: amount(),
   active_nominators: jsonb(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(nominator_pools, {

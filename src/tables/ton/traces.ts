@@ -1,5 +1,5 @@
-import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { count8, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
+import { boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { count8, hash, int8, loadedAt, moment, utime, describe, ton, restColumns } from '../describe.ts';
 
 /**
  * The assumed maximum duration of a trace, which keeps searches within few partitions. If a trace lasts longer, an
@@ -26,8 +26,7 @@ export const traces = ton.table(
     classification_state: text(),
     is_incomplete: boolean(),
     warning: text(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.trace_id] }),

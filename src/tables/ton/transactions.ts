@@ -1,5 +1,5 @@
 import { bigint, boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, moment, utime, describe, ton } from '../describe.ts';
+import { address, amount, hash, int8, moment, utime, describe, ton, restColumns } from '../describe.ts';
 
 export const transactions = ton.table(
   'transactions',
@@ -101,8 +101,7 @@ export const transactions = ton.table(
 
     emulated: boolean(),
     finality: text(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.lt, t.account] }),

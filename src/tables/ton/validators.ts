@@ -1,5 +1,17 @@
-import { boolean, integer, jsonb, primaryKey, text, doublePrecision } from 'drizzle-orm/pg-core';
-import { address, amount, count8, loadedAt, moment, utime, describe, ton, hash, int8 } from '../describe.ts';
+import { boolean, integer, primaryKey, text, doublePrecision } from 'drizzle-orm/pg-core';
+import {
+  address,
+  amount,
+  count8,
+  loadedAt,
+  moment,
+  utime,
+  describe,
+  ton,
+  hash,
+  int8,
+  restColumns,
+} from '../describe.ts';
 
 export const validator_complaints = ton.table(
   'validator_complaints',
@@ -22,8 +34,7 @@ export const validator_complaints = ton.table(
     approved_percent: doublePrecision(),
     is_passed: boolean(),
     vote_count: integer(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.utime, t.election_id, t.complaint_hash] })],
 );
@@ -123,8 +134,7 @@ export const validator_cycles = ton.table(
     min_total_stake: amount(),
     max_stake_factor: count8(),
     validator_count: integer(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.utime, t.cycle_start] })],
 );
@@ -215,8 +225,7 @@ export const validator_events = ton.table(
     query_id: amount(),
     amount: amount(),
     reason: count8(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash] })],
 );
@@ -259,8 +268,7 @@ export const validator_elections = ton.table(
     failed: boolean(),
     finished: boolean(),
     participant_count: integer(),
-    extra: jsonb(),
-    loaded_at: loadedAt(),
+    ...restColumns(),
   },
   (t) => [primaryKey({ columns: [t.utime, t.election_id] })],
 );

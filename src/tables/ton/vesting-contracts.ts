@@ -1,5 +1,5 @@
-import { jsonb, text } from 'drizzle-orm/pg-core';
-import { address, amount, count8, loadedAt, describe, ton } from '../describe.ts';
+import { text } from 'drizzle-orm/pg-core';
+import { address, amount, count8, describe, ton, restColumns } from '../describe.ts';
 
 export const vesting_contracts = ton.table('vesting_contracts', {
   address: address().primaryKey(),
@@ -11,8 +11,7 @@ export const vesting_contracts = ton.table('vesting_contracts', {
   owner_address: address(),
   total_amount: amount(),
   whitelist: text().array(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
+  ...restColumns(),
 });
 
 describe(vesting_contracts, {
