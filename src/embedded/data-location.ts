@@ -143,7 +143,7 @@ async function ownerOf(path: string): Promise<Account | undefined> {
 
 /** Tries whether a user can enter a directory. Its mode alone does not tell (parents, ACLs, mounts). */
 export async function canEnter(account: Account, directory: string): Promise<boolean> {
-  const { status } = await runCommand('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], { account });
+  const { status } = await runCommand('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], account);
   return status === 0;
 }
 
@@ -240,7 +240,7 @@ export async function reachableBinaries(
 }
 
 async function canRun({ postgres }: Binaries, account: Account): Promise<boolean> {
-  const { status } = await runCommand(postgres, ['--version'], { account });
+  const { status } = await runCommand(postgres, ['--version'], account);
   return status === 0;
 }
 

@@ -21,8 +21,8 @@ import {
   type Keeper,
   startServer,
 } from './keeper.ts';
-import { DATABASE, SUPERUSER, type ServerSettings, freePort, isFree, usualPort } from './server-settings.ts';
-import { codeOf, DatabaseUnavailableError, EtlError, isAbort, WrongDatabaseError } from '../errors.ts';
+import { DATABASE, SUPERUSER, type ServerSettings, freePort, usualPort } from './server-settings.ts';
+import { codeOf, DatabaseUnavailableError, EtlError, WrongDatabaseError } from '../errors.ts';
 import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
 import { exists, namesIn, readIfThere } from '../files.ts';
 import { writeOwned, runCommand } from './server-account.ts';
@@ -32,9 +32,6 @@ export interface EmbeddedOptions {
   /** Created if it does not exist. Must contain only this database. */
   readonly dataDir: string;
   readonly logger?: Logger;
-  readonly signal?: AbortSignal;
-  /** The port to start on. Default: the port of the last start, or else the next free one. */
-  readonly port?: number;
   /** Settings that override the defaults. They apply if this call starts the server. */
   readonly settings?: ServerSettings;
   readonly clock?: Clock;
@@ -84,7 +81,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
         { dataDir: location.dataDir },
         'creating the embedded database, which takes some seconds',
       );
-      await createCluster({ location, binaries: await binaries(), settings, signal: options.signal });
+      await createCluster({ location, binaries: await binaries(), settings });
     });
     const opening = {
       ...options,
@@ -96,7 +93,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
     };
     return handle(location, credentials, await joinOrStart(opening));
   } catch (error) {
-    throw options.signal?.aborted === true ? error : translateFailure(error, intended);
+    throw translateFailure(error, intended);
   }
 }
 
@@ -126,9 +123,7 @@ interface ServerOpening {
   readonly credentials: Credentials;
   readonly settings: ServerSettings;
   readonly clock: Clock;
-  readonly port?: number;
   readonly logger?: Logger;
-  readonly signal?: AbortSignal;
 }
 
 interface Joined {
@@ -154,13 +149,12 @@ const PASSING_SYSTEM = /^(ECONN.*|EPIPE|ETIMEDOUT)$/;
  * server into a directory, so the second process finds the first one's server and joins it.
  */
 async function joinOrStart(opening: ServerOpening): Promise<Joined> {
-  const { location, clock, signal } = opening;
+  const { location, clock } = opening;
   const takenPorts = new Set<number>();
   let waitingSince = clock.monotonic();
   let reason: unknown;
   for (;;) {
     const server = await runningPostmaster(location.pgdata);
-    // A started server is joined before the signal is checked again, so that an abort leaves no server behind.
     if (server === undefined && (await start(opening, takenPorts))) continue;
     if (server?.status === 'starting') waitingSince = clock.monotonic();
     if (server?.status === 'ready') {
@@ -169,7 +163,7 @@ async function joinOrStart(opening: ServerOpening): Promise<Joined> {
       reason = attempt.reason;
     }
     if (clock.monotonic() - waitingSince > TIMEOUT_MS) throw noResponse(location, server, reason);
-    await clock.sleep(PAUSE_MS, signal);
+    await clock.sleep(PAUSE_MS);
   }
 }
 
@@ -177,15 +171,13 @@ async function tryToJoin(
   opening: ServerOpening,
   { port }: Postmaster,
 ): Promise<Joined | { reason: unknown }> {
-  const { location, credentials, signal, logger } = opening;
+  const { location, credentials, logger } = opening;
   try {
     const keeper = await joinServer({ port, password: credentials.password, pgdata: location.pgdata });
-    if (signal?.aborted === true) await keeper.leave(() => stopPostmaster(location.pgdata));
-    signal?.throwIfAborted();
     logger?.debug({ dataDir: location.dataDir, port }, 'embedded Postgres joined');
     return { keeper, port };
   } catch (error) {
-    if (error instanceof EtlError || isAbort(error) || !isPassing(codeOf(error))) throw error;
+    if (error instanceof EtlError || !isPassing(codeOf(error))) throw error;
     return { reason: error };
   }
 }
@@ -197,25 +189,16 @@ function isPassing(code: string | undefined): boolean {
 
 /** Tries once to start the server. Returns true when it is ready; after a temporary failure, the next check decides. */
 async function start(opening: ServerOpening, takenPorts: Set<number>): Promise<boolean> {
-  const { location, credentials, settings, signal, logger, clock } = opening;
-  signal?.throwIfAborted();
-  const port = await choosePort(opening, takenPorts);
+  const { location, credentials, settings, logger, clock } = opening;
+  const port = await freePort(credentials.port, takenPorts);
   const began = clock.monotonic();
-  const result = await startServer({ location, settings, port, signal, binaries: await opening.binaries() });
+  const result = await startServer({ location, settings, port, binaries: await opening.binaries() });
   if (result === 'port-taken') takenPorts.add(port);
   if (result !== 'ready') return false;
   if (port !== credentials.port) await keepCredentials(location, { ...credentials, port });
   const ms = Math.round(clock.monotonic() - began);
   logger?.debug({ dataDir: location.dataDir, port, ms }, 'embedded Postgres started');
   return true;
-}
-
-async function choosePort({ port, credentials }: ServerOpening, taken: ReadonlySet<number>): Promise<number> {
-  if (port === undefined) return freePort(credentials.port, taken);
-  if (!taken.has(port) && (await isFree(port))) return port;
-  throw new DatabaseUnavailableError(`port ${port} is taken by another program`, {
-    hint: 'Stop that program, or let the embedded Postgres choose its port.',
-  });
 }
 
 function noResponse(
@@ -240,7 +223,6 @@ interface Creation {
   readonly location: ServerLocation;
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
-  readonly signal: AbortSignal | undefined;
 }
 
 /** The name begins with a dot: a directory that contains only such names still counts as new. */
@@ -277,7 +259,7 @@ async function initialize(
   temporary: string,
   creation: Creation,
 ): Promise<void> {
-  const { binaries, settings, signal } = creation;
+  const { binaries, settings } = creation;
   const passwordFile = join(temporary, 'password');
   await writeOwned(passwordFile, `${password}\n`, made.account);
   const args = [
@@ -294,10 +276,7 @@ async function initialize(
     ...['--encoding', 'UTF8', '--locale', 'C', '--no-instructions'],
     ...(settings['fsync'] === 'off' ? ['--no-sync'] : []),
   ];
-  const { status, stdout, stderr } = await runCommand(binaries.initdb, args, {
-    account: made.account,
-    signal,
-  });
+  const { status, stdout, stderr } = await runCommand(binaries.initdb, args, made.account);
   if (status === 0) return;
   throw embeddedFailure(
     `cannot create a database in ${made.dataDir}`,

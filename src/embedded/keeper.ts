@@ -22,7 +22,6 @@ interface Start {
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
   readonly port: number;
-  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -42,13 +41,13 @@ const LOG_LIMIT_BYTES = 1_000_000;
  * @throws DatabaseError if it ended for a reason that a retry does not change
  */
 export async function startServer(start: Start): Promise<StartResult> {
-  const { location, settings, signal } = start;
+  const { location, settings } = start;
   await removeEmptyLock(location.pgdata);
   await configure(location, settings);
   const log = await openLog(location);
   try {
     const child = await launch(start, log.fd);
-    const failure = await readiness(child, location.pgdata, signal);
+    const failure = await readiness(child, location.pgdata);
     if (failure === undefined) return 'ready';
     const words = (await readIfThere(log.path))?.slice(log.offset) ?? '';
     return judge(words === '' ? failure : words, location.dataDir);
@@ -105,12 +104,8 @@ async function removeEmptyLock(pgdata: string): Promise<void> {
   if ((await readIfThere(path)) === '') await rm(path, { force: true });
 }
 
-/** Resolves to undefined when the server is ready, else to the reason. Stops the server if `signal` is aborted. */
-async function readiness(
-  child: ChildProcess,
-  pgdata: string,
-  signal?: AbortSignal,
-): Promise<string | undefined> {
+/** Resolves to undefined when the server is ready, else to the reason. */
+async function readiness(child: ChildProcess, pgdata: string): Promise<string | undefined> {
   let failure: string | undefined;
   child.once('error', (error) => (failure = error.message));
   child.once(
@@ -120,10 +115,8 @@ async function readiness(
   while (failure === undefined) {
     const found = await readPostmaster(pgdata);
     if (found?.pid === child.pid && found?.status === 'ready') return undefined;
-    if (signal?.aborted === true) child.kill('SIGINT');
     await delay(POLL_MS);
   }
-  signal?.throwIfAborted();
   return failure;
 }
 

@@ -71,7 +71,7 @@ export async function freePort(preferred: number, taken: ReadonlySet<number>): P
 }
 
 /** True if this port of 127.0.0.1 is free now. */
-export async function isFree(port: number): Promise<boolean> {
+async function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

@@ -255,11 +255,8 @@ function nameOf(table: string, version: number, ending: 'json' | 'checkpoint.par
 
 async function readCheckpoint(lake: Lake, table: string, version: number): Promise<string> {
   const name = nameOf(table, version, 'checkpoint.parquet');
-  const lines: string[] = [];
-  await withFiles(lake, [name], async ([path]) => {
-    const line = `to_json({protocol: protocol, "metaData": "metaData", "add": "add"})`;
-    await lake.engine.texts(path ?? missing(name), line, (texts) => lines.push(...texts));
-  });
+  const line = `to_json({protocol: protocol, "metaData": "metaData", "add": "add"})`;
+  const lines = await withFiles(lake, [name], ([path]) => lake.engine.texts(path ?? missing(name), line));
   return lines.join('\n');
 }
 

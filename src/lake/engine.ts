@@ -25,8 +25,8 @@ export interface Engine {
   fromParquet(parquets: readonly string[], wanted: WantedRows, rows: string): Promise<void>;
   /** Concatenates files into one. */
   merge(parquets: readonly string[], parquet: string): Promise<void>;
-  /** Passes on the values of an expression for all rows of a file, in batches. */
-  texts(parquet: string, expression: string, onTexts: (texts: readonly string[]) => void): Promise<void>;
+  /** The values of an expression for all rows of a file. */
+  texts(parquet: string, expression: string): Promise<readonly string[]>;
   /**
    * Runs statements of this program. Returns the rows of the last one, with every value as text, as Postgres prints it.
    */
@@ -66,8 +66,10 @@ export async function openEngine(directory = tmpdir()): Promise<Engine> {
         duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`),
       );
     },
-    texts: (parquet, expression, onTexts) =>
-      asLakeError(eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts)),
+    async texts(parquet, expression) {
+      const query = `select ${expression} from ${files([parquet])}`;
+      return textOf(await asLakeError(duck.runAndReadAll(query))).rows.map(([text]) => text ?? '');
+    },
     ask: async (statements) => textOf(await duck.runAndReadAll(statements)),
     confine: (paths) => confine(duck, paths),
     async read(statement, signal) {
@@ -178,19 +180,6 @@ function printed(value: Json): string | null {
   if (typeof value === 'boolean') return value ? 't' : 'f';
   if (value === null || typeof value === 'string') return value;
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
-}
-
-async function eachText(
-  duck: DuckDBConnection,
-  query: string,
-  onTexts: (texts: readonly string[]) => void,
-): Promise<void> {
-  const result = await duck.stream(query);
-  for (;;) {
-    const chunk = await result.fetchChunk();
-    if (chunk === null || chunk.rowCount === 0) return;
-    onTexts(chunk.getColumnValues(0).map(String));
-  }
 }
 
 /*

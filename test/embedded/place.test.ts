@@ -17,9 +17,7 @@ const fixture = embeddedFixture();
 /** Whether an ordinary user can run node and read this checkout at all. */
 async function runsAsNobody(): Promise<boolean> {
   const file = join(import.meta.dirname, '..', '..', 'node_modules', 'pg', 'package.json');
-  const { status } = await runCommand(process.execPath, ['-e', `require(${JSON.stringify(file)})`], {
-    account: NOBODY,
-  });
+  const { status } = await runCommand(process.execPath, ['-e', `require(${JSON.stringify(file)})`], NOBODY);
   return status === 0;
 }
 

@@ -57,10 +57,7 @@ async function onDay(lake: Lake, facts: TableDescription, part: Part, day: numbe
     await engine.ask(`copy (select ${columns.join(', ')} from read_parquet(${literal(path ?? missing(name))}) order by ${order})
       to ${literal(file)} (format parquet, compression zstd, row_group_size 122880)`);
   });
-  const totals: string[] = [];
-  await engine.texts(file, `concat_ws(' ', count(*), sum(${keyHash(facts)}))`, (texts) =>
-    totals.push(...texts),
-  );
+  const totals = await engine.texts(file, `concat_ws(' ', count(*), sum(${keyHash(facts)}))`);
   const [rows = '0', keys = '0'] = totals.join('').split(' ');
   const later = day * DAY;
   const span = { from: part.span.from + later, to: part.span.to + later };
