@@ -52,18 +52,5 @@ export default defineCollection({
 
 /** The row of a multisig wallet. Its orders come without their actions, and are a dataset of their own. */
 function walletRows(record: z.output<typeof multisigWallet>, extra: Extra): RowsOf<typeof tables> {
-  const { address, next_order_seqno, threshold, signers, proposers, ...rest } = record;
-  const { last_transaction_lt, code_hash, data_hash } = rest;
-  const row = {
-    address,
-    next_order_seqno,
-    threshold,
-    signers,
-    proposers,
-    last_transaction_lt,
-    code_hash,
-    data_hash,
-    extra: extraOutside(extra, ['orders']),
-  };
-  return { multisig_wallets: [row] };
+  return { multisig_wallets: [{ ...record, extra: extraOutside(extra, ['orders']) }] };
 }

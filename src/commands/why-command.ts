@@ -22,7 +22,7 @@ import { parseHash } from '../ton/hash.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../tables/owners.ts';
+import { ownTablesOf } from '../tables/describe.ts';
 import type { Database } from '../postgres/database.ts';
 import { parseCanonical } from '../dataset/declaration/canonical.ts';
 import { hash, optionalHash } from '../records/members/form.ts';

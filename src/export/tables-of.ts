@@ -1,5 +1,5 @@
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../tables/owners.ts';
+import { ownTablesOf } from '../tables/describe.ts';
 import { describeTable, type TableDescription } from '../read/table-rows.ts';
 
 /** A table of the database, and the dataset that it belongs to. */

@@ -19,11 +19,10 @@ import { folder as jobs } from '../dataset/jobs-folder.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { folder as schema } from '../postgres/tables-folder.ts';
-import { commentsOf, literal } from '../tables/describe.ts';
+import { commentsOf, literal, ownTablesOf } from '../tables/describe.ts';
 import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
 import { LOCKS } from '../locks.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../tables/owners.ts';
 import type { LookupWalk } from '../dataset/walk.ts';
 
 /**

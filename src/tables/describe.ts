@@ -11,6 +11,7 @@ import {
   timestamp,
   pgSchema,
 } from 'drizzle-orm/pg-core';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 
 /** The data that analysts query. */
 export const ton = pgSchema('ton');
@@ -221,4 +222,21 @@ export function commentsOf(table: PgTable): string[] {
 /** A text as an SQL literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Datasets that fill a table, the owner first. If there are several, `owner` in the table's `describe` names it. */
+export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dataset<J>[]): Dataset<J>[] {
+  const filling = datasets.filter(({ job }) => table in job.tables);
+  const isOther = ({ name, job }: Dataset<J>) => {
+    const own = job.tables[table];
+    return Number(own !== undefined && (factsOf(own).owner ?? name) !== name);
+  };
+  return filling.toSorted((a, b) => isOther(a) - isOther(b));
+}
+
+export function ownTablesOf<J extends AnyJob>(
+  { name, job }: Dataset<J>,
+  datasets: readonly Dataset<J>[],
+): readonly (readonly [name: string, table: object])[] {
+  return Object.entries(job.tables).filter(([table]) => ownersOf(table, datasets)[0]?.name === name);
 }

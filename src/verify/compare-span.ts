@@ -2,7 +2,7 @@ import type { Priority } from '../budget/priority.ts';
 import { askPage } from '../crawl/streams/page.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { type AcceptedRecord, type RecordsReading, type Rejected, scopeOf } from '../dataset/job.ts';
-import { ownersOf } from '../tables/owners.ts';
+import { ownersOf } from '../tables/describe.ts';
 import { quarantinedAmong } from '../read/quarantined.ts';
 import {
   compareRows,

@@ -1,5 +1,5 @@
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownersOf } from '../tables/owners.ts';
+import { ownersOf } from '../tables/describe.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
 import {
   readFindings,

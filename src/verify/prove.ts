@@ -1,5 +1,5 @@
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../tables/owners.ts';
+import { ownTablesOf } from '../tables/describe.ts';
 import type { RowSum } from '../write/compare-rows.ts';
 import { readVerified, setVerified } from '../write/certificates.ts';
 import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../range.ts';

@@ -1,7 +1,7 @@
 import { fillHoles, type FillContext } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownersOf } from '../tables/owners.ts';
+import { ownersOf } from '../tables/describe.ts';
 import {
   readCoverage,
   subtractCoverage,

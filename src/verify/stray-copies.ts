@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { listOf } from '../api/response/parse-json.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../tables/owners.ts';
+import { ownTablesOf } from '../tables/describe.ts';
 import { streamsOf } from '../crawl/streams/planner.ts';
 import { readCoverage } from '../ledger/stored-coverage.ts';
 import { keyText } from '../write/compare-rows.ts';

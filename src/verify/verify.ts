@@ -1,6 +1,6 @@
 import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../tables/owners.ts';
+import { ownTablesOf } from '../tables/describe.ts';
 import type { GradeFacts } from '../dataset/checks.ts';
 import { readCoverage, type Stream, forgetUnrepaired } from '../ledger/stored-coverage.ts';
 import {

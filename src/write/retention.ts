@@ -16,8 +16,7 @@ import { DatabaseConflictError, UsageError } from '../errors.ts';
 import { takeOutOfCoverage } from '../ledger/stored-coverage.ts';
 import { expireFindings } from '../ledger/stored-findings.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { ownTablesOf } from '../tables/owners.ts';
-import { factsOf } from '../tables/describe.ts';
+import { ownTablesOf, factsOf } from '../tables/describe.ts';
 import { CONFLICT, retry, type RetryContext } from '../retry.ts';
 
 /** A dataset, its own tables, and the second from which their rows are kept. */

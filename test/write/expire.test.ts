@@ -11,7 +11,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { floorsOf, prune, findExpired } from '../../src/write/retention.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { ownTablesOf } from '../../src/tables/owners.ts';
+import { ownTablesOf } from '../../src/tables/describe.ts';
 import { readVerified, setVerified, noteWrites, readLastWrite } from '../../src/write/certificates.ts';
 import { readCoverage, keepWanted, readWanted } from '../../src/ledger/stored-coverage.ts';
 import { replaceFindings, type WrongRow } from '../../src/ledger/stored-findings.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { factsOf } from '../../src/tables/describe.ts';
-import { ownersOf } from '../../src/tables/owners.ts';
+import { factsOf, ownersOf } from '../../src/tables/describe.ts';
 
 test('a table that several datasets fill names its owner', async () => {
   const jobs = await loadJobs();
