@@ -5,7 +5,7 @@ import { readWork, type Work } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { formatDuration, lengthOf, type Range } from '../range.ts';
 import type { Config } from '../settings/config.ts';
-import { terminal, type Terminal } from '../terminal/terminal.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { formatNumber } from './table.ts';
 import type { InFlight } from '../budget/in-flight.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
@@ -52,8 +52,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
   const replaceLeft: RunProgress['replaceLeft'] = (dataset, missing) => course.replaceLeft(dataset, missing);
   const about = { datasets: names, course, allowed };
   const write = (line: string) => void process.stderr.write(line);
-  const end =
-    style === 'bars' ? drawBars({ ...about, terminal }) : writeLines({ ...about, format: style, write });
+  const end = style === 'bars' ? drawBars(about) : writeLines(about, style, write);
   return { replaceLeft, end };
 }
 
@@ -70,32 +69,31 @@ export function progressStyle(config: Config, quiet = false): ProgressStyle {
   return terminal.columns === undefined ? 'text' : 'bars';
 }
 
-interface BarsOptions {
+interface Run {
   readonly datasets: readonly string[];
   readonly course: RunProgress;
   /** Requests that may be sent at most. */
   readonly allowed: number | undefined;
-  readonly terminal: Terminal;
 }
 
 const REDRAW_MS = 500;
 const LONGEST_BAR = 40;
 
 /** Draws a bar for each dataset and one in total at the bottom of the terminal. Returns a function that ends it. */
-function drawBars(options: BarsOptions): () => void {
-  const draw = () => options.terminal.showStatus(barLines(options, options.terminal.columns ?? 80));
+function drawBars(run: Run): () => void {
+  const draw = () => terminal.showStatus(barLines(run, terminal.columns ?? 80));
   draw();
   const timer = setInterval(draw, REDRAW_MS);
   timer.unref();
   return () => {
     clearInterval(timer);
     draw();
-    options.terminal.keepStatus();
+    terminal.keepStatus();
   };
 }
 
 /** The lines of all bars, each shorter than `columns`. */
-function barLines({ datasets, course, allowed }: BarsOptions, columns: number): string[] {
+function barLines({ datasets, course, allowed }: Run, columns: number): string[] {
   const all = course.all();
   const bars = datasets.map((name) => {
     const progress = course.of(name);
@@ -126,23 +124,13 @@ function bar(percent: number, size: number): string {
   return '='.repeat(done) + '-'.repeat(size - done);
 }
 
-interface LinesOptions {
-  readonly datasets: readonly string[];
-  readonly course: RunProgress;
-  /** Requests that may be sent at most. */
-  readonly allowed: number | undefined;
-  readonly format: 'text' | 'json';
-  readonly write: (line: string) => void;
-}
-
 const EVERY_MS = 5000;
 /** Lines of a file are not truncated. */
 const COLUMNS = 200;
 
 /** Writes a line every few seconds, even if nothing happens. A shorter run writes none. Returns a function that ends it. */
-function writeLines(options: LinesOptions): () => void {
-  const { format, write } = options;
-  const print = () => write(`${format === 'json' ? jsonLine(options) : textLine(options)}\n`);
+function writeLines(run: Run, format: 'text' | 'json', write: (line: string) => void): () => void {
+  const print = () => write(`${format === 'json' ? jsonLine(run) : textLine(run)}\n`);
   let began = false;
   const timer = setInterval(() => {
     began = true;
@@ -155,12 +143,12 @@ function writeLines(options: LinesOptions): () => void {
   };
 }
 
-function textLine({ course, allowed }: LinesOptions): string {
+function textLine({ course, allowed }: Run): string {
   const all = course.all();
   return `progress ${formatPercent(all.percent)}  ${overallWords(all, allowed, COLUMNS)}`;
 }
 
-function jsonLine({ datasets, course, allowed }: LinesOptions): string {
+function jsonLine({ datasets, course, allowed }: Run): string {
   const { percent, rows, rate, requests, elapsed, left, waitsFor } = course.all();
   return JSON.stringify({
     event: 'progress',

@@ -14,7 +14,7 @@ import { type Invocation, runCommand, withStore, withStoreOnce } from './run-com
 import { runPrompt, hasText, splitSql } from './prompt.ts';
 import { BYTE_ORDER_MARK, type ColumnKind, csvLine, forSpreadsheets } from '../csv.ts';
 import type { RowTaker, TextResult, TextRow } from '../postgres/row-streams.ts';
-import { fitTable, formatTable } from './table.ts';
+import { fitsTerminal, fitTable, formatTable } from './table.ts';
 
 export function defineSql(command: Command): void {
   command
@@ -321,14 +321,13 @@ function showResult(result: TextResult, format: SqlFormat, shape: ResultShape): 
 }
 
 function shaped(result: TextResult, shape: ResultShape): string {
-  const { isTTY, columns } = process.stdout;
   if (shape === 'records') return formatRecords(result);
   if (shape === 'lines') {
     const texts = result.rows.map((row) => row.map((cell) => cell ?? ''));
     return fitTable(result.columns, texts);
   }
-  const table = formatResult(result, isTTY);
-  return isTTY && isTooWide(table, columns) ? formatRecords(result) : table;
+  const table = formatResult(result, process.stdout.isTTY);
+  return fitsTerminal(table) ? table : formatRecords(result);
 }
 
 type SqlFormat = 'table' | RowFormatName;
@@ -343,11 +342,6 @@ function formatResult({ columns, rows }: TextResult, terminal: boolean): string 
     columns,
     rows.map((row) => row.map(cell)),
   );
-}
-
-/** True if a line of the table is longer than `columns`. */
-function isTooWide(table: string, columns: number): boolean {
-  return table.split('\n').some((line) => line.length > columns);
 }
 
 /** Each row as a block with a line for each column, not truncated. */

@@ -101,8 +101,7 @@ function againOf(retryAt: number, now: number): string {
 
 /** What could not be read, why, and when it is retried. `now`: unix seconds. */
 export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
-  const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
-  return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; retry ${again}`;
+  return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; ${againOf(retryAt, now)}`;
 }
 
 /** The last errors of a dataset, if any. `now`: unix seconds. */
