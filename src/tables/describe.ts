@@ -181,7 +181,7 @@ function columnComments(table: PgTable, { columns, from }: GivenFacts): Record<s
     loaded_at: `When this row of ${getTableName(table)} was last written by the program, wall time, UTC.`,
     ...columns,
   };
-  const comments = Object.values(getTableColumns(table)).map(({ name, notNull }) => {
+  const comments = Object.values(getTableColumns(table)).map(({ name, notNull }): [string, string] => {
     const meaning = said[name];
     if (meaning === undefined)
       throw new TypeError(
