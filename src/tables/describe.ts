@@ -108,13 +108,13 @@ interface Facts<Column extends string> {
   readonly comment: string;
   /**
    * Meaning, unit, source member, and why it may be null. At least 20 characters; all are different. With `from`, a text
-   * that names no source gets the column's own member, and a column that may be null without a word about it is null
-   * only if its member is not sent.
+   * that names no source gets the column's own member. If the column may be null and the text does not say when, it is
+   * null only if its member is not sent.
    */
   readonly columns: Readonly<
     Record<Exclude<Column, 'loaded_at' | 'extra'>, string> & Partial<Record<Column, string>>
   >;
-  /** The path of the member in the response, with `*` for the column's name; or paths by the name's prefix, the longest one last. */
+  /** The path of a column's member, with `*` for the column's name; or paths by prefixes of names, the longest last. */
   readonly from?: string | Readonly<Record<string, string>>;
   /** The dataset that owns the table; omitted if only one fills it. */
   readonly owner?: string;
