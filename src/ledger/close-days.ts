@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
 import { bare, setExcluded } from '../postgres/sql.ts';
-import { type Database, writeTransaction } from '../postgres/database.ts';
+import { type Database, writeTransaction, oneValue } from '../postgres/database.ts';
 import { closedDays } from '../tables/etl/verification.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 
@@ -42,9 +42,7 @@ async function closeDay(database: Database, { relation, day }: OpenDay): Promise
       on conflict (${bare(name, date)}) do update set ${setExcluded(definition)}`);
   });
   if (isBegun === 0) return false;
-  const [kept] = await database.rows(
-    sql`select etl.keep_day(${relation}, ${day}) as kept`,
-    z.object({ kept: z.boolean() }),
+  return (
+    (await oneValue(database, sql`select etl.keep_day(${relation}, ${day})`, z.boolean().nullable())) === true
   );
-  return kept?.kept === true;
 }

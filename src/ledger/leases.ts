@@ -8,7 +8,14 @@ import { coveredOf, refusedOf, type Stream, ofStream, type StreamColumns } from 
 import { belowFloor, holdFloors } from './stored-settings.ts';
 import { gapSeconds } from './stored-gaps.ts';
 import { answersOf, bare, multirangeParam, rangeParam, texts } from '../postgres/sql.ts';
-import { oneRow, type Database, type Session, writeTransaction, holdLock } from '../postgres/database.ts';
+import {
+  oneRow,
+  type Database,
+  type Session,
+  writeTransaction,
+  holdLock,
+  oneValue,
+} from '../postgres/database.ts';
 import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
 import { leases } from '../tables/etl/coverage.ts';
 import { LOCKS, COPYING_KEY } from '../locks.ts';
@@ -66,8 +73,6 @@ interface LeaseClaim {
   readonly priority: string;
 }
 
-const Seconds = z.object({ seconds: z.coerce.number() });
-
 /** Takes the newest free part of `wanted - covered - leased - refused - expired`; undefined if nothing is free. */
 export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
   const [lease] = await claimLeases(database, claim, 1);
@@ -107,13 +112,14 @@ export async function claimLeases(database: Database, claim: LeaseClaim, most: n
 async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease | undefined> {
   const { stream, owner, priority } = claim;
   const free = freeOf(multirangeParam(claim.wanted), stream, leasedOf(stream));
-  const [found] = await session.rows(
-    sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
-    Seconds,
+  const seconds = await oneValue(
+    session,
+    sql`select coalesce(sum(upper(hole) - lower(hole)), 0) from unnest(${free}) hole`,
+    z.coerce.number(),
   );
   // Another lease may end between these two statements, and leave a hole that the length was not asked for.
-  if (found === undefined || found.seconds === 0) return undefined;
-  const length = claim.length(found.seconds);
+  if (seconds === 0) return undefined;
+  const length = claim.length(seconds);
   const newest = sql`
     select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
     from unnest(${free}) hole order by lower(hole) desc limit 1`;

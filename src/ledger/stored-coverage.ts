@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { DAY, type Range } from '../range.ts';
-import { oneRow, type Session } from '../postgres/database.ts';
+import { type Session, oneValue } from '../postgres/database.ts';
 import {
   bare,
   excluded,
@@ -24,8 +24,6 @@ export interface Stream {
   readonly scope: string;
   readonly pass: number;
 }
-
-const Spans = z.object({ spans: spansOfRow });
 
 /**
  * Adds what a page completed, in SQL, so that two writers cannot undo each other. It is the last statement of a commit.
@@ -66,11 +64,7 @@ export async function takeOutOfCoverage(
 
 /** The covered ranges, oldest first. */
 export async function readCoverage(session: Session, stream: Stream): Promise<Range[]> {
-  const [row] = await session.rows(
-    sql`select ${coverage.covered}::text as spans from ${coverage} where ${ofStream(coverage, stream)}`,
-    Spans,
-  );
-  return row?.spans ?? [];
+  return oneValue(session, sql`select ${coveredOf(stream)}::text`, spansOfRow);
 }
 
 /** The part of `wanted` that is not covered, oldest first. It includes leased and refused ranges. */
@@ -79,12 +73,7 @@ export async function readMissing(
   stream: Stream,
   wanted: readonly Range[],
 ): Promise<Range[]> {
-  const row = await oneRow(
-    session,
-    sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text as spans`,
-    Spans,
-  );
-  return row.spans;
+  return oneValue(session, sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text`, spansOfRow);
 }
 
 /** The covered ranges of a stream, as a scalar within a statement. */
@@ -112,8 +101,7 @@ export async function readEverRead(
   stream: Stream,
   ranges: readonly Range[],
 ): Promise<Range[]> {
-  const [row] = await session.rows(sql`select ${everReadOf(stream, ranges)}::text as spans`, Spans);
-  return row?.spans ?? [];
+  return oneValue(session, sql`select ${everReadOf(stream, ranges)}::text`, spansOfRow);
 }
 
 /** The ranges of a stream that must not be read yet, as a scalar within a statement. */
@@ -146,7 +134,7 @@ export async function readDue(
             where ${ofStream(pages, first)} and ${pages.completed} is not null
               and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans
       from f order by position`,
-    Spans,
+    z.object({ spans: spansOfRow }),
   );
   return firsts.map((stream, index) => [stream, rows[index]?.spans ?? []]);
 }
@@ -158,22 +146,23 @@ export async function dueAt(
   ranges: readonly Range[],
   ageSeconds: number,
 ): Promise<number | undefined> {
-  const [row] = await session.rows(
-    sql`select ceil(extract(epoch from max(${pages.committed_at})))::int8 + ${ageSeconds}::int8 as at from ${pages}
+  const at = await oneValue(
+    session,
+    sql`select ceil(extract(epoch from max(${pages.committed_at})))::int8 + ${ageSeconds}::int8 from ${pages}
         where ${ofStream(pages, first)} and ${pages.completed} && ${multirangeParam(ranges)}`,
-    z.object({ at: z.coerce.number().nullable() }),
+    z.coerce.number().nullable(),
   );
-  return row?.at ?? undefined;
+  return at ?? undefined;
 }
 
 /** Removes from the coverage of all datasets what pages of the last `ageSeconds` completed above a second. */
 export async function withdrawReadSince(session: Session, from: number, ageSeconds: number): Promise<void> {
-  const { spans } = await oneRow(
+  const spans = await oneValue(
     session,
-    sql`select (coalesce(range_agg(${pages.completed}), '{}') * int8multirange(int8range(${from}::int8, null)))::text as spans
+    sql`select (coalesce(range_agg(${pages.completed}), '{}') * int8multirange(int8range(${from}::int8, null)))::text
         from ${pages} where ${pages.completed} is not null
           and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})`,
-    Spans,
+    spansOfRow,
   );
   if (spans.length === 0) return;
   await takeOutOfCoverage(session, multirangeParam(spans), { leases: sql`true`, coverage: sql`true` });
@@ -286,12 +275,7 @@ export function readUnrepaired(session: Session, stream: Stream): Promise<z.infe
 
 /** How many ranges verification has refused, over all datasets. */
 export async function countUnrepaired(session: Session): Promise<number> {
-  const row = await oneRow(
-    session,
-    sql`select count(*) as ranges from ${refused} where ${isUnrepaired}`,
-    z.object({ ranges: z.coerce.number() }),
-  );
-  return row.ranges;
+  return oneValue(session, sql`select count(*) from ${refused} where ${isUnrepaired}`, z.coerce.number());
 }
 
 const RefusedSpan = z.object({
@@ -316,10 +300,7 @@ export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
   );
 }
 
-const RefusedRange = z.object({
-  span: spanOfRow,
-  retryAt: z.coerce.number(),
-});
+const RefusedRange = z.object({ span: spanOfRow, retryAt: z.coerce.number() });
 
 /** Ranges of a stream that were refused for one reason, and when each is retried, in unix seconds. */
 export function readRefused(

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
-import type { Session } from '../postgres/database.ts';
+import { type Session, oneRow } from '../postgres/database.ts';
 import { rangeParam } from '../postgres/sql.ts';
 import { spending } from '../tables/etl/budget.ts';
 import { coverage } from '../tables/etl/coverage.ts';
@@ -86,12 +86,12 @@ export async function readDensity(
   dataset: string,
   range: Range,
 ): Promise<z.infer<typeof Sum>> {
-  const [row] = await session.rows(
+  return oneRow(
+    session,
     sql`select coalesce(sum(${pages.rows}), 0) as rows,
           coalesce(sum(upper(${pages.completed}) - lower(${pages.completed})), 0) as seconds
         from ${pages}
         where ${pages.dataset} = ${dataset} and ${pages.pass} = 0 and ${pages.span} && ${rangeParam(range)}`,
     Sum,
   );
-  return row ?? { rows: 0, seconds: 0 };
 }

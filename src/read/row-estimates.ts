@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
-import { type Session, oneRow, type Database } from '../postgres/database.ts';
+import { type Session, type Database, oneValue } from '../postgres/database.ts';
 import { bare, insertInto, jsonParam, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { coverage, estimates } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
@@ -18,17 +18,15 @@ export interface RowCount {
   readonly exact: boolean;
 }
 
-const Count = z.object({ rows: z.coerce.number() });
-
 /** Counts the rows of a data table. */
 export async function countRows(database: Database, table: object): Promise<RowCount> {
   const { name, into } = targetOf(table);
   try {
-    const row = await database.transaction(async (session) => {
+    const rows = await database.transaction(async (session) => {
       await session.run(sql`select set_config('statement_timeout', ${TIME_LIMIT}, true)`);
-      return oneRow(session, sql`select count(*) as rows from ${into}`, Count);
+      return oneValue(session, sql`select count(*) from ${into}`, z.coerce.number());
     });
-    return { table: name, rows: row.rows, exact: true };
+    return { table: name, rows, exact: true };
   } catch (error) {
     // If the database is down rather than slow, the estimate fails, too.
     if (!(error instanceof DatabaseError) && !(error instanceof DatabaseUnavailableError)) throw error;
@@ -44,15 +42,14 @@ export async function estimateRows(database: Session, table: object): Promise<Ro
 
 async function estimate(database: Session, name: string): Promise<number> {
   const table = `ton.${name}`;
-  const row = await oneRow(
+  return oneValue(
     database,
-    sql`select coalesce(sum(greatest(reltuples::int8, n_live_tup, 0)), 0)::int8 as rows
+    sql`select coalesce(sum(greatest(reltuples::int8, n_live_tup, 0)), 0)::int8
         from (select ${table}::regclass as relid union select relid from pg_partition_tree(${table}::regclass)) tree
           join pg_class on pg_class.oid = tree.relid left join pg_stat_user_tables stats on stats.relid = tree.relid
         where relkind = 'r'`,
-    Count,
+    z.coerce.number(),
   );
-  return row.rows;
 }
 
 /** An estimated number: at least, most likely, at most. */

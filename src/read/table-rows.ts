@@ -2,7 +2,7 @@ import { sql, getTableColumns, is } from 'drizzle-orm';
 import * as z from 'zod';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import type { Range, Stretch } from '../range.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { type Database, type Session, oneRow } from '../postgres/database.ts';
 import { during, identifiers } from '../postgres/sql.ts';
 import { factsOf } from '../tables/describe.ts';
 import { keyHash, otherThanSealed, secondOfRow } from '../write/seals.ts';
@@ -56,12 +56,12 @@ export async function stateOf(session: Session, rows: TableRows): Promise<RowsSt
   const keys = factsOf(rows.table).partitioned
     ? sql`coalesce(sum(${keyHash(target, sql`t`)}), 0)::text`
     : sql`null`;
-  const [state] = await session.rows(
+  return oneRow(
+    session,
     sql`select count(*) as rows, (max(loaded_at) at time zone 'UTC')::text as "changedAt", ${LOADED} as loaded, ${keys} as keys
         ${from(rows)}`,
     State,
   );
-  return state ?? { rows: 0, keys: null, changedAt: null, loaded: null };
 }
 
 /** The number of rows that a table has in a stretch. */

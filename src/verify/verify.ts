@@ -10,7 +10,6 @@ import {
   saveGrade,
   setVerified,
   type Certified,
-  logVerification,
 } from '../write/certificates.ts';
 import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
@@ -33,6 +32,8 @@ import { databaseTime } from '../postgres/server-facts.ts';
 import { checksOf } from './checks/every-check.ts';
 import type { Session, Database } from '../postgres/database.ts';
 import type { Stop } from '../stop.ts';
+import { insertInto, multirangeParam, rangeParam } from '../postgres/sql.ts';
+import { verifications } from '../tables/etl/verification.ts';
 
 /** The result of verifying one dataset, or one scope of it, in a range. */
 export interface Verified {
@@ -230,22 +231,18 @@ async function timed(
 }
 
 export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
-  for (const check of checks) await logVerification(session, toEntry(check));
-}
-
-function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: Checked) {
-  return {
-    check,
-    dataset,
-    scope,
-    span,
-    rows,
-    requests,
-    ms,
-    found: findings.reduce((sum, { count }) => sum + count, 0),
-    holes: spansOf(findings),
-    detail: findings.map(describeFinding).join('; '),
-  };
+  for (const { check, dataset, scope, span, rows, requests, ms, findings } of checks)
+    await session.run(
+      insertInto(verifications, {
+        ...{ dataset, scope, rows, requests },
+        check_name: check,
+        span: rangeParam(span),
+        findings: findings.reduce((sum, { count }) => sum + count, 0),
+        holes: multirangeParam(spansOf(findings)),
+        detail: findings.map(describeFinding).join('; '),
+        ms: Math.round(ms),
+      }),
+    );
 }
 
 /** Runs a check of one stretch. A warning of the server fails it, because the check may not have seen every row. */

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { DatabaseError, NotNewError } from '../errors.ts';
 import { formatTime, secondOfTime, spanOfSecond, union, type Range } from '../range.ts';
 import { answersOf, identifiers, statementTemplate, during } from '../postgres/sql.ts';
-import { oneRow, type OpenTransaction, type Session } from '../postgres/database.ts';
+import { oneRow, type OpenTransaction, type Session, oneValue } from '../postgres/database.ts';
 import {
   checkedAmong,
   noteWrites,
@@ -242,8 +242,6 @@ function insertionInto(target: Target, overwrite: boolean): SQL {
     ${conflict(target.facts, target.columns, began)}`;
 }
 
-const Kept = z.object({ rows: z.coerce.number() });
-
 /**
  * Compares the number of rows that were sent with those that are stored: a trigger may drop rows without an error. Each
  * row is looked up by its key. Without statistics, a join might read the whole other table.
@@ -252,14 +250,14 @@ const Kept = z.object({ rows: z.coerce.number() });
 async function refuseLost(session: Session, { target, count: sent, seconds }: Staged): Promise<void> {
   const { name, into, staging, facts } = target;
   const isKept = sql`${same('t', 'n', facts.key)}${facts.partitioned ? among(seconds) : sql``}`;
-  const kept = await oneRow(
+  const kept = await oneValue(
     session,
     sql`
-      select count(*) as rows from ${staging.name} n
+      select count(*) from ${staging.name} n
       where (select true from ${into} t where ${isKept} limit 1) or not ${isCurrent(target)}`,
-    Kept,
+    z.coerce.number(),
   );
-  const lost = sent - kept.rows;
+  const lost = sent - kept;
   if (lost <= 0) return;
   throw new DatabaseError(`ton.${name} took ${sent - lost} of ${sent} rows without an error`, {
     hint: 'A trigger, a rule or a policy drops rows: `doctor` names it.',

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { common, DAY, MINUTE, partsOf, type Range, type Stretch, stretchesOf, union } from '../range.ts';
-import { oneRow, type Session } from '../postgres/database.ts';
+import { oneRow, type Session, oneValue } from '../postgres/database.ts';
 import { during, bare, multirangeParam, setExcluded, spansOfRow } from '../postgres/sql.ts';
 import { sealed, seals } from '../tables/etl/verification.ts';
 import { targetOf, type Target } from './target.ts';
@@ -101,15 +101,10 @@ export async function findUnreadRows(
   for (const all of groups.values()) {
     const [{ check, table }] = all;
     const spans = union(all.flatMap(({ stretch }) => partsOf(stretch)));
-    const [row] = await session.rows(
-      unreadMinutes(
-        targetOf(table),
-        sql`(${multirangeParam(spans)} * ${seconds})`,
-        all.map(({ byMinute }) => byMinute),
-      ),
-      UnreadRow,
-    );
-    if (row === undefined || row.spans.length === 0) continue;
+    const minutes = all.map(({ byMinute }) => byMinute);
+    const unread = unreadMinutes(targetOf(table), sql`(${multirangeParam(spans)} * ${seconds})`, minutes);
+    const row = await oneRow(session, unread, UnreadRow);
+    if (row.spans.length === 0) continue;
     const sentence = `read ${row.read} of ${row.due} rows of ${targetOf(table).name}`;
     found.push({ check, spans: row.spans, sentence });
   }
@@ -146,10 +141,8 @@ export async function countToSeal(session: Session, table: object, stretch: Stre
   }
 }
 
-const Spans = z.object({ spans: spansOfRow });
-
 async function readStretches(session: Session, spans: SQL): Promise<Stretch[]> {
-  return stretchesOf((await oneRow(session, sql`select (${spans})::text as spans`, Spans)).spans, Infinity);
+  return stretchesOf(await oneValue(session, sql`select (${spans})::text`, spansOfRow), Infinity);
 }
 
 export function sealedWithin(session: Session, target: Target, stretch: Stretch): Promise<Stretch[]> {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type SQL, sql } from 'drizzle-orm';
-import { oneRow, type Session } from '../../postgres/database.ts';
+import { type Session, oneValue } from '../../postgres/database.ts';
 import { type Range, type Stretch, union } from '../../range.ts';
 import { spanOfRow, spansOfRow } from '../../postgres/sql.ts';
 import { MOST_NAMED } from '../../ledger/stored-findings.ts';
@@ -76,11 +76,6 @@ export function isLost({ outcome }: Finding): boolean {
   return outcome === 'hole' || outcome === 'surplus';
 }
 
-const Named = z.object({
-  key: z.string(),
-  span: spanOfRow,
-});
-
 const Row = z.object({
   check: z.string(),
   kind: z.string(),
@@ -88,7 +83,7 @@ const Row = z.object({
   count: z.coerce.number(),
   spans: spansOfRow,
   example: z.string(),
-  rows: z.array(Named),
+  rows: z.array(z.object({ key: z.string(), span: spanOfRow })),
 });
 
 interface Doubts {
@@ -123,9 +118,7 @@ export async function findingsOf(
   return rows.map((row) => ({ ...facts, ...row }));
 }
 
-const Count = z.object({ count: z.coerce.number() });
-
-/** Rows that a query counts as `count`. */
-export async function countOf(session: Session, query: SQL): Promise<number> {
-  return (await oneRow(session, query, Count)).count;
+/** The number that a query counts. */
+export function countOf(session: Session, query: SQL): Promise<number> {
+  return oneValue(session, query, z.coerce.number());
 }
