@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { openApi } from '../app/open-crawl.ts';
 import type { Store } from '../app/open-store.ts';
 import { systemClock } from '../clock.ts';
-import { type ChainInfo, readChainInfo } from '../crawl/chain-info.ts';
+import { type ChainInfo, readChainInfo } from '../crawl/source-chain.ts';
 import { createWatermarkReader } from '../crawl/watermark/watermark.ts';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
@@ -23,7 +23,7 @@ import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import type { Config } from '../settings/config.ts';
 import type { Database } from '../postgres/database.ts';
-import { readBundle } from '../read/support-bundle.ts';
+import { readBundle } from '../read/stored-status.ts';
 import { version } from '../package.ts';
 import { createRedactor, passwordsIn, pathIn } from '../settings/redact.ts';
 

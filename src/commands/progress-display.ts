@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts';
 import { holderOf, neededShareOf } from '../crawl/plan/plan-datasets.ts';
 import { readWork, type Work } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { readDensity } from '../read/activity.ts';
+import { readDensity } from '../read/stored-status.ts';
 import { readProfiles } from '../read/row-estimates.ts';
 import { formatDuration, type Range, lengthOf } from '../range.ts';
 import type { Config } from '../settings/config.ts';

@@ -26,11 +26,11 @@ import {
 } from './run-command.ts';
 import { formatTable } from './table.ts';
 import { retryRecord } from '../crawl/streams/page.ts';
-import { createPartitions, type PartitionSize } from '../write/partitions.ts';
+import { createPartitions, type PartitionSize } from '../write/target.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { fillHoles } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { ChainInfo } from '../crawl/source-chain.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import type { Stop } from '../stop.ts';
 import { databaseTime } from '../postgres/server-facts.ts';

@@ -1,8 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { DAY, type Range } from '../range.ts';
-import { type Session, oneValue } from '../postgres/database.ts';
+import { DAY, type Range, HOUR, union } from '../range.ts';
+import { type Session, oneValue, type Database, writeTransaction } from '../postgres/database.ts';
 import {
   bare,
   excluded,
@@ -17,6 +17,126 @@ import {
 import { coverage, leases, refused, wanted } from '../tables/etl/coverage.ts';
 import { pages, failures } from '../tables/etl/pages.ts';
 import { NoEndpointError, type EtlError } from '../errors.ts';
+import { closedDays } from '../tables/etl/verification.ts';
+
+const OpenDay = z.object({ relation: z.string(), day: z.string() });
+type OpenDay = z.infer<typeof OpenDay>;
+
+/** Open days of reports on which every dataset that feeds them has its highest grade. */
+const CERTAIN = sql`
+  from etl.open_days d join (
+    select relation, array_agg(dataset) as streams from etl.feeds
+    where relation in (select * from etl.reports_by_day()) group by relation) r using (relation)
+  where etl.is_certain(r.streams, d.starts, d.ends)`;
+
+/** Stores the sums of days that touch a range and are certain, for every report by day. Returns the number of days. */
+export async function closeDays(database: Database, { from, to }: Range): Promise<number> {
+  const days = await database.rows(
+    sql`
+      select d.relation, d.day::text as day ${CERTAIN} and d.ends > to_timestamp(${from}) and d.starts < to_timestamp(${to})
+      order by d.day desc, d.relation`,
+    OpenDay,
+  );
+  let closed = 0;
+  for (const day of days) if (await closeDay(database, day)) closed += 1;
+  return closed;
+}
+
+/** False if the day changed before or while it was summed up. */
+async function closeDay(database: Database, { relation, day }: OpenDay): Promise<boolean> {
+  const { relation: name, day: date, definition } = closedDays;
+  const digest = sql`md5(pg_get_viewdef(${`etl.open_${relation}`}::regclass))`;
+  const isBegun = await writeTransaction(database, async (session) => {
+    // Waits for commits in progress, which do not see the new row. Later commits do.
+    await session.run(sql`lock table ${coverage} in share mode`);
+    return session.run(sql`
+      insert into ${closedDays} (${bare(name, date, definition)})
+      select d.relation, d.day, ${digest} ${CERTAIN} and d.relation = ${relation} and d.day = ${day}
+      on conflict (${bare(name, date)}) do update set ${setExcluded(definition)}`);
+  });
+  if (isBegun === 0) return false;
+  return (
+    (await oneValue(database, sql`select etl.keep_day(${relation}, ${day})`, z.boolean().nullable())) === true
+  );
+}
+
+/** Seconds in which the source lacks blocks: no dataset can have all rows of them. */
+export interface Gap {
+  readonly span: Range;
+  /** Which blocks are missing, in one sentence. */
+  readonly detail: string;
+  /** Minimum pause before the next attempt. */
+  readonly pauseSeconds?: number;
+}
+
+/** A gap is stored as a refused range of blocks, even if blocks are not crawled. */
+const BLOCKS = { dataset: 'blocks', scope: '', pass: 0 };
+const REASON = 'source_gap' satisfies RefusalReason;
+const isOfGap = sql`${refused.dataset} = ${BLOCKS.dataset} and ${refused.pass} = 0 and ${refused.reason} = ${REASON} and ${refused.retry_at} is not null`;
+
+/** Seconds after a gap in which traces with transactions of the gap may end. */
+const AFTERMATH = HOUR;
+
+/** True if the refused range is a gap, which no dataset reads. */
+export function isGap({ dataset, reason }: Pick<RefusedSpan, 'dataset' | 'reason'>): boolean {
+  return dataset === BLOCKS.dataset && reason === REASON;
+}
+
+/** The seconds of all gaps, as a scalar within a statement. No dataset reads them until the blocks appear. */
+export function gapSeconds(): SQL {
+  return sql`coalesce((select range_agg(${refused.span}) from ${refused} where ${isOfGap}), '{}')`;
+}
+
+/**
+ * Stores a gap, joined with those that it overlaps, and removes its seconds from the coverage of every dataset. The
+ * pause before the next attempt doubles each time.
+ */
+export function keepGap(database: Database, gap: Gap): Promise<void> {
+  return writeTransaction(database, async (session) => {
+    const touching = await readGaps(session, [gap.span]);
+    const [span] = union(
+      [gap.span],
+      touching.map((one) => one.span),
+    );
+    await refuseGap(session, { ...gap, span: span ?? gap.span });
+  });
+}
+
+/** Replaces a gap by what is left of it. The rest is read again, and so are the ends of its traces and actions. */
+export function renewGap(database: Database, old: Range, left: readonly Gap[]): Promise<void> {
+  return writeTransaction(database, async (session) => {
+    if (left.every(({ span }) => span.from !== old.from || span.to !== old.to))
+      await session.run(
+        sql`delete from ${refused} where ${isOfGap} and ${refused.span} = ${rangeParam(old)}`,
+      );
+    for (const gap of left) await refuseGap(session, gap);
+    if (left.some(({ span }) => span.from <= old.from && span.to >= old.to)) return;
+    const of = (dataset: SQL) => sql`${dataset} in ('traces', 'actions')`;
+    await takeOutOfCoverage(session, multirangeParam([{ from: old.to, to: old.to + AFTERMATH }]), {
+      leases: of(sql`${leases.dataset}`),
+      coverage: of(sql`${coverage.dataset}`),
+    });
+  });
+}
+
+async function refuseGap(session: Session, { span, ...facts }: Gap): Promise<void> {
+  await refuse(session, BLOCKS, span, { ...facts, reason: REASON });
+  await takeOutOfCoverage(session, multirangeParam([span]), { leases: sql`true`, coverage: sql`true` });
+}
+
+const KeptGap = z.object({ span: spanOfRow, detail: z.string(), isDue: z.boolean() });
+
+/** Gaps that touch one of the ranges; `isDue` if the pause before the next attempt is over. */
+export function readGaps(
+  session: Session,
+  ranges: readonly Range[],
+): Promise<(Gap & { readonly isDue: boolean })[]> {
+  return session.rows(
+    sql`select ${refused.span}::text, ${refused.detail}, ${refused.retry_at} <= clock_timestamp() as "isDue"
+        from ${refused} where ${isOfGap} and ${refused.span} && ${multirangeParam(ranges)} order by lower(${refused.span})`,
+    KeptGap,
+  );
+}
 
 /** A dataset, as a whole (empty scope) or for one pool or account, read first (pass 0) or a second time (pass 1). */
 export interface Stream {

@@ -25,7 +25,7 @@ import { literal } from '../tables/literal.ts';
 import { LOCKS } from '../locks.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
-import type { LookupWalk } from '../dataset/walk.ts';
+import type { LookupWalk } from '../dataset/collection.ts';
 
 /**
  * Applied as a whole and in this order: the rate limiter, functions that the program calls, functions that analysts

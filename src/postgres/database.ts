@@ -13,8 +13,7 @@ import {
 } from '../errors.ts';
 import { streamAsText, type TextOptions, copyIn, type CopyPieces, copyOut } from './row-streams.ts';
 import { answersOf, textOf, lastRow, PINNED } from './sql.ts';
-import { type Identity, chooseServer, firstAnswer } from './server-choice.ts';
-import { connectionOf } from './servers.ts';
+import { type Identity, chooseServer, firstAnswer, connectionOf } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
 import { packageRoot } from '../package.ts';
 import type { LockName } from '../locks.ts';

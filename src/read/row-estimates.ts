@@ -7,6 +7,7 @@ import { coverage, estimates } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { DatabaseError, DatabaseUnavailableError } from '../errors.ts';
 import { targetOf } from '../write/target.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** If counting takes longer than this, Postgres' own estimate is used. */
 const TIME_LIMIT = '2s';
@@ -19,7 +20,7 @@ export interface RowCount {
 }
 
 /** Counts the rows of a data table. */
-export async function countRows(database: Database, table: object): Promise<RowCount> {
+export async function countRows(database: Database, table: Table): Promise<RowCount> {
   const { name, into } = targetOf(table);
   try {
     const rows = await database.transaction(async (session) => {
@@ -35,7 +36,7 @@ export async function countRows(database: Database, table: object): Promise<RowC
 }
 
 /** The approximate number of rows that Postgres maintains: costs next to nothing. */
-export async function estimateRows(database: Session, table: object): Promise<RowCount> {
+export async function estimateRows(database: Session, table: Table): Promise<RowCount> {
   const { name } = targetOf(table);
   return { table: name, rows: await estimate(database, name), exact: false };
 }

@@ -5,8 +5,7 @@ import { networkName, readNetwork } from '../ledger/stored-network.ts';
 import { readClock } from '../postgres/server-facts.ts';
 import { uncoveredBetween, readStatus, type Status } from '../read/stored-status.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
-import { isGap } from '../ledger/stored-gaps.ts';
-import { readWanted } from '../ledger/stored-coverage.ts';
+import { isGap, readWanted } from '../ledger/stored-coverage.ts';
 import {
   readSavedWatermark,
   type SavedWatermark,
@@ -15,7 +14,7 @@ import {
 } from '../ledger/stored-settings.ts';
 import { readSpending, type Spending, hasEnded } from '../ledger/workers.ts';
 import { readPools, countLookups, type LookupCounts } from '../ledger/subjects.ts';
-import { readOwner } from '../ledger/holds.ts';
+import { readOwner } from '../ledger/leases.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
 import { ageOf, lagOf, namingOf, type Naming } from './lag.ts';

@@ -1,5 +1,6 @@
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { factsOf } from './describe.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** Datasets that fill a table, the owner first. If there are several, `owner` in the table's `describe` names it. */
 export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dataset<J>[]): Dataset<J>[] {
@@ -15,6 +16,6 @@ export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dat
 export function ownTablesOf<J extends AnyJob>(
   { name, job }: Dataset<J>,
   datasets: readonly Dataset<J>[],
-): readonly (readonly [name: string, table: object])[] {
+): readonly (readonly [name: string, table: Table])[] {
   return Object.entries(job.tables).filter(([table]) => ownersOf(table, datasets)[0]?.name === name);
 }

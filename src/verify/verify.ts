@@ -1,7 +1,7 @@
 import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/owners.ts';
-import type { GradeFacts } from '../dataset/checks.ts';
+import type { GradeFacts } from '../dataset/job.ts';
 import { readCoverage, type Stream, forgetUnrepaired } from '../ledger/stored-coverage.ts';
 import {
   forgetWrites,
@@ -23,13 +23,16 @@ import {
   type Result,
   JOINED,
   onFastSnapshot,
+  type Why,
+  type Checked,
+  type Finding,
+  spansOf,
+  describeFinding,
 } from './checks/check.ts';
-import { type Checked, type Finding, spansOf, describeFinding } from './checks/finding.ts';
 import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './dependencies.ts';
-import { isReadTwice } from './checks/second-reading.ts';
 import { readKeptFindings, keepFindings } from './keep-findings.ts';
 import { databaseTime } from '../postgres/server-facts.ts';
-import { checksOf } from './checks/every-check.ts';
+import { checksOf, isReadTwice } from './checks/every-check.ts';
 import type { Session, Database } from '../postgres/database.ts';
 import type { Stop } from '../stop.ts';
 import { insertInto, multirangeParam, rangeParam } from '../postgres/sql.ts';
@@ -188,7 +191,7 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
   const unread = without(eligible, union(...steps.map(({ stretch }) => partsOf(stretch))));
   const kind = `no_proved_${check.needs.join('_')}`;
   const needed = `the ${check.needs.join(' and ')} of these seconds`;
-  const open = (spans: readonly Range[], why: Parameters<typeof openStep>[3]) =>
+  const open = (spans: readonly Range[], why: Why) =>
     stretchesOf(spans, Infinity).map((stretch) => openStep(check.name, input, stretch, why));
   return [
     ...steps,

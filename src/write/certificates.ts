@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { spansWithFindings } from '../ledger/stored-findings.ts';
-import type { GradeFacts } from '../dataset/checks.ts';
+import type { GradeFacts } from '../dataset/job.ts';
 import { type Range, union, without, toMultirangeText } from '../range.ts';
 import {
   coveredOf,
@@ -34,11 +34,12 @@ import {
   unsealSpans,
 } from './seals.ts';
 import { lockTables, targetOf, type Target } from './target.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** A stream whose seconds are certified. */
 export interface Certified {
   readonly stream: Stream;
-  readonly tables: readonly object[];
+  readonly tables: readonly Table[];
   /** If true, only seconds that a second reading has confirmed, and still confirms, have the grade. */
   readonly isReadTwice?: boolean;
   /**
@@ -172,7 +173,7 @@ interface SecondReading {
   readonly ranges: readonly Range[];
   /** Minimum age of the first reading. */
   readonly ageSeconds: number;
-  readonly tables: readonly object[];
+  readonly tables: readonly Table[];
   /** The last write before the reading began, from `readLastWrite`. */
   readonly lastWrite: number;
 }
@@ -322,7 +323,7 @@ const isChecked = sql`
  * Number of the last write at a moment when no commit is writing these tables. Later writes have greater numbers, and
  * every check that begins now sees earlier ones.
  */
-export function readLastWrite(database: Database, tables: readonly object[]): Promise<number> {
+export function readLastWrite(database: Database, tables: readonly Table[]): Promise<number> {
   return database.transaction(async (session) => {
     await lockTables(session, tables.map(targetOf), 'alone');
     const last = sql`pg_sequence_last_value(pg_get_serial_sequence('etl.writes', 'id')::regclass)`;

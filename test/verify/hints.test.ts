@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Dataset } from '../../src/dataset/dataset.ts';
-import { chooseDatasets } from '../../src/dataset/dataset.ts';
+import { type Dataset, chooseDatasets } from '../../src/dataset/dataset.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { checksOf } from '../../src/verify/checks/every-check.ts';
 import { DEEP, findingsOfHash } from '../../src/ledger/stored-findings.ts';
