@@ -220,7 +220,7 @@ function describeCollection({ name, job }: Collection, freshness: number) {
     /** Requests a minute that keep it up to date while nothing happens. Look-ups and histories need none then. */
     requestsAtRest: restingRequests(job, freshness),
     cannotKnow: job.limitations,
-    onRequest: job.onRequest,
+    onRequest: job.onRequest === true,
     tables: Object.values(job.tables).map(describeTable),
   };
 }
