@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openCrawl } from '../app/open-crawl.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, databaseTime } from '../postgres/database.ts';
 import {
   type Chosen,
   countQuarantined,
@@ -33,7 +33,6 @@ import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import type { Stop } from '../stop.ts';
-import { databaseTime } from '../postgres/server-facts.ts';
 
 export function defineQuarantine(command: Command): void {
   command.addHelpText(

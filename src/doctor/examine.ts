@@ -6,14 +6,13 @@ import {
   rowSecurity,
   strayPartitions,
 } from '../migrate/check-schema.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, readClock } from '../postgres/database.ts';
 import { endpointOf } from '../ledger/stored-coverage.ts';
 import { readStatus, type Status } from '../read/stored-status.ts';
 import { readSpending, hasEnded, SILENT_SECONDS } from '../ledger/workers.ts';
 import { readOwner } from '../ledger/leases.ts';
 import { formatDuration, HOUR } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
-import { readClock } from '../postgres/server-facts.ts';
 import type { Config, Choices } from '../settings/config.ts';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';

@@ -1,6 +1,5 @@
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
-import type { Database } from '../postgres/database.ts';
-import { readClock } from '../postgres/server-facts.ts';
+import { type Database, readClock } from '../postgres/database.ts';
 import { floorsOf, findExpired, type Expired, type Kept } from '../write/take-out.ts';
 import { readSavedWatermark } from '../ledger/stored-settings.ts';
 import type { PartitionSize } from '../write/target.ts';

@@ -2,12 +2,11 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { SeenIn, Subject, Subjects } from '../dataset/collection.ts';
 import type { Range } from '../range.ts';
-import { type Session, type Database, writeTransaction } from '../postgres/database.ts';
+import { type Session, type Database, writeTransaction, readClock } from '../postgres/database.ts';
 import { bare, excluded, setExcluded, texts, during, insertInto } from '../postgres/sql.ts';
 import { lookups } from '../tables/etl/cursors.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { watch, labels } from '../tables/etl/watch-list.ts';
-import { readClock } from '../postgres/server-facts.ts';
 import { csvLine } from '../csv.ts';
 
 const Scope = z.object({ scope: z.string() });

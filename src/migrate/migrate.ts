@@ -13,8 +13,8 @@ import {
   MIGRATIONS,
   newerSchema,
   holdLock,
+  readsOnly,
 } from '../postgres/database.ts';
-import { readsOnly } from '../postgres/server-facts.ts';
 import { folder as jobs } from '../dataset/jobs-folder.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { loadTables } from '../postgres/load-tables.ts';

@@ -1,8 +1,7 @@
 import { splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
 import { countRows, estimateRows, type RowCount } from '../read/row-estimates.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, readClock } from '../postgres/database.ts';
 import { networkName, readNetwork } from '../ledger/stored-network.ts';
-import { readClock } from '../postgres/server-facts.ts';
 import { uncoveredBetween, readStatus, type Status } from '../read/stored-status.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { isGap, readWanted } from '../ledger/stored-coverage.ts';

@@ -29,11 +29,10 @@ import { allInFlight } from '../budget/in-flight.ts';
 import { confirmDue, readLastWrite } from '../write/certificates.ts';
 import { logChecks, type Verified } from './verify.ts';
 import { keepFindings } from './keep-findings.ts';
-import { databaseTime } from '../postgres/server-facts.ts';
+import { databaseTime, writeTransaction, type Session } from '../postgres/database.ts';
 import { unseal, keyHash } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
 import { CONFLICT, retry } from '../retry.ts';
-import { writeTransaction, type Session } from '../postgres/database.ts';
 import { during } from '../postgres/sql.ts';
 import type { Table } from '../dataset/declaration/row-layout.ts';
 

@@ -31,9 +31,8 @@ import {
 } from './checks/check.ts';
 import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './dependencies.ts';
 import { readKeptFindings, keepFindings } from './keep-findings.ts';
-import { databaseTime } from '../postgres/server-facts.ts';
+import { databaseTime, type Session, type Database } from '../postgres/database.ts';
 import { checksOf, isReadTwice } from './checks/every-check.ts';
-import type { Session, Database } from '../postgres/database.ts';
 import type { Stop } from '../stop.ts';
 import { insertInto, multirangeParam, rangeParam } from '../postgres/sql.ts';
 import { verifications } from '../tables/etl/verification.ts';

@@ -15,7 +15,7 @@ import { ownTablesOf } from '../../src/tables/owners.ts';
 import { readVerified, setVerified, noteWrites, readLastWrite } from '../../src/write/certificates.ts';
 import { readCoverage, keepWanted, readWanted } from '../../src/ledger/stored-coverage.ts';
 import { replaceFindings, type WrongRow } from '../../src/ledger/stored-findings.ts';
-import type { Database } from '../../src/postgres/database.ts';
+import { type Database, databaseTime } from '../../src/postgres/database.ts';
 import { jetton_transfers } from '../../src/tables/ton/jetton-transfers.ts';
 import { targetOf } from '../../src/write/target.ts';
 import { UsageError } from '../../src/errors.ts';
@@ -30,7 +30,6 @@ import { logIn } from '../support/lake.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof } from '../support/verify.ts';
-import { databaseTime } from '../../src/postgres/server-facts.ts';
 
 const DAY = 86_400;
 const START = Date.UTC(2026, 2, 1) / 1000;

@@ -3,7 +3,7 @@ import type { Walk, SampleWalk } from '../../dataset/collection.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../write/commit.ts';
 import { keepAlive } from '../../ledger/leases.ts';
-import { readClock } from '../../postgres/server-facts.ts';
+import { readClock } from '../../postgres/database.ts';
 import { claimCursor, renewClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
 import { alsoOnPage } from '../crawl-context.ts';

@@ -31,8 +31,6 @@ export interface SafeWatermark {
   readonly everywhere: number;
 }
 
-export type FinalityDelay = ReturnType<typeof createFinalityDelay>;
-
 /**
  * Holds back new rows until they have been visible for `delaySeconds`. A late block appears below what was read before.
  * The watermark passes it at once, but a lagging replica still lacks it. So the last poll counts with which every
