@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { optionalAddress } from '../src/records/members/form.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
-import { CROSS_CHECKED } from '../src/dataset/checks.ts';
-import { defineJob } from '../src/dataset/job.ts';
+import { CROSS_CHECKED, defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jetton_transfers } from '../src/tables/ton/jettons.ts';
 import { transferMembers, transferPosition } from '../src/records/tokens.ts';

@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
-import type { Asked } from '../src/dataset/walk.ts';
 import { DAY } from '../src/range.ts';
 import { account, optionalAddress } from '../src/records/members/form.ts';
 import { count, digits, freeForm } from '../src/records/members/scalar.ts';

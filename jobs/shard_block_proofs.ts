@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
-import type { Asked } from '../src/dataset/walk.ts';
 import { shard_block_proofs } from '../src/tables/ton/blocks.ts';
 import { blockIdExt, tag } from '../src/records/members/form.ts';
 import { requiredFlag } from '../src/records/members/scalar.ts';

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { timeOf } from '../src/records/members/scalar.ts';
-import { defineCollection, perBlock } from '../src/dataset/collection.ts';
+import { defineCollection, perBlock, type Asked } from '../src/dataset/collection.ts';
 import { collectRows, type Rows } from '../src/dataset/declaration/row-layout.ts';
 import { extraWithin, NOTHING, type Extra } from '../src/dataset/declaration/record.ts';
-import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks, shard_states } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { MASTERCHAIN, tiles } from '../src/ton/shard.ts';

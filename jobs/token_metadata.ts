@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { account } from '../src/records/members/form.ts';
-import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions, nft_descriptions, token_metadata } from '../src/tables/ton/address-book.ts';
-import type { Asked } from '../src/dataset/walk.ts';
 import { DAY } from '../src/range.ts';
 import { flag, freeForm, requiredFlag, text } from '../src/records/members/scalar.ts';
 import { contentDecimals, contentText } from '../src/records/tokens.ts';

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { findQuarantined } from '../src/read/find-hash.ts';
 import { readQuarantined } from '../src/read/quarantined.ts';
-import { addWatch, readWatched } from '../src/ledger/stored-watch-list.ts';
+import { addWatch, readWatched } from '../src/ledger/subjects.ts';
 import { createRedactor, passwordsIn } from '../src/settings/redact.ts';
 import { printable } from '../src/terminal/terminal.ts';
 import { compile } from './support/program/compile.ts';

@@ -1,4 +1,4 @@
-import type { Budget } from '../budget/request-budget.ts';
+import { type Budget, type Priority } from '../budget/request-budget.ts';
 import type { Clock } from '../clock.ts';
 import {
   ApiFailedError,
@@ -11,7 +11,6 @@ import {
 } from '../errors.ts';
 import type { Flight, InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
-import { type Priority, PRIORITIES } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import type { KeyGuard, ApiResponse, ResponseHead, Transport } from './transport.ts';
 import { parseBody, openEnvelope } from './response/parse-json.ts';
@@ -26,7 +25,7 @@ export interface AttemptContext {
   readonly inFlight: InFlight;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly count: CountingStats['add'];
+  readonly count: ReturnType<typeof createStats>['add'];
   readonly host: string;
   /** Removes the key from a text, in any spelling. */
   readonly withoutKey: (text: string) => string;
@@ -136,17 +135,18 @@ async function readResponse<T>(
   received: ApiResponse,
   signal: AbortSignal,
 ): Promise<T> {
-  const { flight, limit } = call;
+  const { flight, limit, path, query } = call;
+  const { status, apiVersion } = received;
   await flight.turn();
-  if (received.status !== 200) {
+  if (status !== 200) {
     const text = chain.withoutKey(received.body.toString());
-    keep(chain, call, received, text);
-    throw refusalOf(chain, call, received, { status: received.status, text });
+    chain.recorder?.record({ path, query, status, apiVersion, text });
+    throw refusalOf(chain, call, received, { status, text });
   }
   const body = chain.key.mayBeIn(received.body)
     ? Buffer.from(chain.key.without(received.body.toString()))
     : received.body;
-  if (chain.recorder !== undefined) keep(chain, call, received, body.toString());
+  chain.recorder?.record({ path, query, status, apiVersion, text: body.toString() });
   try {
     if (call.readBytes !== undefined) return await call.readBytes(body, { limit, turn: () => flight.turn() });
     return await parse(chain, call, received, body);
@@ -183,15 +183,6 @@ function log<T>(
   chain.onExchange?.(fields);
 }
 
-function keep<T>(
-  chain: AttemptContext,
-  { path, query }: Call<T>,
-  { status, apiVersion }: ApiResponse,
-  text: string,
-): void {
-  chain.recorder?.record({ path, query, status, apiVersion, text });
-}
-
 function refusalOf<T>(
   chain: AttemptContext,
   call: Call<T>,
@@ -220,7 +211,7 @@ async function parse<T>(
   body: Buffer,
 ): Promise<T> {
   const text = body.toString();
-  const parsed = parseBody(text, body);
+  const parsed = parseBody(text);
   await call.flight.turn();
   if (!call.envelope) return call.parse(parsed, call.limit);
   const opened = openEnvelope(parsed);
@@ -292,56 +283,31 @@ export interface Attempt {
 /** What was sent and received since the client was created. */
 interface Counters {
   /** Attempts that were sent; the server counts each of them. */
-  readonly requests: number;
+  requests: number;
   /** Attempts that were refused because of the rate (429). */
-  readonly refused: number;
+  refused: number;
   /** Attempts that followed a failed attempt of the same request. */
-  readonly retries: number;
+  retries: number;
   /** Bytes of bodies on the wire, mostly compressed. */
-  readonly bytes: number;
+  bytes: number;
 }
 
 /** The counters in total and by priority; live, not a copy. */
-export interface Stats extends Counters {
-  readonly byPriority: Readonly<Record<Priority, Counters>>;
+export interface Stats extends Readonly<Counters> {
+  readonly byPriority: Readonly<Record<Priority, Readonly<Counters>>>;
 }
 
-/** The writing side of `Stats`. */
-interface CountingStats {
-  readonly stats: Stats;
-  readonly add: (priority: Priority, counter: keyof Counters, by: number) => void;
-}
-
-export function createStats(): CountingStats {
-  const byPriority = { tail: zero(), repair: zero(), backfill: zero(), refresh: zero() } satisfies Record<
-    Priority,
-    Counters
-  >;
-  const sum = (counter: keyof Counters) =>
-    PRIORITIES.reduce((total, priority) => total + byPriority[priority][counter], 0);
-  return {
-    stats: {
-      byPriority,
-      get requests() {
-        return sum('requests');
-      },
-      get refused() {
-        return sum('refused');
-      },
-      get retries() {
-        return sum('retries');
-      },
-      get bytes() {
-        return sum('bytes');
-      },
-    },
-    add: (priority, counter, by) => {
-      byPriority[priority][counter] += by;
-    },
+export function createStats() {
+  const byPriority = { tail: zero(), repair: zero(), backfill: zero(), refresh: zero() };
+  const stats = { ...zero(), byPriority };
+  const add = (priority: Priority, counter: keyof Counters, by: number) => {
+    stats[counter] += by;
+    byPriority[priority][counter] += by;
   };
+  return { stats, add };
 }
 
-function zero() {
+function zero(): Counters {
   return { requests: 0, refused: 0, retries: 0, bytes: 0 };
 }
 
@@ -356,26 +322,7 @@ const LONGEST_PAUSE_MS = 60 * FIRST_PAUSE_MS;
  */
 const GONE_MS = 10 * 60_000;
 
-/** What the server has revealed about itself: the endpoints that it lacks, and the largest limit. */
-export interface ApiFacts {
-  /** True if the server is known to lack the endpoint, and the pause before the next request is not over. */
-  lacks(path: string): boolean;
-  /** @throws NoEndpointError if `lacks` is true */
-  requireEndpoint(path: string): void;
-  /** Ends the pause of an endpoint. */
-  recheck(path: string): void;
-  /** Notes that the endpoint has answered. */
-  answered(path: string): void;
-  /**
-   * True if the endpoint has answered and may do so again. Then a report that it is missing counts as an
-   * ordinary failure.
-   */
-  mayAnswer(path: string): boolean;
-  /** The largest limit that the server accepts, up to `limit`. */
-  withinLimit(limit: Params[string]): Params[string];
-  /** True if the error names a limit that the server accepts. */
-  learn(path: string, error: unknown): boolean;
-}
+export type ApiFacts = ReturnType<typeof createServerFacts>;
 
 /** The state of one endpoint. */
 interface Endpoint {
@@ -396,7 +343,8 @@ const UNKNOWN: Endpoint = {
   pauseMs: FIRST_PAUSE_MS,
 };
 
-export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logger): ApiFacts {
+/** What the server has revealed about itself: the endpoints that it lacks, and the largest limit. */
+export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logger) {
   const endpoints = new Map<string, Endpoint>();
   let most = Infinity;
   const known = (path: string): Endpoint => {
@@ -409,20 +357,30 @@ export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logge
     return clock.monotonic() < until ? error : undefined;
   };
   return {
-    lacks: (path) => absence(path) !== undefined,
-    requireEndpoint(path) {
+    /** True if the server is known to lack the endpoint, and the pause before the next request is not over. */
+    lacks: (path: string) => absence(path) !== undefined,
+    /** @throws NoEndpointError if `lacks` is true */
+    requireEndpoint(path: string): void {
       const error = absence(path);
       if (error !== undefined) throw error;
     },
-    recheck: (path) => void (known(path).until = -Infinity),
-    answered: (path) => void endpoints.set(path, { ...UNKNOWN, hasAnswered: true }),
-    mayAnswer(path) {
+    /** Ends the pause of an endpoint. */
+    recheck: (path: string) => void (known(path).until = -Infinity),
+    answered: (path: string) => void endpoints.set(path, { ...UNKNOWN, hasAnswered: true }),
+    /**
+     * True if the endpoint has answered and may do so again. Then a report that it is missing counts as an
+     * ordinary failure.
+     */
+    mayAnswer(path: string): boolean {
       const endpoint = known(path);
       endpoint.lackingSince ??= clock.monotonic();
       return endpoint.hasAnswered && clock.monotonic() - endpoint.lackingSince < GONE_MS;
     },
-    withinLimit: (limit) => (typeof limit === 'number' ? Math.min(limit, most) : limit),
-    learn(path, error) {
+    /** The largest limit that the server accepts, up to `limit`. */
+    withinLimit: (limit: Params[string]): Params[string] =>
+      typeof limit === 'number' ? Math.min(limit, most) : limit,
+    /** True if the error names a limit that the server accepts. */
+    learn(path: string, error: unknown): boolean {
       if (error instanceof NoEndpointError) {
         const endpoint = known(path);
         // Warns once until the endpoint answers again.

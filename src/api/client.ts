@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import type { Budget } from '../budget/request-budget.ts';
+import { type Budget, type Priority, urgencyOf } from '../budget/request-budget.ts';
 import { type Flight, MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
 import { type Clock, linkSignals } from '../clock.ts';
 import {
@@ -13,7 +13,6 @@ import {
 } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
-import { type Priority, urgencyOf } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import {
   attempt,
@@ -305,12 +304,6 @@ function isWrongResponse(error: ApiUnavailableError): boolean {
   return error instanceof ApiFailedError || error instanceof BadResponseError;
 }
 
-/**
- * Limits the concurrent requests and orders the waiting ones: runs the task when a lane is free, the most urgent
- * first. Rejects with the signal's reason as soon as it is aborted, waiting or running.
- */
-type RequestQueue = <T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>) => Promise<T>;
-
 /** Lanes for the tail only: one for each of its datasets and for the poll. They never wait for other requests. */
 const TAIL_LANES = 16;
 
@@ -318,17 +311,17 @@ const TAIL_LANES = 16;
 const MORE_LANES = 16;
 
 /**
+ * Limits the concurrent requests and orders the waiting ones: runs the task when a lane is free, the most urgent
+ * first. Rejects with the signal's reason as soon as it is aborted, waiting or running.
+ *
  * Has a few more lanes than requests should be in flight, and some lanes for the tail only. A request keeps
  * its lane between its attempts. Without lanes of its own, the tail could not send requests while a backfill
  * waits out an outage.
  */
-function createRequestQueue(
-  inFlight: Pick<InFlight, 'target'>,
-  clock: Pick<Clock, 'monotonic'>,
-): RequestQueue {
+function createRequestQueue(inFlight: Pick<InFlight, 'target'>, clock: Pick<Clock, 'monotonic'>) {
   const tail = new PQueue({ concurrency: TAIL_LANES });
   const rest = new PQueue({ concurrency: inFlight.target + MORE_LANES });
-  return (priority, signal, task) => {
+  return <T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
     rest.concurrency = inFlight.target + MORE_LANES;
     const queue = priority === 'tail' ? tail : rest;
     return queue.add(task, { priority: urgencyOf(priority, clock), signal });

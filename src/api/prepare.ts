@@ -20,9 +20,6 @@ type PreparableCall = ({ readonly path: string } | { readonly method: string; re
   readonly timeoutMs?: number | undefined;
 };
 
-/** Prepares a request. The path of a v2 method is the same on either route. */
-export type Preparer = (call: PreparableCall) => Prepared;
-
 /** The route on which every v2 method can be called. */
 const RPC = '/api/v2/jsonRPC';
 /** Parameters that are numbers in a JSON-RPC body. In a query all parameters are text. */
@@ -62,19 +59,15 @@ interface PreparerOptions {
 
 const TIMEOUT_MS = 30_000;
 
-export function createPreparer({
-  prefix,
-  apiKey,
-  userAgent,
-  timeoutMs = TIMEOUT_MS,
-}: PreparerOptions): Preparer {
+export function createPreparer({ prefix, apiKey, userAgent, timeoutMs = TIMEOUT_MS }: PreparerOptions) {
   const headers: Readonly<Record<string, string>> = {
     accept: 'application/json',
     'accept-encoding': ACCEPT_ENCODING,
     'user-agent': userAgent ?? 'toncenter-etl',
     ...(apiKey !== undefined && { 'x-api-key': checkedKey(apiKey) }),
   };
-  return ({ params = {}, timeoutMs: own = timeoutMs, ...call }) => {
+  /** Prepares a request. The path of a v2 method is the same on either route. */
+  return ({ params = {}, timeoutMs: own = timeoutMs, ...call }: PreparableCall): Prepared => {
     const path = 'path' in call ? call.path : `/api/v2/${call.method}`;
     const query = toQuery(params);
     const shared = { headers, timeoutMs: own, most: mostBytesOf(path, params) };

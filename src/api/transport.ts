@@ -284,34 +284,24 @@ function oneOf(header: string | string[] | undefined): string | undefined {
   return typeof header === 'object' ? header[0] : header;
 }
 
-interface Deadline {
-  readonly signal: AbortSignal;
-  /** Stops the clock while `work` runs. */
-  without(work: () => Promise<void>): Promise<void>;
-  stop(): void;
-}
-
 /** A signal that is aborted after `ms`, unless it is stopped before. */
-function startDeadline(clock: Clock, ms: number): Deadline {
+function startDeadline(clock: Clock, ms: number) {
   const expired = new AbortController();
   let stopped = new AbortController();
   let [since, leftMs] = [clock.monotonic(), ms];
   const run = () => {
     clock.sleep(leftMs, stopped.signal).then(
-      () => {
-        expired.abort();
-      },
+      () => expired.abort(),
       () => undefined,
     );
   };
-  const stop = () => {
-    stopped.abort();
-  };
+  const stop = () => stopped.abort();
   run();
   return {
     signal: expired.signal,
     stop,
-    without: async (work) => {
+    /** Stops the clock while `work` runs. */
+    without: async (work: () => Promise<void>) => {
       stop();
       leftMs -= clock.monotonic() - since;
       await work();

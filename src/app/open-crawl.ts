@@ -3,22 +3,31 @@ import { openRecorder } from '../api/recorder.ts';
 import type { Budget } from '../budget/request-budget.ts';
 import { createInFlight } from '../budget/in-flight.ts';
 import { systemClock, unixSeconds } from '../clock.ts';
-import type { CrawlContext, PageEvent, Tuning } from '../crawl/crawl-context.ts';
-import { createNetworkGuard } from '../crawl/network-guard.ts';
+import {
+  type CrawlContext,
+  type PageEvent,
+  type Tuning,
+  createDiskGuard,
+  noDiskGuard,
+} from '../crawl/crawl-context.ts';
+import { createNetworkGuard } from '../crawl/source-guard.ts';
 import { createPageSize, createLimitTrust, createDensity } from '../crawl/page-size.ts';
-import { createDiskGuard, noDiskGuard } from '../crawl/disk-guard.ts';
 import { leaseLength, createPlanner, type Planner } from '../crawl/streams/planner.ts';
 import { createLtBounds } from '../crawl/lt-bounds.ts';
-import { masterchainId } from '../crawl/block-links.ts';
-import { type ChainInfo, readChainInfo } from '../crawl/chain-info.ts';
-import { type Asking, namedBlock } from '../crawl/visible-blocks.ts';
+import {
+  masterchainId,
+  type Asking,
+  namedBlock,
+  type ChainInfo,
+  readChainInfo,
+} from '../crawl/source-chain.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { type ChainBlock, claimChain, claimNetwork, readNetwork } from '../ledger/stored-network.ts';
 import { startHeartbeat, hasEnded, nameOfProcess } from '../ledger/workers.ts';
-import { releaseHeldBy } from '../ledger/holds.ts';
+import { releaseHeldBy } from '../ledger/leases.ts';
 import { createSharedBudget } from '../ledger/shared-budget.ts';
 import { decideSetting, keepSetting, readSetting } from '../ledger/stored-settings.ts';
-import { createPartitions } from '../write/partitions.ts';
+import { createPartitions } from '../write/target.ts';
 import { UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../files.ts';

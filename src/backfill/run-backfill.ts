@@ -8,10 +8,16 @@ import {
   type ReadableResult,
   type HeldBack,
 } from '../crawl/streams/readable-part.ts';
-import { requireHead } from '../crawl/watermark/went-back.ts';
-import { type ChainInfo, lacksEndpoint } from '../crawl/chain-info.ts';
+import { requireHead } from '../crawl/watermark/watermark.ts';
+import { type ChainInfo, lacksEndpoint } from '../crawl/source-chain.ts';
 import { type Collection, type Dataset, alsoHeldAmong } from '../dataset/dataset.ts';
-import { endPauses, readCoverage, readAllRefused, type RefusedSpan } from '../ledger/stored-coverage.ts';
+import {
+  endPauses,
+  readCoverage,
+  readAllRefused,
+  type RefusedSpan,
+  isGap,
+} from '../ledger/stored-coverage.ts';
 import { delayOf } from '../dataset/tail-pace.ts';
 import { IncompleteError, EtlError, WrongDatabaseError } from '../errors.ts';
 import { type Range, common, union, without } from '../range.ts';
@@ -20,7 +26,6 @@ import type { Stop } from '../stop.ts';
 import { readCollections } from '../crawl/collections/read-collections.ts';
 import { recheckGaps, searchGaps } from '../crawl/gaps.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/read-leases.ts';
-import { isGap } from '../ledger/stored-gaps.ts';
 import { closeEstimates, type EstimateOutcome } from '../read/row-estimates.ts';
 import { createBlockSource } from '../verify/checks/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
@@ -100,8 +105,7 @@ async function cover(
     return report.onStreams(range, watermark);
   });
   try {
-    const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
-      progress.replaceLeft(dataset, missing);
+    const onDerived = progress.replaceLeft.bind(progress);
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
     progress.end();
     const isRead =
@@ -245,6 +249,7 @@ export interface Covered {
  */
 export async function coverStreams(options: CoverOptions): Promise<Covered> {
   const { context, datasets, range } = options;
+  const waiting = { ...context, signal: options.stop.leaving };
   let { watermark } = options;
   let missing: Covered['missing'];
   let stoppedBy: IncompleteError | undefined;
@@ -259,14 +264,11 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     stoppedBy = error;
-    missing = await outlastDatabase({ ...context, signal: options.stop.leaving }, () =>
-      missingOf(context, datasets, range, watermark),
-    );
+    missing = await outlastDatabase(waiting, () => missingOf(context, datasets, range, watermark));
   }
   const absent = await absentOf(options, missing);
   missing = new Map([...missing].filter(([dataset]) => !absent.has(dataset)));
   const delayed = delayedOf(datasets, range, watermark);
-  const waiting = { ...context, signal: options.stop.leaving };
   const { refused, settled, unfit } = await outlastDatabase(waiting, async () => ({
     refused: (await readAllRefused(context.database)).filter(
       (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,

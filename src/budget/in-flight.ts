@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import type { Clock } from '../clock.ts';
-import { urgencyOf, type Priority } from './priority.ts';
+import { urgencyOf, type Priority } from './request-budget.ts';
 
 /** Maximum number of requests in flight, however slow the source is: 25 requests a second at three seconds each. */
 export const MOST_IN_FLIGHT = 120;
@@ -35,7 +35,7 @@ const BODIES = 8;
  * How many requests should be in flight: the allowed rate times the latency (Little's law), with some
  * headroom, and fewer while the source fails.
  */
-export interface InFlight extends Shares {
+export interface InFlight extends ReturnType<typeof createShares> {
   /**
    * The target of all processes. A request counts from its send to the commit of its rows, without the wait
    * for a budget slot.
@@ -85,20 +85,6 @@ export interface Flight {
 export interface OtherReaders {
   readonly requests: number;
   readonly processes: number;
-}
-
-/** This process's share of the target. */
-interface Shares {
-  /** What other processes leave of the target, at least an even share. */
-  share(): number;
-  /** An even share for each process that reads. */
-  evenShare(): number;
-  /** Notes the current requests of other processes. */
-  noteOthers(others: OtherReaders): void;
-  /** The last such note. `isIdle`: other processes read all that is left, and this one has nothing to do. */
-  others(): OtherReaders & { readonly isIdle: boolean };
-  /** Notes whether other processes have leased all that is left. */
-  noteIdle(isIdle: boolean): void;
 }
 
 interface InFlightOptions {
@@ -218,20 +204,22 @@ function createTurns(): () => Promise<void> {
   };
 }
 
-function createShares(target: () => number): Shares {
+/** This process's share of the target. */
+function createShares(target: () => number) {
   let others: OtherReaders = { requests: 0, processes: 0 };
   let isIdle = false;
+  /** An even share for each process that reads. */
   const evenShare = () => Math.ceil(target() / (1 + others.processes));
   return {
     evenShare,
+    /** What other processes leave of the target, at least an even share. */
     share: () => Math.max(target() - others.requests, evenShare()),
-    noteOthers: (readers) => {
-      others = readers;
-    },
+    /** Notes the current requests of other processes. */
+    noteOthers: (readers: OtherReaders) => void (others = readers),
+    /** The last such note. `isIdle`: other processes read all that is left, and this one has nothing to do. */
     others: () => ({ ...others, isIdle }),
-    noteIdle: (value) => {
-      isIdle = value;
-    },
+    /** Notes whether other processes have leased all that is left. */
+    noteIdle: (value: boolean) => void (isIdle = value),
   };
 }
 

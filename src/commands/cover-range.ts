@@ -9,7 +9,7 @@ import { createCappedBudget } from '../budget/request-budget.ts';
 import { systemClock } from '../clock.ts';
 import { holderOf } from '../crawl/plan/plan-datasets.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
-import { isGap } from '../ledger/stored-gaps.ts';
+import { isGap } from '../ledger/stored-coverage.ts';
 import type { EstimateOutcome } from '../read/row-estimates.ts';
 import type { Unfit } from '../read/quarantined.ts';
 import { EXIT, type ExitCode } from '../errors.ts';

@@ -4,7 +4,7 @@ import { watermarkRequests, restingRequests } from '../dataset/tail-pace.ts';
 import type { ServerIndex } from '../dataset/job.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
-import type { LookupWalk, Walk } from '../dataset/walk.ts';
+import type { LookupWalk, Walk } from '../dataset/collection.ts';
 import { describeTable, type TableDescription } from '../read/table-rows.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatDuration, HOUR, type Range } from '../range.ts';
@@ -217,7 +217,7 @@ function describeCollection({ name, job }: Collection, freshness: number) {
     /** Requests a minute that keep it up to date while nothing happens. Look-ups and histories need none then. */
     requestsAtRest: restingRequests(job, freshness),
     cannotKnow: job.limitations,
-    onRequest: job.onRequest,
+    onRequest: job.onRequest === true,
     tables: Object.values(job.tables).map(describeTable),
   };
 }

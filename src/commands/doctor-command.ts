@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { openApi } from '../app/open-crawl.ts';
 import type { Store } from '../app/open-store.ts';
 import { systemClock } from '../clock.ts';
-import { type ChainInfo, readChainInfo } from '../crawl/chain-info.ts';
+import { type ChainInfo, readChainInfo } from '../crawl/source-chain.ts';
 import { createWatermarkReader } from '../crawl/watermark/watermark.ts';
 import { chooseDatasets } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { readsOnly } from '../postgres/server-facts.ts';
+import { readsOnly, type Database } from '../postgres/database.ts';
 import {
   examineChain,
   findingOf,
@@ -22,8 +22,7 @@ import { EXIT, type ExitCode, messageOf, UsageError } from '../errors.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import type { Config } from '../settings/config.ts';
-import type { Database } from '../postgres/database.ts';
-import { readBundle } from '../read/support-bundle.ts';
+import { readBundle } from '../read/stored-status.ts';
 import { version } from '../package.ts';
 import { createRedactor, passwordsIn, pathIn } from '../settings/redact.ts';
 

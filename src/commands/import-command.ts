@@ -3,7 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { chooseDatasets, splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { createPartitions, periodOf, type Partitions } from '../write/partitions.ts';
+import { createPartitions, periodOf, type Partitions } from '../write/target.ts';
 import { EXIT, type ExitCode, LakeError, present } from '../errors.ts';
 import { withExistingLake } from '../lake/open-lake.ts';
 import { formatRange, parseRange, common, lengthOf, union, without, type Range } from '../range.ts';

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { openEngine, type Engine } from '../lake/engine.ts';
-import { storeLabels, type Label } from '../ledger/stored-watch-list.ts';
+import { storeLabels, type Label } from '../ledger/subjects.ts';
 import { parseAddress } from '../ton/address.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';

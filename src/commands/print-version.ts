@@ -1,5 +1,4 @@
-import { openDatabase } from '../postgres/database.ts';
-import { readVersions } from '../postgres/server-facts.ts';
+import { openDatabase, readVersions } from '../postgres/database.ts';
 import { findBinaries } from '../embedded/binaries.ts';
 import { EtlError, EXIT, type ExitCode, messageOf } from '../errors.ts';
 import { schemaVersion, version } from '../package.ts';

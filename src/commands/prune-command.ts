@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { prune as pruneNow, type Expired, findExpired } from '../write/retention.ts';
+import { prune as pruneNow, type Expired, findExpired } from '../write/take-out.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { retentionFloors } from '../lake/retention-floors.ts';
 import { formatRange, formatTime } from '../range.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openCrawl } from '../app/open-crawl.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, databaseTime } from '../postgres/database.ts';
 import {
   type Chosen,
   countQuarantined,
@@ -19,14 +19,13 @@ import { datasetList, examples, refuseWords, wholeNumber, wholeNumbers } from '.
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import { formatTable } from './table.ts';
 import { retryRecord } from '../crawl/streams/page.ts';
-import { createPartitions, type PartitionSize } from '../write/partitions.ts';
+import { createPartitions, type PartitionSize } from '../write/target.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { fillHoles } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { ChainInfo } from '../crawl/source-chain.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import type { Stop } from '../stop.ts';
-import { databaseTime } from '../postgres/server-facts.ts';
 
 export function defineQuarantine(command: Command): void {
   command.addHelpText(

@@ -1,6 +1,6 @@
 import type { ReadableResult } from '../crawl/streams/readable-part.ts';
 import { streamOf, streamsOf } from '../crawl/streams/planner.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { ChainInfo } from '../crawl/source-chain.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Database } from '../postgres/database.ts';
 import { networkName } from '../ledger/stored-network.ts';

@@ -10,7 +10,7 @@ import type { Session } from '../postgres/database.ts';
 import { common, formatRange, formatTime, type Range, union, without } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
 import { readAllRefused } from '../ledger/stored-coverage.ts';
-import { type Finding, spansOf } from '../verify/checks/finding.ts';
+import { type Finding, spansOf } from '../verify/checks/check.ts';
 import { type Proof, proveRange } from '../verify/prove.ts';
 import { createRepairContext } from '../verify/repair.ts';
 import { isProved, type Verified } from '../verify/verify.ts';

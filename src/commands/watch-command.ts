@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Store } from '../app/open-store.ts';
 import { MAINNET, readNetwork } from '../ledger/stored-network.ts';
-import { addWatch, readWatched, removeWatch, type Watched } from '../ledger/stored-watch-list.ts';
+import { addWatch, readWatched, removeWatch, type Watched } from '../ledger/subjects.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatTime } from '../range.ts';
 import { formatAddress, parseAddress } from '../ton/address.ts';

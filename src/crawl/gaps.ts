@@ -1,13 +1,21 @@
 import type { Predecessor } from '../dataset/paginators/paginator.ts';
-import { keepGap, readGaps, renewGap, type Gap } from '../ledger/stored-gaps.ts';
+import { keepGap, readGaps, renewGap, type Gap } from '../ledger/stored-coverage.ts';
 import { blocksNotStored } from '../read/bounding-blocks.ts';
 import { BadResponseError, EtlError, isNotServed, MissingBlockError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
 import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
 import { MASTERCHAIN } from '../ton/shard.ts';
 import type { CrawlContext } from './crawl-context.ts';
-import { brokenLinks, newestBelow, type BrokenLink, type LinkedBlock } from './block-links.ts';
-import { namedBlock, newestBefore, visibleBlocks, type Asking } from './visible-blocks.ts';
+import {
+  brokenLinks,
+  newestBelow,
+  type BrokenLink,
+  type LinkedBlock,
+  namedBlock,
+  newestBefore,
+  visibleBlocks,
+  type Asking,
+} from './source-chain.ts';
 
 /**
  * Seconds after a range within which blocks name their missing parents of the range, if blocks come at the usual rate.

@@ -1,8 +1,8 @@
-import { parseCanonical } from '../dataset/declaration/canonical.ts';
-import { workchain } from '../records/members/form.ts';
 import * as z from 'zod';
+import { parseCanonical } from '../dataset/declaration/record.ts';
+import { workchain } from '../records/members/form.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Priority } from '../budget/priority.ts';
+import type { Priority } from '../budget/request-budget.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 import type { Session } from '../postgres/database.ts';
 import { readMasterchainBlocks, type BoundingBlock } from '../read/bounding-blocks.ts';
@@ -20,11 +20,6 @@ const MARGIN_BLOCKS = 16;
 /** Blocks farther away bound the same seconds, but make the server scan more. */
 const BOUND_WINDOW_SECONDS = 300;
 
-interface BoundsOptions {
-  readonly api: ApiClient;
-  readonly database: Session;
-}
-
 interface BoundsRequest {
   readonly priority: Priority;
   readonly signal: AbortSignal;
@@ -35,6 +30,16 @@ export interface LtRange {
   readonly start: bigint | undefined;
   readonly end: bigint | undefined;
 }
+
+export type LtBounds = ReturnType<typeof createLtBounds>;
+
+/** The time of a masterchain block, and the logical time that it bounds. */
+interface Bound {
+  readonly utime: number;
+  readonly lt: bigint;
+}
+
+type Side = 'start' | 'end';
 
 /**
  * Finds the logical times of some seconds, for endpoints that are indexed by logical time.
@@ -49,24 +54,11 @@ export interface LtRange {
  * The bounds are one minute and 16 masterchain blocks wider than the seconds, on either side. Bounds that are too wide
  * cost the server time; bounds that are too narrow would lose rows. Any existing block that is far enough away is a
  * bound, even if blocks are missing around it.
- */
-export interface LtBounds {
-  of(seconds: Range, asking: BoundsRequest): Promise<LtRange>;
-}
-
-/** The time of a masterchain block, and the logical time that it bounds. */
-interface Bound {
-  readonly utime: number;
-  readonly lt: bigint;
-}
-
-type Side = 'start' | 'end';
-
-/**
+ *
  * Takes bounds from stored blocks. If none are stored, it asks the API and remembers the last answer on each
  * side. If the source lacks those blocks, there is no bound: the rows are the same.
  */
-export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
+export function createLtBounds({ api, database }: { readonly api: ApiClient; readonly database: Session }) {
   const remembered = new Map<Side, Bound>();
   const find = async (side: Side, seconds: Range, asking: BoundsRequest): Promise<bigint | undefined> => {
     const within = side === 'start' ? beforeOf(seconds) : behindOf(seconds);
@@ -84,7 +76,7 @@ export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
     return asked?.lt;
   };
   return {
-    of: async (seconds, asking) => ({
+    of: async (seconds: Range, asking: BoundsRequest): Promise<LtRange> => ({
       start: await find('start', seconds, asking),
       end: await find('end', seconds, asking),
     }),

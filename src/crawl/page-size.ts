@@ -5,34 +5,25 @@ import type { Range } from '../range.ts';
 const SMALLEST = 10;
 const PAGES_BEFORE_GROWTH = 8;
 
-/** How many rows to request at once: halved if the server times out, doubled again if it does not. */
-export interface PageSize {
-  current(): number;
-  /** Notes a timeout of a page of this size; false if it cannot be made smaller. */
-  timedOut(size: number): boolean;
-  arrived(): void;
-}
+export type PageSize = ReturnType<typeof createPageSize>;
 
-interface PageSizeOptions {
-  /** The number of pages in a row before a larger one is tried. */
-  readonly pagesBeforeGrowth?: number;
-}
-
-export function createPageSize(
-  largest: number,
-  { pagesBeforeGrowth = PAGES_BEFORE_GROWTH }: PageSizeOptions = {},
-): PageSize {
+/**
+ * How many rows to request at once: halved if the server times out, doubled again if it does not. `pagesBeforeGrowth`:
+ * the number of pages in a row before a larger one is tried.
+ */
+export function createPageSize(largest: number, pagesBeforeGrowth = PAGES_BEFORE_GROWTH) {
   let size = largest;
   let streak = 0;
   return {
     current: () => size,
-    timedOut(asked) {
+    /** Notes a timeout of a page of this size; false if it cannot be made smaller. */
+    timedOut(asked: number): boolean {
       streak = 0;
       // Concurrent requests may have asked for the larger page at the same time: it is halved once.
       if (asked <= size) size = Math.max(SMALLEST, Math.floor(asked / 2));
       return asked > SMALLEST;
     },
-    arrived() {
+    arrived(): void {
       streak += 1;
       if (streak < pagesBeforeGrowth || size === largest) return;
       streak = 0;
@@ -46,32 +37,8 @@ const FEWEST = 10;
 /** After this many whole pages of a length, the page that was cut counts as an answer of a lagging replica. */
 const WHOLE_PAGES = 3;
 
-/**
- * Decides whether a short page may be the end of its window. A server that silently caps `limit` cuts every
- * page at the same length. So a page is doubted if it is longer than every page before it, or if its length
- * is a typical limit. A doubted page counts as full: the paginator asks once more from its end.
- *
- * If new rows of the same window come, the page was cut. One such page may be an answer of a lagging replica;
- * the second one of the same length proves the cap. From then on, requests ask for no more. If no new rows
- * come, pages of this length are whole.
- *
- * Each length is doubted at most once a run. In dense history nearly every page is full, so the rule costs a
- * few requests a run.
- */
-export interface LimitTrust {
-  /** The limit to send if `wanted` rows are wanted: at most the known cap of the server. */
-  limit(wanted: number): number;
-  /** Begins to judge the pages of one span, in their order. */
-  openSpan(span: Range): SpanTrust;
-}
-
-/** Judges the pages of one span. */
-export interface SpanTrust {
-  /** Nothing is remembered until the verdict is accepted. */
-  judge(page: JudgedPage): PageVerdict;
-  /** The span was read to its end. */
-  ended(): void;
-}
+export type LimitTrust = ReturnType<typeof createLimitTrust>;
+export type SpanTrust = ReturnType<typeof openSpan>;
 
 interface JudgedPage {
   /** The limit that was sent. */
@@ -121,18 +88,33 @@ interface DoubtfulPage {
   readonly window: AskedWindow;
 }
 
-export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
+/**
+ * Decides whether a short page may be the end of its window. A server that silently caps `limit` cuts every
+ * page at the same length. So a page is doubted if it is longer than every page before it, or if its length
+ * is a typical limit. A doubted page counts as full: the paginator asks once more from its end.
+ *
+ * If new rows of the same window come, the page was cut. One such page may be an answer of a lagging replica;
+ * the second one of the same length proves the cap. From then on, requests ask for no more. If no new rows
+ * come, pages of this length are whole.
+ *
+ * Each length is doubted at most once a run. In dense history nearly every page is full, so the rule costs a
+ * few requests a run.
+ */
+export function createLimitTrust(onCap: (cap: number) => void) {
   const known: Known = { whole: 0, longest: 0, innocent: new Set(), suspected: new Map(), cap: Infinity };
   return {
-    limit: (wanted) => Math.min(wanted, known.cap),
-    openSpan: (span) => openSpan(known, span, onCap),
+    /** The limit to send if `wanted` rows are wanted: at most the known cap of the server. */
+    limit: (wanted: number) => Math.min(wanted, known.cap),
+    openSpan: (span: Range) => openSpan(known, span, onCap),
   };
 }
 
-function openSpan(known: Known, span: Range, onCap: (cap: number) => void): SpanTrust {
+/** Judges the pages of one span, in their order. */
+function openSpan(known: Known, span: Range, onCap: (cap: number) => void) {
   let doubt: DoubtfulPage | undefined;
   return {
-    judge({ asked, window, positions }) {
+    /** Nothing is remembered until the verdict is accepted. */
+    judge({ asked, window, positions }: JudgedPage): PageVerdict {
       const rows = positions.length;
       const wasCut = doubt !== undefined && positions.some((position) => isNew(position, doubt));
       const isDoubted = rows < asked && isDoubtful(known, rows);
@@ -151,7 +133,8 @@ function openSpan(known: Known, span: Range, onCap: (cap: number) => void): Span
         },
       };
     },
-    ended() {
+    /** The span was read to its end. */
+    ended(): void {
       if (doubt === undefined) return;
       learnWhole(known, doubt.ids.size);
       doubt = undefined;
@@ -206,23 +189,19 @@ function looksLikeLimit(rows: number): boolean {
 /** The weight of earlier pages after each new page. */
 const MEMORY = 0.8;
 
-/** How many seconds of a dataset a page holds, learned from the pages so far. */
-export interface Density {
-  /** Undefined until a page has come. */
-  pageSeconds(): number | undefined;
-  /** `rows` rows completed `span` seconds. */
-  learn(rows: number, span: Range): void;
-}
+export type Density = ReturnType<typeof createDensity>;
 
 /**
- * Keeps sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one reader would do
+ * How many seconds of a dataset a page holds, learned from the pages so far. Keeps sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one reader would do
  * all the work.
  */
-export function createDensity(pageSize: number): Density {
+export function createDensity(pageSize: number) {
   const seen = { rows: 0, seconds: 0 };
   return {
+    /** Undefined until a page has come. */
     pageSeconds: () => (seen.seconds === 0 ? undefined : (seen.seconds / Math.max(1, seen.rows)) * pageSize),
-    learn(rows, { from, to }) {
+    /** `rows` rows completed a span. */
+    learn(rows: number, { from, to }: Range): void {
       seen.rows = seen.rows * MEMORY + rows;
       seen.seconds = seen.seconds * MEMORY + (to - from);
     },

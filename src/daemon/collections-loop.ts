@@ -3,8 +3,8 @@ import { readWalk } from '../crawl/collections/read-collections.ts';
 import { nameOf, type RunContext, type WalkTurns } from '../crawl/collections/walk-context.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
-import type { Priority } from '../budget/priority.ts';
-import type { Walk } from '../dataset/walk.ts';
+import type { Priority } from '../budget/request-budget.ts';
+import type { Walk } from '../dataset/collection.ts';
 import { type DaemonContext, type ChainPosition, runRounds } from './daemon-context.ts';
 import type { Clock } from '../clock.ts';
 
@@ -80,14 +80,11 @@ interface TurnsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Lets several kinds of work take turns, so that none waits for the end of another. */
-interface Turns {
-  /** Runs the work at this name's turn. Each waiting name gets one turn before any gets a second one. */
-  take<T>(name: string, work: () => Promise<T>): Promise<T>;
-}
-
-/** For work that must never take more than its share of the budget, even if the rest is unused. */
-export function createTurns({ perSecond, most, clock, signal }: TurnsOptions): Turns {
+/**
+ * Lets several kinds of work take turns, so that none waits for the end of another. For work that must never take more
+ * than its share of the budget, even if the rest is unused.
+ */
+export function createTurns({ perSecond, most, clock, signal }: TurnsOptions) {
   /** Waiting work by name, the longest waiting name first. */
   const waiting = new Map<string, (() => void)[]>();
   let [next, underWay, isServing] = [0, 0, false];
@@ -104,7 +101,8 @@ export function createTurns({ perSecond, most, clock, signal }: TurnsOptions): T
     isServing = false;
   };
   return {
-    take: async (name, work) => {
+    /** Runs the work at this name's turn. Each waiting name gets one turn before any gets a second one. */
+    take: async <T>(name: string, work: () => Promise<T>): Promise<T> => {
       await new Promise<void>((resolve) => {
         waiting.set(name, [...(waiting.get(name) ?? []), resolve]);
         void serve();

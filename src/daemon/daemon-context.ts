@@ -1,7 +1,7 @@
 import { every } from '../clock.ts';
 import { alsoOnPage, type CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { ChainInfo } from '../crawl/source-chain.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { type OutageLog, outlast } from '../retry.ts';

@@ -7,7 +7,7 @@ import { followedDatasets } from '../status/readiness.ts';
 import { collectionLoops } from './collections-loop.ts';
 import { runRounds, waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { runLakeLoop } from './lake-loop.ts';
-import { prune } from '../write/retention.ts';
+import { prune } from '../write/take-out.ts';
 import { retentionFloors } from '../lake/retention-floors.ts';
 import { runVerifyLoop } from './verify-loop.ts';
 import { createWatermarkLeader, type WatermarkLeader } from './watermark-leader.ts';
@@ -38,7 +38,11 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
   const { logger, clock } = given.context;
   const outage = createOutageLog(logger, clock);
   const daemon = { ...given, outage };
-  const leader = openLeader(daemon);
+  const leader = createWatermarkLeader({
+    ...daemon,
+    absentSeconds: LEADER_POLLS * longestPollSeconds(daemon.config),
+    delaySeconds: daemon.config.watermarkDelay,
+  });
   const position = await findPosition(daemon, leader);
   if (position === undefined) return;
   const loops = stopTogether(daemon);
@@ -65,15 +69,6 @@ function stopTogether(daemon: DaemonContext) {
   finishing.addEventListener('abort', end, { once: true });
   const own = { ...daemon, stop: { finishing: stopping.signal, leaving } };
   return { own, run: (loop: (own: DaemonContext) => Promise<void>) => loop(own).finally(end) };
-}
-
-function openLeader(daemon: DaemonContext): WatermarkLeader {
-  const { config } = daemon;
-  return createWatermarkLeader({
-    ...daemon,
-    absentSeconds: LEADER_POLLS * longestPollSeconds(config),
-    delaySeconds: config.watermarkDelay,
-  });
 }
 
 function findPosition(daemon: DaemonContext, leader: WatermarkLeader): Promise<ChainPosition | undefined> {
@@ -222,27 +217,14 @@ async function wantsOf(
 const LONGEST_SLEEP_MS = 60_000;
 
 /** The running tasks of a loop, by name, and its sleep meanwhile. */
-interface Tasks {
-  has(name: string): boolean;
-  start(name: string, task: () => Promise<void>): void;
-  /** True if a task has failed. */
-  readonly hasFailed: boolean;
-  /**
-   * Sleeps until a time of the monotonic clock, in milliseconds. Ends early when a task ends or the signal is aborted.
-   */
-  sleepUntil(at: number): Promise<void>;
-  /** Resolves when all tasks have ended. Rejects with the error of the first failed task. */
-  end(): Promise<void>;
-}
-
-function createTasks(clock: Clock, signal: AbortSignal): Tasks {
+function createTasks(clock: Clock, signal: AbortSignal) {
   const pause = createInterruptibleSleep(clock);
   const running = new Map<string, Promise<void>>();
   const failures: Error[] = [];
   signal.addEventListener('abort', () => pause.end(), { once: true });
   return {
-    has: (name) => running.has(name),
-    start: (name, task) => {
+    has: (name: string) => running.has(name),
+    start: (name: string, task: () => Promise<void>) => {
       const ending = task()
         .catch((error: unknown) => {
           failures.push(toError(error));
@@ -253,10 +235,13 @@ function createTasks(clock: Clock, signal: AbortSignal): Tasks {
         });
       running.set(name, ending);
     },
+    /** True if a task has failed. */
     get hasFailed() {
       return failures.length > 0;
     },
-    sleepUntil: (at) => pause.sleep(Math.min(LONGEST_SLEEP_MS, Math.max(0, at - clock.monotonic()))),
+    /** Sleeps until a time of the monotonic clock. Ends early when a task ends or the signal is aborted. */
+    sleepUntil: (at: number) => pause.sleep(Math.min(LONGEST_SLEEP_MS, Math.max(0, at - clock.monotonic()))),
+    /** Resolves when all tasks have ended. Rejects with the error of the first failed task. */
     end: async () => {
       await Promise.all(running.values());
       const [failure] = failures;

@@ -1,4 +1,4 @@
-import { keepAlive, takeDuty } from '../ledger/holds.ts';
+import { keepAlive, takeDuty } from '../ledger/leases.ts';
 import { keepSetting, readSetting, type Settings } from '../ledger/stored-settings.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';

@@ -1,19 +1,17 @@
-import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
-import { isAnsweredWrongly } from '../crawl/failure-policy.ts';
+import { isAnsweredWrongly } from '../crawl/source-guard.ts';
 import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { closeDays } from '../ledger/close-days.ts';
-import { readCoverage, countUnrepaired } from '../ledger/stored-coverage.ts';
+import { closeDays, readCoverage, countUnrepaired } from '../ledger/stored-coverage.ts';
 import { extendToFindings } from '../ledger/stored-findings.ts';
 import { readVerified } from '../write/certificates.ts';
-import { takeDuty } from '../ledger/holds.ts';
+import { takeDuty } from '../ledger/leases.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
 import { createRepairContext, repairRange, type RepairContext } from '../verify/repair.ts';
 import { runRounds, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
-import { isLost, spansOf } from '../verify/checks/finding.ts';
+import { isLost, spansOf } from '../verify/checks/check.ts';
 
 /** A round requests about this many pages of blocks, and may spend a hundredth of the budget. */
 const REQUESTS_OF_A_ROUND = 4;
@@ -34,17 +32,6 @@ interface VerifyLoopOptions extends DaemonContext {
   readonly watermark: () => number;
 }
 
-/** Verifies what the daemon has covered. One of several daemons does it. */
-export interface VerifyLoop {
-  /**
-   * Verifies and repairs the newest or the oldest unverified range, in turns. Returns false if there is none,
-   * or if another daemon does it.
-   */
-  round(context?: CrawlContext): Promise<boolean>;
-  /** Milliseconds between two rounds, so that they use a hundredth of the budget. */
-  readonly periodMs: number;
-}
-
 /** Verifies ranges one after the other, and repairs them before history goes on. */
 export async function runVerifyLoop(daemon: DaemonContext, position: ChainPosition): Promise<void> {
   const loop = await createVerifyLoop({ ...daemon, watermark: () => position.watermark.utime });
@@ -58,20 +45,22 @@ interface DoubtfulSpan {
   readonly until: number;
 }
 
-export async function createVerifyLoop(options: VerifyLoopOptions): Promise<VerifyLoop> {
-  const {
-    context: { api },
-    stop,
-    owner,
-  } = options;
-  const secondsFor = (requests: number) => requests / api.inFlight.rateOf(SHARE);
+/** Verifies what the daemon has covered. One of several daemons does it. */
+export async function createVerifyLoop(options: VerifyLoopOptions) {
+  const { stop, owner } = options;
+  const secondsFor = (requests: number) => requests / options.context.api.inFlight.rateOf(SHARE);
   const jobs = await loadJobs();
   const periodMs = Math.max(SHORTEST_PERIOD_MS, 1000 * secondsFor(REQUESTS_OF_A_ROUND));
   let doubts: readonly DoubtfulSpan[] = [];
   let end: StretchEnd = 'oldest';
   return {
+    /** Milliseconds between two rounds, so that they use a hundredth of the budget. */
     periodMs,
-    async round(context = options.context) {
+    /**
+     * Verifies and repairs the newest or the oldest unverified range, in turns. Returns false if there is none,
+     * or if another daemon does it.
+     */
+    async round(context = options.context): Promise<boolean> {
       if (!(await takeDuty(context.database, 'verification', owner, (PERIODS * periodMs) / 1000)))
         return false;
       const now = context.clock.monotonic();

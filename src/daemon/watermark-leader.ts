@@ -1,4 +1,4 @@
-import { readChainInfo, type ChainInfo } from '../crawl/chain-info.ts';
+import { readChainInfo, type ChainInfo } from '../crawl/source-chain.ts';
 import { recheckGaps, logAndKeepGap } from '../crawl/gaps.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import {
@@ -6,12 +6,13 @@ import {
   type PolledWatermark,
   type Watermark,
   type WatermarkReader,
+  requireHead,
+  toleranceOf,
 } from '../crawl/watermark/watermark.ts';
 import { SourceWentBackError } from '../errors.ts';
-import { requireHead, toleranceOf } from '../crawl/watermark/went-back.ts';
 import { readFoundWatermark, saveWatermark } from '../ledger/stored-settings.ts';
 import { requireOwnSchema } from '../postgres/database.ts';
-import { takeDuty } from '../ledger/holds.ts';
+import { takeDuty } from '../ledger/leases.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
@@ -26,30 +27,19 @@ interface LeaderOptions {
   readonly delaySeconds: number;
 }
 
-/** The watermark for a daemon. */
-export interface WatermarkLeader {
-  /** Polls the API, or reads what another process has found. */
-  poll(signal: AbortSignal): Promise<Watermark>;
-  /** The watermark after more time has passed, without a request; undefined if another process leads. */
-  release(): Watermark | undefined;
-}
+export type WatermarkLeader = ReturnType<typeof createWatermarkLeader>;
 
 /**
  * Polls the watermark. Of all daemons that share a database, one polls the API while it lives. The others
  * read its result, so that ten daemons spend no more on it than one.
  */
-export function createWatermarkLeader({
-  context,
-  chain,
-  owner,
-  absentSeconds,
-  delaySeconds,
-}: LeaderOptions): WatermarkLeader {
+export function createWatermarkLeader({ context, chain, owner, absentSeconds, delaySeconds }: LeaderOptions) {
   const { database, logger } = context;
   const warnOfStillHead = stillHeadWarning(context);
   const heads = createBackWatch(context, delaySeconds);
   let reader: WatermarkReader | undefined;
-  const poll = async (signal: AbortSignal) => {
+  /** Polls the API, or reads what another process has found. */
+  const poll = async (signal: AbortSignal): Promise<Watermark> => {
     // A process that is not writing also has to end if the schema is newer.
     await requireOwnSchema(database);
     // Check first: a process on the wrong network must not become leader.
@@ -81,7 +71,9 @@ export function createWatermarkLeader({
     logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
     return below(watermark, ceiling);
   };
-  return { poll, release: () => reader && below(reader.release(), heads.ceiling()) };
+  /** The watermark after more time has passed, without a request; undefined if another process leads. */
+  const release = () => reader && below(reader.release(), heads.ceiling());
+  return { poll, release };
 }
 
 /** The watermark, at most the ceiling of a source that has gone back. */
@@ -90,17 +82,11 @@ function below(watermark: Watermark, ceiling: number): Watermark {
   return { ...watermark, utime: Math.min(utime, ceiling), everywhere: Math.min(everywhere, ceiling) };
 }
 
-interface BackWatch {
-  /** The second above which nothing can be read; Infinity unless the source has gone back. */
-  ceiling(): number;
-  check(watermark: PolledWatermark, signal: AbortSignal): Promise<number>;
-}
-
 /**
  * Detects a source whose head has fallen further and for longer than replicas lag. Everything that was read
  * above it meanwhile is not covered any more, and nothing is read there before the source has caught up.
  */
-function createBackWatch(context: CrawlContext, delaySeconds: number): BackWatch {
+function createBackWatch(context: CrawlContext, delaySeconds: number) {
   const { clock, logger } = context;
   let highest = 0;
   let lastHighMs = clock.monotonic();
@@ -121,8 +107,9 @@ function createBackWatch(context: CrawlContext, delaySeconds: number): BackWatch
     }
   };
   return {
+    /** The second above which nothing can be read; Infinity unless the source has gone back. */
     ceiling: () => ceiling,
-    async check({ shown }, signal) {
+    async check({ shown }: PolledWatermark, signal: AbortSignal): Promise<number> {
       const now = clock.monotonic();
       highest = Math.max(highest, shown);
       if (shown >= highest - toleranceOf(delaySeconds)) [lastHighMs, ceiling] = [now, Infinity];

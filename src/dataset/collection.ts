@@ -1,29 +1,14 @@
 import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
 import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
-import type { Tables, Rows } from './declaration/row-layout.ts';
+import { type Tables, type Rows, memberAt } from './declaration/row-layout.ts';
 import { type Params, nameable } from './paginators/paginator.ts';
-import { newestFirst } from './paginators/backward.ts';
-import { batches, type BatchOptions } from './paginators/lookup.ts';
-import { offset } from './paginators/offset.ts';
-import { seqnos } from './paginators/seqnos.ts';
-import { canonicalOf } from './declaration/canonical.ts';
-import type {
-  AnyWalk,
-  BackwardWalk,
-  WalkEndpoint,
-  ListWalk,
-  LookupWalk,
-  PerBlockWalk,
-  SampleWalk,
-  ResponseShape,
-  Subjects,
-  Walk,
-  ResponseReading,
-  Asked,
-} from './walk.ts';
+import { newestFirst, type BackwardPaginator, type HistoryPosition } from './paginators/backward.ts';
+import { batches, type BatchOptions, type BatchPaginator } from './paginators/lookup.ts';
+import { offset, type OffsetPaginator } from './paginators/offset.ts';
+import { seqnos, type SeqnoPaginator } from './paginators/seqnos.ts';
+import { canonicalOf, hashOf, readRecord, type Extra } from './declaration/record.ts';
 import type { Rejected } from './job.ts';
-import { hashOf, readRecord, type Extra } from './declaration/record.ts';
 
 interface CollectionSpec {
   /** One line: what the dataset is. */
@@ -43,21 +28,14 @@ interface CollectionSpec {
 }
 
 /** A dataset that is not a stream of time: facts and pure functions, like a stream's job. */
-export interface CollectionJob {
+export interface CollectionJob extends CollectionSpec {
   readonly kind: 'collection';
   readonly core: false;
-  readonly title: string;
-  readonly limitations: string;
-  readonly onRequest: boolean;
-  readonly piggybackedAs: 'address_book' | 'metadata' | undefined;
-  readonly tables: Tables;
-  readonly walks: readonly Walk[];
 }
 
 /** Defines a dataset in `jobs/` that is not a stream of time. A stream is defined with `defineJob`. */
 export function defineCollection(spec: CollectionSpec): CollectionJob {
-  const { onRequest = false, piggybackedAs } = spec;
-  return { kind: 'collection', core: false, ...spec, onRequest, piggybackedAs };
+  return { ...spec, kind: 'collection', core: false };
 }
 
 /** The endpoint of a walk (`path` of v3, or `method` of v2) and its records. */
@@ -209,10 +187,7 @@ function readResponse<Rec>(
 
 /** The text of a member by dotted path; undefined if it is neither text nor a number. */
 function memberText(raw: unknown, path: string): string | undefined {
-  let value = raw;
-  for (const name of path.split('.')) {
-    value = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-  }
+  const value = memberAt(raw, path.split('.'));
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
@@ -222,3 +197,140 @@ function nameOf(raw: unknown, id: readonly string[]): string {
     ? nameable(parts.join('/'))
     : hashOf(raw);
 }
+
+/** A subject of a look-up: an address, a block, a message. */
+export interface Subject {
+  /** Its name: the raw address, or a text of the source. */
+  readonly key: string;
+  /** Further columns of the source that a request needs; empty for addresses. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The request that a record answers. */
+export interface Asked {
+  /** When the response came, ISO 8601. */
+  readonly at: string;
+  /** The single subject of the request: its key, or a block's seqno. Empty if there were several. */
+  readonly key: string;
+  /** The index of the record in the endpoint's whole list, from 0. */
+  readonly rank: number;
+}
+
+/**
+ * A v3 path below the host, with the server's index that its requests use (in the words of the server's
+ * schema; if there is none, what the server scans instead). Or a v2 method, which has no index.
+ */
+export type WalkEndpoint = { readonly path: string; readonly index: string } | { readonly method: string };
+
+/**
+ * How a response contains its records: in a member, as its elements, or as the values of a map (each gets its
+ * key as member `address`). With `one`, the response is the record.
+ */
+export type ResponseShape = { readonly member: string } | 'array' | 'map' | 'one';
+
+/** The rows of a record that fits its schema. */
+interface Fitting {
+  readonly id: string;
+  readonly rows: Rows;
+  readonly extra: Extra;
+  readonly canonical: unknown;
+}
+
+/** The records of a response, after reading. */
+export interface ResponseReading {
+  readonly fitting: readonly Fitting[];
+  readonly rejected: readonly Rejected[];
+}
+
+/** What all walks have. */
+interface AnyWalk {
+  /** Name of the walk within its dataset, for its cursor. */
+  readonly name: string;
+  readonly endpoint: WalkEndpoint;
+  /** Parameters besides those of the paging. They may depend on settings. */
+  readonly params: (choices: Choices) => Params;
+  readonly shape: ResponseShape;
+  /** Reads the records of a response; the first one has the rank `first`. */
+  readonly read: (records: readonly unknown[], asked: Omit<Asked, 'rank'>, first: number) => ResponseReading;
+}
+
+/**
+ * A list that grows at its end, in a fixed order. It is read by offset, and completely again on a schedule,
+ * because its rows change and because a smaller id may be committed late.
+ */
+export interface ListWalk extends AnyWalk {
+  readonly kind: 'list';
+  readonly paginator: OffsetPaginator;
+  /** Seconds between two readings of the whole list. */
+  readonly rescanSeconds: number;
+  /** Seconds between two checks for appended rows. */
+  readonly everySeconds: number;
+}
+
+/** A relation whose rows name subjects. */
+export interface SeenIn {
+  /** Table or view, with its schema. */
+  readonly relation: string;
+  /** The column that names the subject. */
+  readonly key: string;
+  /** The column with the logical time up to which a row shows that the subject moved. */
+  readonly lt?: string;
+  /** Further columns that a request needs. */
+  readonly fields?: readonly string[];
+  /** When a row came: chain time for rows of a stream, or the time of writing for others. */
+  readonly time: 'utime' | 'loaded_at';
+}
+
+/** The sources of subjects. */
+export interface Subjects {
+  /** True if the accounts of the watch list are included. */
+  readonly watched: boolean;
+  /** Relations over indexed rows. */
+  readonly seenIn: readonly SeenIn[];
+  /** True if `seenIn` only counts if the operator chose to read all accounts that are seen. */
+  readonly onlyIfSeen?: boolean;
+  /** True if only subjects count that the relations name in the requested range of time. */
+  readonly ofRange?: boolean;
+  /** True if a probe first asks how far the watched accounts have moved, with one request for 1000 of them. */
+  readonly probed?: boolean;
+}
+
+/** Looks up subjects by name, in batches: subjects that are new, have moved, or were unknown a while ago. */
+export interface LookupWalk extends AnyWalk {
+  readonly kind: 'lookup';
+  readonly paginator: BatchPaginator;
+  readonly subjects: Subjects;
+  /** Reads the subject of a record, and the logical time up to which the record is valid. */
+  readonly answers: (
+    record: unknown,
+  ) => { readonly key: string; readonly lt: string | undefined } | undefined;
+  /** A known subject is looked up again after this time even if it has not moved; undefined: never. */
+  readonly refreshSeconds: number | undefined;
+  /** A subject that the source does not know is not looked up again for this time. */
+  readonly unknownForSeconds: number;
+}
+
+/** Reads the history of each watched account, newest first. New transactions are read from the head. */
+export interface BackwardWalk extends AnyWalk {
+  readonly kind: 'backward';
+  readonly paginator: BackwardPaginator;
+  /** The position of a record in its account's history; undefined if it does not contain one. */
+  readonly positionOf: (record: unknown) => HistoryPosition | undefined;
+}
+
+/** One response for each masterchain block of a range of time. */
+export interface PerBlockWalk extends AnyWalk {
+  readonly kind: 'per_block';
+  readonly paginator: SeqnoPaginator;
+  /** False if the records show that a 200 was cut short: then the request is retried. */
+  readonly isWhole: (records: readonly unknown[]) => boolean;
+}
+
+/** What the source says now: one row a poll, at most once in `everySeconds`. */
+export interface SampleWalk extends AnyWalk {
+  readonly kind: 'sample';
+  readonly everySeconds: number;
+}
+
+/** How a dataset that is not a stream of time is read. */
+export type Walk = ListWalk | LookupWalk | BackwardWalk | PerBlockWalk | SampleWalk;

@@ -1,8 +1,7 @@
 import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables, type Put } from './declaration/row-layout.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
-import { canonicalOf } from './declaration/canonical.ts';
-import { type Checks, UNCHECKED, type GradeFacts } from './checks.ts';
+import { canonicalOf, hashOf, NOTHING, readRecord, type Extra } from './declaration/record.ts';
 import {
   type Joins,
   type Paginator,
@@ -12,7 +11,6 @@ import {
   readPosition,
   type PositionMembers,
 } from './paginators/paginator.ts';
-import { hashOf, NOTHING, readRecord, type Extra } from './declaration/record.ts';
 import { ALWAYS, DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
@@ -151,26 +149,14 @@ export interface RecordsReading {
 }
 
 /** A dataset that is a stream of time: facts and pure functions. Its name is its file's name in `jobs/`. */
-export interface Job {
+export interface Job extends Omit<JobSpec<unknown, unknown, Tables>, 'rows' | 'joinsOf' | 'position'> {
   readonly kind: 'stream';
-  readonly title: string;
   readonly core: boolean;
-  readonly path: string;
   readonly params: Params;
-  readonly list: string;
   readonly record: ZodType;
-  readonly index: ServerIndex;
-  readonly paginator: Paginator<unknown>;
-  readonly tables: Tables;
-  readonly delaySeconds: number | undefined;
-  readonly everySeconds: number | undefined;
-  readonly maturitySeconds: number | undefined;
-  readonly replacesRows: boolean;
-  readonly scopes: Scopes | undefined;
-  readonly byBlock: ByBlockRequest | undefined;
-  readonly alsoHolds: AlsoHolds | undefined;
-  readonly checks: Checks;
   readonly grade: GradeFacts;
+  readonly maturitySeconds?: number;
+  readonly replacesRows: boolean;
   /**
    * Reads the records of a response. Views were checked as bytes and are accepted; other records are parsed
    * with their schema.
@@ -181,28 +167,8 @@ export interface Job {
 export function defineJob<Cursor, Rec, T extends Tables>(
   spec: JobSpec<Cursor, Rec, T> & (OfWholeSeconds<Cursor> | OfParts),
 ): Job {
-  return {
-    kind: 'stream',
-    title: spec.title,
-    core: spec.core ?? false,
-    path: spec.path,
-    params: spec.params ?? {},
-    list: spec.list,
-    record: spec.record,
-    index: spec.index,
-    paginator: spec.paginator,
-    tables: spec.tables,
-    delaySeconds: spec.delaySeconds,
-    everySeconds: spec.everySeconds,
-    maturitySeconds: spec.maturitySeconds,
-    replacesRows: spec.replacesRows ?? false,
-    scopes: spec.scopes,
-    byBlock: spec.byBlock,
-    alsoHolds: spec.alsoHolds,
-    checks: spec.checks,
-    grade: spec.grade ?? UNCHECKED,
-    read: (records) => readAll(spec, records),
-  };
+  const defaults = { core: false, params: {}, replacesRows: false, grade: UNCHECKED };
+  return { ...defaults, ...spec, kind: 'stream', read: (records) => readAll(spec, records) };
 }
 
 function readAll<Cursor, Rec, T extends Tables>(
@@ -333,3 +299,66 @@ export type Scope = { readonly column: string; readonly value: string } | undefi
 export function scopeOf({ scopes }: Pick<Job, 'scopes'>, { scope }: { readonly scope: string }): Scope {
   return scopes && { column: scopes.column, value: scope };
 }
+
+/**
+ * The checks of a dataset's rows, by name: `src/verify/checks/every-check.ts` has their order. Every dataset is also
+ * compared with its seal and its quarantine. A dataset without any check here is never verified.
+ */
+export interface Checks {
+  /** The links between blocks close the range. */
+  readonly blocks?: true;
+  /** Each block is in the second of its transactions, and not before its parents. */
+  readonly 'block-seconds'?: true;
+  /** The number of transactions in each block is right. */
+  readonly transactions?: true;
+  /** The number of messages of each transaction is right, and its balance agrees with their values. */
+  readonly messages?: true;
+  /** Each transaction continues the state of its account. */
+  readonly 'state-chain'?: true;
+  /** The number of transactions in each trace is right, and each finished chain of messages is a trace. */
+  readonly traces?: true;
+  /** Each row belongs to a stored transaction. */
+  readonly 'cross-checks'?: CrossCheck;
+  /** Each action is part of a stored trace, and so are the transactions that it names. */
+  readonly actions?: true;
+  /** Two readings at different times agree. */
+  readonly 'second-reading'?: true;
+}
+
+/** How rows refer to transactions. The dataset's first table holds the rows. */
+export interface CrossCheck {
+  /** The column with the hash of the transaction that a row is about. */
+  readonly transaction: string;
+  /**
+   * The messages that create such rows: those with this opcode to an account that the column names elsewhere
+   * in the range.
+   */
+  readonly made?: { readonly opcode: string; readonly account: string };
+}
+
+/** The grades of a verified range, lowest first. A grade implies the lower ones. */
+export const GRADES = ['covered', 'cross-checked', 'proved'] as const;
+
+type Grade = (typeof GRADES)[number];
+
+export interface GradeFacts {
+  readonly grade: Grade;
+  readonly proves: string;
+  /** What only reading again (`verify --deep`) can show. */
+  readonly limitations: string;
+}
+
+/** The grade of a dataset that declares no check. */
+const UNCHECKED: GradeFacts = {
+  grade: 'covered',
+  proves: 'nothing: the dataset declares no check',
+  limitations: 'rows and values that the source left out or changed',
+};
+
+/** The grade of datasets for which the chain has no checksum. */
+export const CROSS_CHECKED: GradeFacts = {
+  grade: 'cross-checked',
+  proves:
+    'two readings apart in time agree in every value, and rows belong to stored transactions, if those are proved',
+  limitations: 'rows that the source left out both times, and values that it changed both times',
+};

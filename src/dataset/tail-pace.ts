@@ -1,5 +1,5 @@
 import type { AnyJob, Dataset } from './dataset.ts';
-import type { Walk } from './walk.ts';
+import type { Walk } from './collection.ts';
 
 /** The settings that decide how often the tail sends requests. */
 export interface TailPlan {
@@ -200,14 +200,10 @@ export function restingRequests(job: AnyJob, freshness: number): number {
   return first + (job.maturitySeconds === undefined ? 0 : 60 / SECOND_READING_SECONDS);
 }
 
-/** How soon a poll sees what the chain has named. */
-export interface PollLag {
-  /** Maximum seconds, if blocks come as often as usual. */
-  readonly seconds: number;
-  readonly isBoundByRate: boolean;
-}
+export type PollLag = ReturnType<typeof pollLagOf>;
 
-export function pollLagOf({ freshness, rps }: TailPlan): PollLag {
+/** How soon a poll sees what the chain has named: maximum seconds, if blocks come as often as usual. */
+export function pollLagOf({ freshness, rps }: TailPlan) {
   const seconds = seenWithinSeconds({ freshness, rps });
   return { seconds, isBoundByRate: seconds > seenWithinSeconds({ freshness, rps: Infinity }) };
 }

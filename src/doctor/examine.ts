@@ -6,28 +6,27 @@ import {
   rowSecurity,
   strayPartitions,
 } from '../migrate/check-schema.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, readClock } from '../postgres/database.ts';
 import { endpointOf } from '../ledger/stored-coverage.ts';
 import { readStatus, type Status } from '../read/stored-status.ts';
 import { readSpending, hasEnded, SILENT_SECONDS } from '../ledger/workers.ts';
-import { readOwner } from '../ledger/holds.ts';
+import { readOwner } from '../ledger/leases.ts';
 import { formatDuration, HOUR } from '../range.ts';
 import { programName } from '../terminal/program-name.ts';
-import { readClock } from '../postgres/server-facts.ts';
 import type { Config, Choices } from '../settings/config.ts';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { ChainInfo } from '../crawl/source-chain.ts';
 import { networkMismatch, readNetwork } from '../ledger/stored-network.ts';
 import { EtlError, isAbort, NoEndpointError, NotFoundError } from '../errors.ts';
 import { ifThere } from '../files.ts';
 import { endedAfter } from '../stop.ts';
 import type { ApiClient } from '../api/client.ts';
 import { listOf } from '../api/response/parse-json.ts';
-import { recordsOf } from '../crawl/collections/walk-responses.ts';
+import { recordsOf } from '../crawl/collections/walk-context.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import type { Job, Rejected } from '../dataset/job.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
-import type { Walk } from '../dataset/walk.ts';
+import type { Walk } from '../dataset/collection.ts';
 
 /** If clocks differ by more seconds, logs are misleading and times such as -6h are wrong. */
 const SKEW = 5;

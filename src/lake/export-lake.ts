@@ -14,7 +14,7 @@ import { daysOf, dayOf, type Part, pathOf } from './part.ts';
 import { doubtedGrades, gradesOf, isCovered, LOWEST, lowerOf } from './grades.ts';
 import { writeRows } from '../export/write-rows.ts';
 import { schemaVersion, version } from '../package.ts';
-import { periodOf } from '../write/partitions.ts';
+import { periodOf } from '../write/target.ts';
 
 interface LakeOptions {
   readonly lake: Lake;

@@ -2,7 +2,7 @@ import type { Database } from '../postgres/database.ts';
 import { coveredBy, gradeOf } from '../read/grade-of.ts';
 import { isSameState, stateOf } from '../read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
-import { GRADES } from '../dataset/checks.ts';
+import { GRADES } from '../dataset/job.ts';
 import { lengthOf, type Range } from '../range.ts';
 import type { Part } from './part.ts';
 

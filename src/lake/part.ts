@@ -1,5 +1,5 @@
 import { formatTime, type Range, intersect } from '../range.ts';
-import { periodOf } from '../write/partitions.ts';
+import { periodOf } from '../write/target.ts';
 
 /** A file of a lake: rows of one table and one day, and facts about them from the program that wrote it. */
 export interface Part {

@@ -1,9 +1,8 @@
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
-import type { Database } from '../postgres/database.ts';
-import { readClock } from '../postgres/server-facts.ts';
-import { floorsOf, findExpired, type Expired, type Kept } from '../write/retention.ts';
+import { type Database, readClock } from '../postgres/database.ts';
+import { floorsOf, findExpired, type Expired, type Kept } from '../write/take-out.ts';
 import { readSavedWatermark } from '../ledger/stored-settings.ts';
-import type { PartitionSize } from '../write/partitions.ts';
+import type { PartitionSize } from '../write/target.ts';
 import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
 import { withLake } from './open-lake.ts';
 import { readLastWrite } from '../write/certificates.ts';

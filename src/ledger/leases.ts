@@ -1,17 +1,149 @@
-import { sql, type SQL } from 'drizzle-orm';
+import { sql, type SQL, type SQLWrapper } from 'drizzle-orm';
 import * as z from 'zod';
 import type { OtherReaders } from '../budget/in-flight.ts';
-import type { Priority } from '../budget/priority.ts';
+import type { Priority } from '../budget/request-budget.ts';
 import { LeaseLostError } from '../errors.ts';
 import { toMultirangeText, type Range } from '../range.ts';
-import { coveredOf, refusedOf, type Stream, ofStream, type StreamColumns } from './stored-coverage.ts';
+import {
+  coveredOf,
+  refusedOf,
+  type Stream,
+  ofStream,
+  type StreamColumns,
+  gapSeconds,
+} from './stored-coverage.ts';
 import { belowFloor, holdFloors } from './stored-settings.ts';
-import { gapSeconds } from './stored-gaps.ts';
-import { answersOf, bare, multirangeParam, rangeParam, texts } from '../postgres/sql.ts';
-import { oneRow, type Database, type Session, writeTransaction, holdLock } from '../postgres/database.ts';
-import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
+import {
+  answersOf,
+  bare,
+  multirangeParam,
+  rangeParam,
+  texts,
+  insertInto,
+  setExcluded,
+} from '../postgres/sql.ts';
+import {
+  oneRow,
+  type Database,
+  type Session,
+  writeTransaction,
+  holdLock,
+  oneValue,
+} from '../postgres/database.ts';
 import { leases } from '../tables/etl/coverage.ts';
 import { LOCKS, COPYING_KEY } from '../locks.ts';
+import { workers } from '../tables/etl/budget.ts';
+import { cursors } from '../tables/etl/cursors.ts';
+import { settings } from '../tables/etl/pages.ts';
+import { every, type Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+
+/*
+ * A worker holds a thing for a time: the lease of a range, the claim on the cursor of a walk, a duty. It renews what it
+ * holds while it works. A hold that is not renewed expires.
+ */
+
+/** Leases and claims that no commit renews expire after this many seconds. */
+export const HOLD_SECONDS = 30;
+
+/** The expiry of a hold that is taken or renewed now, within a statement. */
+export function heldFor(seconds: number): SQL {
+  return sql`clock_timestamp() + make_interval(secs => ${seconds})`;
+}
+
+/**
+ * True while a hold of this duration is live. A hold that ends much later was written before the server's clock was set
+ * back: a live owner renews it, and a dead owner's hold must not block others.
+ */
+export function isHeldUntil(moment: SQLWrapper, seconds: number): SQL {
+  return sql`coalesce(${moment} > clock_timestamp()
+    and ${moment} <= clock_timestamp() + make_interval(secs => ${2 * seconds}), false)`;
+}
+
+/** Duties that one process at a time has, and the names under which the database stores them. */
+const DUTIES = { watermark: 'lookout', verification: 'guard', lake: 'lake writer' } as const;
+const isDuty = sql`${settings.name} in (${texts(Object.values(DUTIES))})`;
+const dutyOwner = sql`${settings.value}->>'owner'`;
+
+/**
+ * Gives a process a duty for this many seconds from now; true if it has it. Of several processes that share a database,
+ * one keeps the duty as long as it renews it in time.
+ */
+export async function takeDuty(
+  session: Session,
+  duty: keyof typeof DUTIES,
+  owner: string,
+  forSeconds: number,
+): Promise<boolean> {
+  const value = sql`jsonb_build_object('owner', ${owner}::text, 'until', ${heldFor(forSeconds)})`;
+  const until = sql`(${settings.value}->>'until')::timestamptz`;
+  const taken = await session.run(sql`
+    ${insertInto(settings, { name: DUTIES[duty], value })}
+    on conflict (${bare(settings.name)}) do update
+      set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
+    where ${dutyOwner} = ${owner} or not ${isHeldUntil(until, forSeconds)}`);
+  return taken > 0;
+}
+
+/** The last owner of a duty, and the seconds since it last wrote, heartbeats included. Undefined if there was none. */
+export async function readOwner(
+  session: Session,
+  duty: keyof typeof DUTIES,
+): Promise<{ owner: string; silence: number } | undefined> {
+  const [row] = await session.rows(
+    sql`select ${dutyOwner} as owner, extract(epoch from clock_timestamp() - greatest(${settings.updated_at},
+          (select max(${workers.seen_at}) from ${workers} where ${workers.worker} = ${dutyOwner})))::float8 as seconds
+        from ${settings} where ${settings.name} = ${DUTIES[duty]}`,
+    z.object({ owner: z.string(), seconds: z.number() }),
+  );
+  return row && { owner: row.owner, silence: Math.max(0, Math.round(row.seconds)) };
+}
+
+/** Frees everything that is held by owners that are known to be gone, before it expires. */
+export async function releaseHeldBy(session: Session, isGone: (owner: string) => boolean): Promise<void> {
+  const rows = await session.rows(
+    sql`
+      select ${leases.owner} from ${leases}
+      union select ${cursors.owner} from ${cursors} where ${cursors.owner} is not null
+      union select ${dutyOwner} from ${settings} where ${isDuty}`,
+    z.object({ owner: z.string() }),
+  );
+  const gone = sql`in (${texts(rows.map(({ owner }) => owner).filter(isGone))})`;
+  await session.run(sql`delete from ${leases} where ${leases.owner} ${gone}`);
+  await session.run(sql`
+    update ${cursors} set ${bare(cursors.owner)} = null, ${bare(cursors.expires_at)} = null where ${cursors.owner} ${gone}`);
+  // The last owner of a duty stays known.
+  await session.run(sql`
+    update ${settings} set ${bare(settings.value)} = ${settings.value} || jsonb_build_object('until', clock_timestamp())
+    where ${isDuty} and ${dutyOwner} ${gone}`);
+}
+
+interface Held {
+  /** What is held, for the log. */
+  readonly what: string;
+  /** Seconds after which it expires if it is not renewed; default: those of leases and claims. */
+  readonly heldSeconds?: number;
+  readonly renew: () => Promise<unknown>;
+}
+
+/**
+ * Renews a lease, a claim or a duty until the returned function is called, so that long work does not lose
+ * it. A frozen process renews nothing, so what it holds expires.
+ */
+export function keepAlive(
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { what, heldSeconds = HOLD_SECONDS, renew }: Held,
+): () => void {
+  const ended = new AbortController();
+  const rhythm = { pauseMs: (heldSeconds * 1000) / 3, signal: ended.signal, isLater: true };
+  // If the database is down, the work itself reports it.
+  const tryToRenew = () =>
+    renew().catch((error: unknown) => {
+      logger.debug({ what, reason: String(error) }, 'could not renew lease');
+    });
+  void every(clock, rhythm, tryToRenew);
+  return () => ended.abort();
+}
 
 /*
  * A process that freezes while it copies rows into their table keeps these rows locked, and no timeout of Postgres ends
@@ -66,8 +198,6 @@ interface LeaseClaim {
   readonly priority: string;
 }
 
-const Seconds = z.object({ seconds: z.coerce.number() });
-
 /** Takes the newest free part of `wanted - covered - leased - refused - expired`; undefined if nothing is free. */
 export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
   const [lease] = await claimLeases(database, claim, 1);
@@ -107,13 +237,14 @@ export async function claimLeases(database: Database, claim: LeaseClaim, most: n
 async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease | undefined> {
   const { stream, owner, priority } = claim;
   const free = freeOf(multirangeParam(claim.wanted), stream, leasedOf(stream));
-  const [found] = await session.rows(
-    sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
-    Seconds,
+  const seconds = await oneValue(
+    session,
+    sql`select coalesce(sum(upper(hole) - lower(hole)), 0) from unnest(${free}) hole`,
+    z.coerce.number(),
   );
   // Another lease may end between these two statements, and leave a hole that the length was not asked for.
-  if (found === undefined || found.seconds === 0) return undefined;
-  const length = claim.length(found.seconds);
+  if (seconds === 0) return undefined;
+  const length = claim.length(seconds);
   const newest = sql`
     select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
     from unnest(${free}) hole order by lower(hole) desc limit 1`;
@@ -225,9 +356,7 @@ export async function cutLease(database: Database, lease: Lease, to: number): Pr
 
 /** Renews a lease while its page is awaited. False if it was lost. */
 export async function renewLease(session: Session, lease: Lease): Promise<boolean> {
-  const held = await session.run(sql`
-    update ${leases} set ${bare(leases.expires_at)} = ${expiry} where ${isHeld(lease)}`);
-  return held > 0;
+  return (await renewLeases(session, [lease])).length > 0;
 }
 
 /** Renews leases that wait for a reader. Returns those that are still held. */

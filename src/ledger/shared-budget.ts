@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Budget } from '../budget/request-budget.ts';
+import { type Budget, addCounts, rankOf, type Counts, type Priority } from '../budget/request-budget.ts';
 import { type Clock, createInterruptibleSleep } from '../clock.ts';
-import { addCounts, rankOf, type Counts, type Priority } from '../budget/priority.ts';
 import type { Session } from '../postgres/database.ts';
 import { bare, insertInto } from '../postgres/sql.ts';
 import { budget } from '../tables/etl/budget.ts';
@@ -26,20 +25,7 @@ interface Slot {
 }
 
 /** The unused slots of a process. Times are milliseconds of its monotonic clock. */
-interface Slots {
-  readonly count: number;
-  /** Adds the slots of a grant that was requested at `asked` and received at `now`. */
-  put(grant: Grant, asked: number, now: number): void;
-  /** Drops slots that were not used in time. Returns when the next one is due; Infinity if there is none. */
-  nextDue(now: number): number;
-  /** Removes and returns the next slot. */
-  use(now: number): Slot | undefined;
-  /** The generation of the slot with which a request was sent at that time. */
-  generationAt(time: number): number;
-  clear(): void;
-}
-
-function createSlots(): Slots {
+function createSlots() {
   let slots: Slot[] = [];
   let quickest = Infinity;
   /** When each generation came into use. A refusal that can still arrive belongs to one of the last ones. */
@@ -48,7 +34,8 @@ function createSlots(): Slots {
     get count() {
       return slots.length;
     },
-    put: ({ granted, first, spacing, generation, paused }, asked, now) => {
+    /** Adds the slots of a grant that was requested at `asked` and received at `now`. */
+    put: ({ granted, first, spacing, generation, paused }: Grant, asked: number, now: number) => {
       slots = slots.filter((slot) => slot.generation >= generation);
       quickest = Math.min(quickest, now - asked);
       // A process that was frozen, or waited for a busy machine, has an outdated grant.
@@ -57,18 +44,20 @@ function createSlots(): Slots {
       for (let n = 0; n < granted; n += 1)
         slots.push({ due: answered + 1000 * (first + n * spacing), generation, isProbe: paused > 0 });
     },
-    nextDue: (now) => {
+    /** Drops slots that were not used in time. Returns when the next one is due; Infinity if there is none. */
+    nextDue: (now: number) => {
       slots = slots.filter(({ due }) => due >= now - PATIENCE_MS);
       return slots[0]?.due ?? Infinity;
     },
-    use: (now) => {
+    use: (now: number) => {
       const slot = slots.shift();
       if (slot === undefined || used.at(-1)?.generation === slot.generation) return slot;
       used.push({ generation: slot.generation, since: now });
       if (used.length > 16) used.shift();
       return slot;
     },
-    generationAt: (time) => (used.findLast(({ since }) => since <= time) ?? used[0])?.generation ?? 0,
+    /** The generation of the slot with which a request was sent at that time. */
+    generationAt: (time: number) => (used.findLast(({ since }) => since <= time) ?? used[0])?.generation ?? 0,
     clear: () => {
       slots = [];
     },
@@ -246,7 +235,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 }
 
 interface AskerParts {
-  readonly slots: Slots;
+  readonly slots: ReturnType<typeof createSlots>;
   readonly waiters: Waiters;
   /** Called after each question, even if it failed. */
   readonly answered: () => void;
@@ -267,15 +256,8 @@ function createAsker(
     const asked = clock.monotonic();
     const reported = succeeded;
     const called = turns.get(rank)?.called ?? false;
-    const grant = await takeSlots(database, {
-      host,
-      rps,
-      rank,
-      wanted,
-      called,
-      succeeded: reported,
-      isFirst,
-    });
+    const more = { called, succeeded: reported, isFirst };
+    const grant = await takeSlots(database, { host, rps, rank, wanted, ...more });
     const now = clock.monotonic();
     succeeded -= reported;
     spacingMs = 1000 * grant.spacing;
@@ -338,31 +320,7 @@ function add(counts: Counts, priority: Priority | undefined): Counts {
   return priority === undefined ? counts : addCounts(counts, { [priority]: 1 });
 }
 
-/** A request with its turn. */
-interface Turn {
-  readonly priority: Priority;
-  /** True if its priority was passed over so often that it goes before more urgent ones, once. */
-  readonly isOverdue: boolean;
-}
-
-/**
- * The requests of this process that wait for a slot: the more urgent first, then in order of arrival. No priority
- * starves. If a priority got nothing for as long as `PASSED_OVER` slots take, it goes first with one request.
- */
-interface Waiters {
-  readonly size: number;
-  /**
-   * Resolves when granted. Rejects with the signal's reason as soon as it is aborted, and with the error
-   * given to `fail`.
-   */
-  join(priority: Priority, signal: AbortSignal): Promise<void>;
-  /** All waiting requests, the next one first. */
-  inOrder(): Turn[];
-  /** Grants the first request and returns its priority; undefined if none waits. */
-  grant(): Priority | undefined;
-  /** Rejects all waiting requests. */
-  fail(error: unknown): void;
-}
+type Waiters = ReturnType<typeof createWaiters>;
 
 interface Waiter {
   readonly priority: Priority;
@@ -380,11 +338,16 @@ interface WaitersOptions {
   readonly spacingMs: () => number;
 }
 
-function createWaiters({ changed, clock, spacingMs }: WaitersOptions): Waiters {
+/**
+ * The requests of this process that wait for a slot: the more urgent first, then in order of arrival. No priority
+ * starves. If a priority got nothing for as long as `PASSED_OVER` slots take, it goes first with one request.
+ */
+function createWaiters({ changed, clock, spacingMs }: WaitersOptions) {
   const waiting = new Set<Waiter>();
   /** Since when each priority has been waiting without a slot. */
   const since = new Map<Priority, number>();
   const countOf = (priority: Priority) => [...waiting].filter((one) => one.priority === priority).length;
+  /** All waiting requests, the next one first. `isOverdue`: it goes before more urgent ones, once. */
   const inOrder = () => {
     const limit = clock.monotonic() - PASSED_OVER * spacingMs();
     const ranked = [...waiting].sort((a, b) => rankOf(a.priority) - rankOf(b.priority));
@@ -403,7 +366,8 @@ function createWaiters({ changed, clock, spacingMs }: WaitersOptions): Waiters {
       return waiting.size;
     },
     inOrder,
-    join: async (priority, signal) => {
+    /** Resolves when granted. Rejects if the signal is aborted, and with the error given to `fail`. */
+    join: async (priority: Priority, signal: AbortSignal) => {
       signal.throwIfAborted();
       await new Promise<void>((resolve, reject) => {
         const leave = () => {
@@ -425,6 +389,7 @@ function createWaiters({ changed, clock, spacingMs }: WaitersOptions): Waiters {
       });
       signal.throwIfAborted();
     },
+    /** Grants the first request and returns its priority; undefined if none waits. */
     grant: () => {
       const [first] = inOrder();
       if (first === undefined) return undefined;
@@ -432,7 +397,7 @@ function createWaiters({ changed, clock, spacingMs }: WaitersOptions): Waiters {
       first.waiter.settle();
       return first.priority;
     },
-    fail: (error) => {
+    fail: (error: unknown) => {
       for (const waiter of [...waiting]) waiter.settle(error);
     },
   };

@@ -1,8 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { DAY, type Range } from '../range.ts';
-import { oneRow, type Session } from '../postgres/database.ts';
+import { DAY, type Range, HOUR, union } from '../range.ts';
+import { type Session, oneValue, type Database, writeTransaction } from '../postgres/database.ts';
 import {
   bare,
   excluded,
@@ -17,6 +17,126 @@ import {
 import { coverage, leases, refused, wanted } from '../tables/etl/coverage.ts';
 import { pages, failures } from '../tables/etl/pages.ts';
 import { NoEndpointError, type EtlError } from '../errors.ts';
+import { closedDays } from '../tables/etl/verification.ts';
+
+const OpenDay = z.object({ relation: z.string(), day: z.string() });
+type OpenDay = z.infer<typeof OpenDay>;
+
+/** Open days of reports on which every dataset that feeds them has its highest grade. */
+const CERTAIN = sql`
+  from etl.open_days d join (
+    select relation, array_agg(dataset) as streams from etl.feeds
+    where relation in (select * from etl.reports_by_day()) group by relation) r using (relation)
+  where etl.is_certain(r.streams, d.starts, d.ends)`;
+
+/** Stores the sums of days that touch a range and are certain, for every report by day. Returns the number of days. */
+export async function closeDays(database: Database, { from, to }: Range): Promise<number> {
+  const days = await database.rows(
+    sql`
+      select d.relation, d.day::text as day ${CERTAIN} and d.ends > to_timestamp(${from}) and d.starts < to_timestamp(${to})
+      order by d.day desc, d.relation`,
+    OpenDay,
+  );
+  let closed = 0;
+  for (const day of days) if (await closeDay(database, day)) closed += 1;
+  return closed;
+}
+
+/** False if the day changed before or while it was summed up. */
+async function closeDay(database: Database, { relation, day }: OpenDay): Promise<boolean> {
+  const { relation: name, day: date, definition } = closedDays;
+  const digest = sql`md5(pg_get_viewdef(${`etl.open_${relation}`}::regclass))`;
+  const isBegun = await writeTransaction(database, async (session) => {
+    // Waits for commits in progress, which do not see the new row. Later commits do.
+    await session.run(sql`lock table ${coverage} in share mode`);
+    return session.run(sql`
+      insert into ${closedDays} (${bare(name, date, definition)})
+      select d.relation, d.day, ${digest} ${CERTAIN} and d.relation = ${relation} and d.day = ${day}
+      on conflict (${bare(name, date)}) do update set ${setExcluded(definition)}`);
+  });
+  if (isBegun === 0) return false;
+  return (
+    (await oneValue(database, sql`select etl.keep_day(${relation}, ${day})`, z.boolean().nullable())) === true
+  );
+}
+
+/** Seconds in which the source lacks blocks: no dataset can have all rows of them. */
+export interface Gap {
+  readonly span: Range;
+  /** Which blocks are missing, in one sentence. */
+  readonly detail: string;
+  /** Minimum pause before the next attempt. */
+  readonly pauseSeconds?: number;
+}
+
+/** A gap is stored as a refused range of blocks, even if blocks are not crawled. */
+const BLOCKS = { dataset: 'blocks', scope: '', pass: 0 };
+const REASON = 'source_gap' satisfies RefusalReason;
+const isOfGap = sql`${refused.dataset} = ${BLOCKS.dataset} and ${refused.pass} = 0 and ${refused.reason} = ${REASON} and ${refused.retry_at} is not null`;
+
+/** Seconds after a gap in which traces with transactions of the gap may end. */
+const AFTERMATH = HOUR;
+
+/** True if the refused range is a gap, which no dataset reads. */
+export function isGap({ dataset, reason }: Pick<RefusedSpan, 'dataset' | 'reason'>): boolean {
+  return dataset === BLOCKS.dataset && reason === REASON;
+}
+
+/** The seconds of all gaps, as a scalar within a statement. No dataset reads them until the blocks appear. */
+export function gapSeconds(): SQL {
+  return sql`coalesce((select range_agg(${refused.span}) from ${refused} where ${isOfGap}), '{}')`;
+}
+
+/**
+ * Stores a gap, joined with those that it overlaps, and removes its seconds from the coverage of every dataset. The
+ * pause before the next attempt doubles each time.
+ */
+export function keepGap(database: Database, gap: Gap): Promise<void> {
+  return writeTransaction(database, async (session) => {
+    const touching = await readGaps(session, [gap.span]);
+    const [span] = union(
+      [gap.span],
+      touching.map((one) => one.span),
+    );
+    await refuseGap(session, { ...gap, span: span ?? gap.span });
+  });
+}
+
+/** Replaces a gap by what is left of it. The rest is read again, and so are the ends of its traces and actions. */
+export function renewGap(database: Database, old: Range, left: readonly Gap[]): Promise<void> {
+  return writeTransaction(database, async (session) => {
+    if (left.every(({ span }) => span.from !== old.from || span.to !== old.to))
+      await session.run(
+        sql`delete from ${refused} where ${isOfGap} and ${refused.span} = ${rangeParam(old)}`,
+      );
+    for (const gap of left) await refuseGap(session, gap);
+    if (left.some(({ span }) => span.from <= old.from && span.to >= old.to)) return;
+    const of = (dataset: SQL) => sql`${dataset} in ('traces', 'actions')`;
+    await takeOutOfCoverage(session, multirangeParam([{ from: old.to, to: old.to + AFTERMATH }]), {
+      leases: of(sql`${leases.dataset}`),
+      coverage: of(sql`${coverage.dataset}`),
+    });
+  });
+}
+
+async function refuseGap(session: Session, { span, ...facts }: Gap): Promise<void> {
+  await refuse(session, BLOCKS, span, { ...facts, reason: REASON });
+  await takeOutOfCoverage(session, multirangeParam([span]), { leases: sql`true`, coverage: sql`true` });
+}
+
+const KeptGap = z.object({ span: spanOfRow, detail: z.string(), isDue: z.boolean() });
+
+/** Gaps that touch one of the ranges; `isDue` if the pause before the next attempt is over. */
+export function readGaps(
+  session: Session,
+  ranges: readonly Range[],
+): Promise<(Gap & { readonly isDue: boolean })[]> {
+  return session.rows(
+    sql`select ${refused.span}::text, ${refused.detail}, ${refused.retry_at} <= clock_timestamp() as "isDue"
+        from ${refused} where ${isOfGap} and ${refused.span} && ${multirangeParam(ranges)} order by lower(${refused.span})`,
+    KeptGap,
+  );
+}
 
 /** A dataset, as a whole (empty scope) or for one pool or account, read first (pass 0) or a second time (pass 1). */
 export interface Stream {
@@ -24,8 +144,6 @@ export interface Stream {
   readonly scope: string;
   readonly pass: number;
 }
-
-const Spans = z.object({ spans: spansOfRow });
 
 /**
  * Adds what a page completed, in SQL, so that two writers cannot undo each other. It is the last statement of a commit.
@@ -66,11 +184,7 @@ export async function takeOutOfCoverage(
 
 /** The covered ranges, oldest first. */
 export async function readCoverage(session: Session, stream: Stream): Promise<Range[]> {
-  const [row] = await session.rows(
-    sql`select ${coverage.covered}::text as spans from ${coverage} where ${ofStream(coverage, stream)}`,
-    Spans,
-  );
-  return row?.spans ?? [];
+  return oneValue(session, sql`select ${coveredOf(stream)}::text`, spansOfRow);
 }
 
 /** The part of `wanted` that is not covered, oldest first. It includes leased and refused ranges. */
@@ -79,12 +193,7 @@ export async function readMissing(
   stream: Stream,
   wanted: readonly Range[],
 ): Promise<Range[]> {
-  const row = await oneRow(
-    session,
-    sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text as spans`,
-    Spans,
-  );
-  return row.spans;
+  return oneValue(session, sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text`, spansOfRow);
 }
 
 /** The covered ranges of a stream, as a scalar within a statement. */
@@ -112,8 +221,7 @@ export async function readEverRead(
   stream: Stream,
   ranges: readonly Range[],
 ): Promise<Range[]> {
-  const [row] = await session.rows(sql`select ${everReadOf(stream, ranges)}::text as spans`, Spans);
-  return row?.spans ?? [];
+  return oneValue(session, sql`select ${everReadOf(stream, ranges)}::text`, spansOfRow);
 }
 
 /** The ranges of a stream that must not be read yet, as a scalar within a statement. */
@@ -146,7 +254,7 @@ export async function readDue(
             where ${ofStream(pages, first)} and ${pages.completed} is not null
               and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans
       from f order by position`,
-    Spans,
+    z.object({ spans: spansOfRow }),
   );
   return firsts.map((stream, index) => [stream, rows[index]?.spans ?? []]);
 }
@@ -158,22 +266,23 @@ export async function dueAt(
   ranges: readonly Range[],
   ageSeconds: number,
 ): Promise<number | undefined> {
-  const [row] = await session.rows(
-    sql`select ceil(extract(epoch from max(${pages.committed_at})))::int8 + ${ageSeconds}::int8 as at from ${pages}
+  const at = await oneValue(
+    session,
+    sql`select ceil(extract(epoch from max(${pages.committed_at})))::int8 + ${ageSeconds}::int8 from ${pages}
         where ${ofStream(pages, first)} and ${pages.completed} && ${multirangeParam(ranges)}`,
-    z.object({ at: z.coerce.number().nullable() }),
+    z.coerce.number().nullable(),
   );
-  return row?.at ?? undefined;
+  return at ?? undefined;
 }
 
 /** Removes from the coverage of all datasets what pages of the last `ageSeconds` completed above a second. */
 export async function withdrawReadSince(session: Session, from: number, ageSeconds: number): Promise<void> {
-  const { spans } = await oneRow(
+  const spans = await oneValue(
     session,
-    sql`select (coalesce(range_agg(${pages.completed}), '{}') * int8multirange(int8range(${from}::int8, null)))::text as spans
+    sql`select (coalesce(range_agg(${pages.completed}), '{}') * int8multirange(int8range(${from}::int8, null)))::text
         from ${pages} where ${pages.completed} is not null
           and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})`,
-    Spans,
+    spansOfRow,
   );
   if (spans.length === 0) return;
   await takeOutOfCoverage(session, multirangeParam(spans), { leases: sql`true`, coverage: sql`true` });
@@ -286,12 +395,7 @@ export function readUnrepaired(session: Session, stream: Stream): Promise<z.infe
 
 /** How many ranges verification has refused, over all datasets. */
 export async function countUnrepaired(session: Session): Promise<number> {
-  const row = await oneRow(
-    session,
-    sql`select count(*) as ranges from ${refused} where ${isUnrepaired}`,
-    z.object({ ranges: z.coerce.number() }),
-  );
-  return row.ranges;
+  return oneValue(session, sql`select count(*) from ${refused} where ${isUnrepaired}`, z.coerce.number());
 }
 
 const RefusedSpan = z.object({
@@ -316,10 +420,7 @@ export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
   );
 }
 
-const RefusedRange = z.object({
-  span: spanOfRow,
-  retryAt: z.coerce.number(),
-});
+const RefusedRange = z.object({ span: spanOfRow, retryAt: z.coerce.number() });
 
 /** Ranges of a stream that were refused for one reason, and when each is retried, in unix seconds. */
 export function readRefused(

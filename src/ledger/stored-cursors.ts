@@ -4,7 +4,7 @@ import { LeaseLostError } from '../errors.ts';
 import type { Session } from '../postgres/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
 import { cursors } from '../tables/etl/cursors.ts';
-import { heldFor, HOLD_SECONDS, isHeldUntil } from './holds.ts';
+import { heldFor, HOLD_SECONDS, isHeldUntil } from './leases.ts';
 
 /** A claim on the cursor of one walk: no other worker moves it while it lasts. */
 export interface CursorClaim {

@@ -1,9 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { systemClock } from '../clock.ts';
-import { parseRangeText, toMultirangeText, toRangeText, type Range, spanOfSecond } from '../range.ts';
+import { toMultirangeText, toRangeText, type Range, spanOfSecond } from '../range.ts';
 import { CONFLICT, retry } from '../retry.ts';
-import { oneRow, type Database, type Session, writeTransaction } from '../postgres/database.ts';
+import { type Database, type Session, writeTransaction, oneValue } from '../postgres/database.ts';
 import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { findings } from '../tables/etl/findings.ts';
@@ -341,13 +341,12 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
 
 /** Extends a range by all seconds of the findings in it, so that a check of it can resolve them. */
 export async function extendToFindings(session: Session, range: Range): Promise<Range> {
-  const row = await oneRow(
+  return oneValue(
     session,
-    sql`select range_merge(coalesce(range_agg(${EXTENT}), '{}') + ${multirangeParam([range])})::text as extended
+    sql`select range_merge(coalesce(range_agg(${EXTENT}), '{}') + ${multirangeParam([range])})::text
         from ${findings} where ${findings.span} && ${rangeParam(range)}`,
-    z.object({ extended: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
+    spanOfRow,
   );
-  return row.extended;
 }
 
 const OpenFinding = z.object({

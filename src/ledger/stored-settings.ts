@@ -5,94 +5,67 @@ import { bare, insertInto, jsonParam, setExcluded, excluded } from '../postgres/
 import { settings } from '../tables/etl/pages.ts';
 import { LOCKS } from '../locks.ts';
 
-/** Facts that all processes of a database must agree on: rows of the table `settings`, by name. */
-export interface Settings {
-  /** The network that the database holds. */
-  readonly network: {
-    readonly global_id: number;
-    /** A masterchain block of it, which tells two chains with one global_id apart. */
-    readonly block?: { readonly seqno: number; readonly root_hash: string } | undefined;
-  };
-  /** The repeatable part of the schema that was applied last. */
-  readonly repeatable: { readonly sha256: string };
-  /** Variables that the last crawl was called with, such as `TONCENTER_NETWORK=demo `, for commands in hints. */
-  readonly caller: { readonly environment: string };
-  /** First block of the live demo network that the database follows, unix seconds. */
-  readonly demo: { readonly genesis: number };
-  /** The state of the database that is being copied into this one. */
-  readonly promote: { readonly source: string };
-  /** What retention has decided: the first second that is kept, by dataset and by table. */
-  readonly floors: {
-    readonly datasets: Readonly<Record<string, number>>;
-    readonly tables: Readonly<Record<string, number>>;
-    /** The lake that has the older rows, of each dataset that was dropped after its rows were proved to be there. */
-    readonly lakes?: Readonly<Record<string, string>> | undefined;
-  };
-  /** How the daemon keeps a lake up to date, times in unix seconds. */
-  readonly lake: {
-    readonly location: string;
-    readonly begunAt: number;
-    /** Everything that was covered then is in the lake; null if no round has finished. */
-    readonly upTo: number | null;
-    /** When changed rows were last searched for. */
-    readonly renewedAt: number | null;
-    /** When lists were read last. */
-    readonly listedAt?: number | undefined;
-    readonly error: string | null;
-  };
-  /** The last watermark that a process found, times in unix seconds; `utime` is 0 if it was not known yet. */
-  readonly watermark: {
-    readonly utime: number;
-    readonly headSeqno: number;
-    readonly headUtime: number;
-    readonly newest?: number | undefined;
-    /** Below this time every replica shows everything, if none lags more than `delaySeconds` behind another. */
-    readonly everywhere?: { readonly utime: number; readonly delaySeconds: number } | undefined;
-    /** The polls from which the next leader continues, oldest first. */
-    readonly polls?: readonly { readonly newest: number; readonly utime: number }[] | undefined;
-    /** Above this time nothing can be read, because the source has gone back; undefined if it has not. */
-    readonly ceiling?: number | undefined;
-    readonly waitingFor: string | null;
-  };
-}
-
-type Name = keyof Settings;
-
 const seconds = z.record(z.string(), z.number());
 
-const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
+/** Facts that all processes of a database must agree on: rows of the table `settings`, by name. */
+const SCHEMAS = {
+  /** The network that the database holds. */
   network: z.object({
     global_id: z.number(),
+    /** A masterchain block of it, which tells two chains with one global_id apart. */
     block: z.object({ seqno: z.number(), root_hash: z.string() }).optional(),
   }),
+  /** The repeatable part of the schema that was applied last. */
   repeatable: z.object({ sha256: z.string() }),
+  /** Variables that the last crawl was called with, such as `TONCENTER_NETWORK=demo `, for commands in hints. */
   caller: z.object({ environment: z.string() }),
+  /** First block of the live demo network that the database follows, unix seconds. */
   demo: z.object({ genesis: z.number() }),
+  /** The state of the database that is being copied into this one. */
   promote: z.object({ source: z.string() }),
+  /** What retention has decided: the first second that is kept, by dataset and by table. */
   floors: z.object({
     datasets: seconds,
     tables: seconds,
+    /** The lake that has the older rows, of each dataset that was dropped after its rows were proved to be there. */
     lakes: z.record(z.string(), z.string()).optional(),
   }),
+  /** How the daemon keeps a lake up to date, times in unix seconds. */
   lake: z.object({
     location: z.string(),
     begunAt: z.number(),
+    /** Everything that was covered then is in the lake; null if no round has finished. */
     upTo: z.number().nullable(),
+    /** When changed rows were last searched for. */
     renewedAt: z.number().nullable(),
+    /** When lists were read last. */
     listedAt: z.number().optional(),
     error: z.string().nullable(),
   }),
+  /** The last watermark that a process found, times in unix seconds; `utime` is 0 if it was not known yet. */
   watermark: z.object({
     utime: z.number(),
     headSeqno: z.number(),
     headUtime: z.number(),
     newest: z.number().optional(),
+    /** Below this time every replica shows everything, if none lags more than `delaySeconds` behind another. */
     everywhere: z.object({ utime: z.number(), delaySeconds: z.number() }).optional(),
-    polls: z.array(z.object({ newest: z.number(), utime: z.number() })).optional(),
+    /** The polls from which the next leader continues, oldest first. */
+    polls: z
+      .array(z.object({ newest: z.number(), utime: z.number() }))
+      .readonly()
+      .optional(),
+    /** Above this time nothing can be read, because the source has gone back; undefined if it has not. */
     ceiling: z.number().optional(),
     waitingFor: z.string().nullable(),
   }),
 };
+
+type Name = keyof typeof SCHEMAS;
+export type Settings = { readonly [N in Name]: z.output<(typeof SCHEMAS)[N]> };
+
+/** The same schemas, typed so that a name decides the type of its value. */
+const READERS: { readonly [N in Name]: z.ZodType<Settings[N]> } = SCHEMAS;
 
 /** The value of a setting; undefined if there is none. */
 export async function readSetting<N extends Name>(
@@ -103,19 +76,15 @@ export async function readSetting<N extends Name>(
     sql`select ${settings.value} from ${settings} where ${settings.name} = ${name}`,
     z.object({ value: z.unknown() }),
   );
-  return row === undefined ? undefined : SCHEMAS[name].parse(row.value);
+  return row === undefined ? undefined : READERS[name].parse(row.value);
 }
 
-/** A condition on the stored row under which the new value replaces it. */
-interface KeepOptions {
-  readonly where?: SQL;
-}
-
+/** `where`: a condition on the stored row under which the new value replaces it. */
 export async function keepSetting<N extends Name>(
   session: Session,
   name: N,
   value: Settings[N],
-  { where = sql`true` }: KeepOptions = {},
+  where = sql`true`,
 ): Promise<void> {
   await session.run(sql`
     ${insertInto(settings, { name, value: jsonParam(value) })}
@@ -142,7 +111,7 @@ export type SavedWatermark = Settings['watermark'];
 /** Stores a watermark for `status` and for other processes, unless a later one is stored. */
 export async function saveWatermark(session: Session, watermark: SavedWatermark): Promise<void> {
   const where = sql`(${settings.value}->>'utime')::int8 <= (${excluded(settings.value)}->>'utime')::int8`;
-  await keepSetting(session, 'watermark', watermark, { where });
+  await keepSetting(session, 'watermark', watermark, where);
 }
 
 export function readSavedWatermark(session: Session): Promise<SavedWatermark | undefined> {

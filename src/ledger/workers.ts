@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type Counts, addCounts } from '../budget/priority.ts';
+import { type Counts, addCounts } from '../budget/request-budget.ts';
 import type { Session } from '../postgres/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../postgres/sql.ts';
 import { spending, workers } from '../tables/etl/budget.ts';

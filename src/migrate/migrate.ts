@@ -13,8 +13,8 @@ import {
   MIGRATIONS,
   newerSchema,
   holdLock,
+  readsOnly,
 } from '../postgres/database.ts';
-import { readsOnly } from '../postgres/server-facts.ts';
 import { folder as jobs } from '../dataset/jobs-folder.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { loadTables } from '../postgres/load-tables.ts';
@@ -23,7 +23,7 @@ import { commentsOf, literal, ownTablesOf } from '../tables/describe.ts';
 import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
 import { LOCKS } from '../locks.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import type { LookupWalk } from '../dataset/walk.ts';
+import type { LookupWalk } from '../dataset/collection.ts';
 
 /**
  * Applied as a whole and in this order: the rate limiter, functions that the program calls, functions that analysts

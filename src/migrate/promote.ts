@@ -1,13 +1,13 @@
-import { isLive } from '../ledger/leases.ts';
 import { createHash } from 'node:crypto';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
+import { isLive } from '../ledger/leases.ts';
 import { UsageError, WrongDatabaseError } from '../errors.ts';
 import { DAY, formatTime } from '../range.ts';
 import type { Database, Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
-import { createPartitions, type PartitionSize } from '../write/partitions.ts';
+import { createPartitions, type PartitionSize } from '../write/target.ts';
 import { coverage, leases } from '../tables/etl/coverage.ts';
 import { factsOf } from '../tables/describe.ts';
 import { pages, partitions as made } from '../tables/etl/pages.ts';

@@ -13,11 +13,45 @@ import {
 } from '../errors.ts';
 import { streamAsText, type TextOptions, copyIn, type CopyPieces, copyOut } from './row-streams.ts';
 import { answersOf, textOf, lastRow, PINNED } from './sql.ts';
-import { type Identity, chooseServer, firstAnswer } from './server-choice.ts';
-import { connectionOf } from './servers.ts';
+import { type Identity, chooseServer, firstAnswer, connectionOf } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
 import { packageRoot } from '../package.ts';
 import type { LockName } from '../locks.ts';
+import { pages } from '../tables/etl/pages.ts';
+
+/** The database's clock, unix seconds with a fraction. */
+export async function readClock(session: Session): Promise<number> {
+  return oneValue(session, sql`select extract(epoch from clock_timestamp())::float8`, z.number());
+}
+
+/** The database's clock to the microsecond, as text for comparisons in statements. */
+export async function databaseTime(session: Session): Promise<string> {
+  return oneValue(session, sql`select clock_timestamp()::text`, z.string());
+}
+
+/** True if the server is a standby, or if the role or the database makes the session read-only. */
+export async function readsOnly(session: Pick<Session, 'rows'>): Promise<boolean> {
+  return oneValue(session, sql`select current_setting('transaction_read_only') = 'on'`, z.boolean());
+}
+
+const Facts = z.object({ postgres: z.string(), apiVersion: z.string().nullable() });
+
+/**
+ * The server's version, and the build of the API that sent the newest page. The build is null if no page was read or
+ * if the API did not send it.
+ */
+export async function readVersions(session: Session): Promise<z.infer<typeof Facts>> {
+  const isThere = await oneValue(session, sql`select to_regclass('etl.pages') is not null`, z.boolean());
+  const newest = isThere
+    ? sql`(select ${pages.api_version} from ${pages} where ${pages.api_version} is not null
+          order by ${pages.id} desc limit 1)`
+    : sql`null::text`;
+  return oneRow(
+    session,
+    sql`select current_setting('server_version') as postgres, ${newest} as "apiVersion"`,
+    Facts,
+  );
+}
 
 /**
  * Set in each transaction and not once a session, so that PgBouncer in transaction mode changes nothing. The timeouts
@@ -67,6 +101,17 @@ export async function oneRow<T>(session: Pick<Session, 'rows'>, query: SQL, row:
   if (one === undefined) throw new DatabaseError('a query that always returns a row returned none');
   return one;
 }
+
+/** The single value of a query that always returns one row, such as a count. */
+export async function oneValue<T>(
+  session: Pick<Session, 'rows'>,
+  query: SQL,
+  value: z.ZodType<T>,
+): Promise<T> {
+  return value.parse(Object.values(await oneRow(session, query, AnyRow))[0]);
+}
+
+const AnyRow = z.record(z.string(), z.unknown());
 
 /** A session within a transaction. */
 export interface OpenTransaction extends Session {
@@ -170,21 +215,6 @@ function assemble(pool: pg.Pool, facts: Pick<Database, 'label' | 'version'>, ide
   };
 }
 
-/** Statements on one connection, within a transaction. */
-function sessionOn(client: pg.PoolClient): Session {
-  const orm = drizzle(client);
-  const execute = (query: SQL) => orm.execute(query).catch(rethrow);
-  return {
-    rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
-    run: async (query) => (await execute(query)).rowCount ?? 0,
-    script: async (text) => {
-      await client.query(text).catch(rethrow);
-    },
-    copyIn: (statements, pieces) => copyIn(client, textOf(statements), pieces).catch(rethrow),
-    copyOut: (statement, onData) => copyOut(client, textOf(statement), onData).catch(rethrow),
-  };
-}
-
 /** Runs each statement in a transaction of its own, on any connection of the pool, in one round trip if possible. */
 function sessionOnPool(pool: pg.Pool): Session {
   const alone = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
@@ -210,27 +240,30 @@ function sessionOnPool(pool: pg.Pool): Session {
   };
 }
 
-/** If an earlier statement failed, the server rejects the later ones. They then fail with the error of the earlier one. */
+/**
+ * Statements on one connection, within a transaction. If an earlier statement failed, the server rejects the later
+ * ones. They then fail with the error of the earlier one.
+ */
 function transactionOn(client: pg.PoolClient): Session {
-  const session = sessionOn(client);
+  const orm = drizzle(client);
   let cause: unknown;
   const explained = <T>(answer: Promise<T>): Promise<T> =>
-    answer.catch((error: unknown) => {
+    answer.catch((thrown: unknown) => {
+      const error = translate(thrown);
       if (isNotTried(error)) throw cause ?? error;
       cause = error;
       throw error;
     });
+  const execute = (query: SQL) => explained(orm.execute(query));
   return {
-    rows: (query, row) => explained(session.rows(query, row)),
-    run: (query) => explained(session.run(query)),
-    script: (text) => explained(session.script(text)),
-    copyIn: (statements, pieces) => explained(session.copyIn(statements, pieces)),
-    copyOut: (statement, onData) => explained(session.copyOut(statement, onData)),
+    rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
+    run: async (query) => (await execute(query)).rowCount ?? 0,
+    script: async (text) => {
+      await explained(client.query(text));
+    },
+    copyIn: (statements, pieces) => explained(copyIn(client, textOf(statements), pieces)),
+    copyOut: (statement, onData) => explained(copyOut(client, textOf(statement), onData)),
   };
-}
-
-function rethrow(error: unknown): never {
-  throw translate(error);
 }
 
 async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -280,28 +313,23 @@ async function withWarnings<T>(
   }
 }
 
-interface Abortable {
-  readonly session: OpenTransaction;
-  readonly signal: AbortSignal;
-}
-
 /** Time between two attempts to cancel: an attempt between two statements cancels nothing. */
 const CANCEL_MS = 500;
 
 /** Cancels by process id and start time of the transaction: a pooler may have lent the session to another client since. */
 async function untilAborted<T>(
   besides: Session,
-  { session, signal }: Abortable,
+  { session, signal }: { readonly session: OpenTransaction; readonly signal: AbortSignal },
   work: (session: OpenTransaction) => Promise<T>,
 ): Promise<T> {
-  const here = await session.rows(sql`select pg_backend_pid() as pid`, z.object({ pid: z.number() }));
+  const pid = await oneValue(session, sql`select pg_backend_pid()`, z.number());
   let timer: NodeJS.Timeout | undefined;
   const cancel = () => {
     timer ??= setInterval(cancel, CANCEL_MS);
     besides
       .run(
         sql`select pg_cancel_backend(pid) from pg_stat_activity
-            where pid = ${here[0]?.pid ?? 0} and xact_start = ${session.began}::timestamptz`,
+            where pid = ${pid} and xact_start = ${session.began}::timestamptz`,
       )
       .catch(ignore);
   };
@@ -328,11 +356,6 @@ async function untilAborted<T>(
   }
 }
 
-interface Beginning {
-  readonly identity: Identity;
-  readonly isSnapshot: boolean;
-}
-
 async function inTransaction<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
   try {
     const result = await work();
@@ -350,7 +373,7 @@ async function inTransaction<T>(client: pg.PoolClient, work: () => Promise<T>): 
  */
 async function begin(
   client: pg.PoolClient,
-  { identity, isSnapshot }: Beginning,
+  { identity, isSnapshot }: { readonly identity: Identity; readonly isSnapshot: boolean },
 ): Promise<z.infer<typeof Began>> {
   const level = isSnapshot ? 'repeatable read' : 'read committed';
   const limits = isSnapshot ? `${LIMITS}; ${WHOLE}` : LIMITS;
@@ -371,16 +394,14 @@ export function knownMigrations(): ReadonlyMap<string, MigrationMeta> {
   ));
 }
 
-const Applied = z.object({ migrations: z.number() });
-
 /**
  * Requires that no newer version of the program has migrated the database meanwhile. This version would not know how
  * to write its rows.
  * @throws WrongDatabaseError
  */
 export async function requireOwnSchema(session: Session): Promise<void> {
-  const [row] = await session.rows(sql`select count(*)::int as migrations from etl.migrations`, Applied);
-  if ((row?.migrations ?? 0) > knownMigrations().size) throw newerSchema();
+  const applied = await oneValue(session, sql`select count(*)::int from etl.migrations`, z.number());
+  if (applied > knownMigrations().size) throw newerSchema();
 }
 
 export function newerSchema(): WrongDatabaseError {

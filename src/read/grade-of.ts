@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
-import type { Session } from '../postgres/database.ts';
+import { type Session, oneValue } from '../postgres/database.ts';
 import { rangeParam, spansOfRow } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { quarantine } from '../tables/etl/quarantine.ts';
@@ -12,12 +12,12 @@ const isOf = (dataset: string) => sql`${coverage.dataset} = ${dataset} and ${cov
 
 /** The seconds of a range that a dataset covers, for all of its pools or accounts; oldest first. */
 export async function coveredBy(session: Session, dataset: string, range: Range): Promise<Range[]> {
-  const [row] = await session.rows(
-    sql`select coalesce(range_intersect_agg(${coverage.covered} * int8multirange(${rangeParam(range)})), '{}')::text as spans
+  return oneValue(
+    session,
+    sql`select coalesce(range_intersect_agg(${coverage.covered} * int8multirange(${rangeParam(range)})), '{}')::text
         from ${coverage} where ${isOf(dataset)}`,
-    z.object({ spans: spansOfRow }),
+    spansOfRow,
   );
-  return row?.spans ?? [];
 }
 
 /**
@@ -25,14 +25,14 @@ export async function coveredBy(session: Session, dataset: string, range: Range)
  * does a missing row mean anything. Not every seen subject need be known: in a large network it seldom is.
  */
 export async function isRead(session: Session, table: string): Promise<boolean> {
-  const [row] = await session.rows(
+  return oneValue(
+    session,
     sql`
       select coalesce(bool_and(
-        etl.begun(d.dataset) and not exists (select from etl.hidden_from(current_user, d.tables))), false) as read
+        etl.begun(d.dataset) and not exists (select from etl.hidden_from(current_user, d.tables))), false)
       from etl.feeds f join etl.datasets d on d.dataset = f.dataset where f.relation = ${table}`,
-    z.object({ read: z.boolean() }),
+    z.boolean(),
   );
-  return row?.read ?? false;
 }
 
 /**
@@ -40,7 +40,8 @@ export async function isRead(session: Session, table: string): Promise<boolean> 
  * all of it was read, else `incomplete`. It is also `incomplete` if a record of it is in quarantine.
  */
 export async function gradeOf(session: Session, dataset: string, span: Range): Promise<string> {
-  const [row] = await session.rows(
+  return oneValue(
+    session,
     sql`
       select case
         when count(*) = 0 or not bool_and(${coverage.covered} @> ${rangeParam(span)}) or exists (
@@ -48,10 +49,9 @@ export async function gradeOf(session: Session, dataset: string, span: Range): P
             and ${quarantine.span} && ${rangeParam(span)})
           then 'incomplete'
         when bool_and(${coverage.verified} @> ${rangeParam(span)}) then coalesce(max(${grades.grade}), 'covered')
-        else 'covered' end as grade
+        else 'covered' end
       from ${coverage} left join ${grades} on ${grades.dataset} = ${coverage.dataset}
       where ${isOf(dataset)}`,
-    z.object({ grade: z.string() }),
+    z.string(),
   );
-  return row?.grade ?? 'incomplete';
 }

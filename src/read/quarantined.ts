@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { formatTime, type Range } from '../range.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import { oneRow, type Session } from '../postgres/database.ts';
+import { type Session, oneValue } from '../postgres/database.ts';
 import { multirangeParam, rangeParam, spanOfRow, texts } from '../postgres/sql.ts';
 import { targetOf } from '../write/target.ts';
 import { estimateRows } from './row-estimates.ts';
@@ -70,13 +70,8 @@ export async function quarantinedAmong(
 }
 
 /** The number of chosen records. */
-export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
-  const row = await oneRow(
-    session,
-    sql`select count(*) as records from ${q} where ${isChosen(chosen)}`,
-    z.object({ records: seconds }),
-  );
-  return row.records;
+export function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
+  return count(session, sql`${q} where ${isChosen(chosen)}`);
 }
 
 function isChosen({ ids, datasets }: Chosen): SQL {
@@ -132,9 +127,8 @@ export async function readUnfit(
   return unfit;
 }
 
-async function count(session: Session, from: SQL): Promise<number> {
-  const row = await oneRow(session, sql`select count(*) as rows from ${from}`, z.object({ rows: seconds }));
-  return row.rows;
+function count(session: Session, from: SQL): Promise<number> {
+  return oneValue(session, sql`select count(*) from ${from}`, z.coerce.number());
 }
 
 const Kind = z.object({

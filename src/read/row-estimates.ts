@@ -1,12 +1,13 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../range.ts';
-import { type Session, oneRow, type Database } from '../postgres/database.ts';
+import { type Session, type Database, oneValue } from '../postgres/database.ts';
 import { bare, insertInto, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { coverage, estimates } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { DatabaseError, DatabaseUnavailableError } from '../errors.ts';
 import { targetOf } from '../write/target.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** If counting takes longer than this, Postgres' own estimate is used. */
 const TIME_LIMIT = '2s';
@@ -18,17 +19,15 @@ export interface RowCount {
   readonly exact: boolean;
 }
 
-const Count = z.object({ rows: z.coerce.number() });
-
 /** Counts the rows of a data table. */
-export async function countRows(database: Database, table: object): Promise<RowCount> {
+export async function countRows(database: Database, table: Table): Promise<RowCount> {
   const { name, into } = targetOf(table);
   try {
-    const row = await database.transaction(async (session) => {
+    const rows = await database.transaction(async (session) => {
       await session.run(sql`select set_config('statement_timeout', ${TIME_LIMIT}, true)`);
-      return oneRow(session, sql`select count(*) as rows from ${into}`, Count);
+      return oneValue(session, sql`select count(*) from ${into}`, z.coerce.number());
     });
-    return { table: name, rows: row.rows, exact: true };
+    return { table: name, rows, exact: true };
   } catch (error) {
     // If the database is down rather than slow, the estimate fails, too.
     if (!(error instanceof DatabaseError) && !(error instanceof DatabaseUnavailableError)) throw error;
@@ -37,22 +36,21 @@ export async function countRows(database: Database, table: object): Promise<RowC
 }
 
 /** The approximate number of rows that Postgres maintains: costs next to nothing. */
-export async function estimateRows(database: Session, table: object): Promise<RowCount> {
+export async function estimateRows(database: Session, table: Table): Promise<RowCount> {
   const { name } = targetOf(table);
   return { table: name, rows: await estimate(database, name), exact: false };
 }
 
 async function estimate(database: Session, name: string): Promise<number> {
   const table = `ton.${name}`;
-  const row = await oneRow(
+  return oneValue(
     database,
-    sql`select coalesce(sum(greatest(reltuples::int8, n_live_tup, 0)), 0)::int8 as rows
+    sql`select coalesce(sum(greatest(reltuples::int8, n_live_tup, 0)), 0)::int8
         from (select ${table}::regclass as relid union select relid from pg_partition_tree(${table}::regclass)) tree
           join pg_class on pg_class.oid = tree.relid left join pg_stat_user_tables stats on stats.relid = tree.relid
         where relkind = 'r'`,
-    Count,
+    z.coerce.number(),
   );
-  return row.rows;
 }
 
 /** An estimated number: at least, most likely, at most. */

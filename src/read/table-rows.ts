@@ -2,16 +2,17 @@ import { sql, getTableColumns, is } from 'drizzle-orm';
 import * as z from 'zod';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import type { Range, Stretch } from '../range.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { type Database, type Session, oneRow } from '../postgres/database.ts';
 import { during, identifiers } from '../postgres/sql.ts';
 import { factsOf } from '../tables/describe.ts';
 import { keyHash, otherThanSealed, secondOfRow } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** Rows of a table: those of a range of block time, or all rows of a table without partitions. */
 export interface TableRows {
   /** The Drizzle table. */
-  readonly table: object;
+  readonly table: Table;
   readonly span: Range | undefined;
 }
 
@@ -56,16 +57,16 @@ export async function stateOf(session: Session, rows: TableRows): Promise<RowsSt
   const keys = factsOf(rows.table).partitioned
     ? sql`coalesce(sum(${keyHash(target, sql`t`)}), 0)::text`
     : sql`null`;
-  const [state] = await session.rows(
+  return oneRow(
+    session,
     sql`select count(*) as rows, (max(loaded_at) at time zone 'UTC')::text as "changedAt", ${LOADED} as loaded, ${keys} as keys
         ${from(rows)}`,
     State,
   );
-  return state ?? { rows: 0, keys: null, changedAt: null, loaded: null };
 }
 
 /** The number of rows that a table has in a stretch. */
-export async function countRows(session: Session, table: object, stretch: Stretch): Promise<number> {
+export async function countRows(session: Session, table: Table, stretch: Stretch): Promise<number> {
   const counted = await countByMinute(session, table, stretch);
   return counted.reduce((sum, [, rows]) => sum + rows, 0);
 }
@@ -73,7 +74,7 @@ export async function countRows(session: Session, table: object, stretch: Stretc
 /** The number of rows that a table has in each minute of a stretch, by the first second of the minute, in order. */
 export async function countByMinute(
   session: Session,
-  table: object,
+  table: Table,
   stretch: Stretch,
 ): Promise<[start: number, rows: number][]> {
   const counted = await session.rows(
@@ -85,7 +86,7 @@ export async function countByMinute(
 }
 
 /** The number of sealed seconds in which a table's rows differ from its seal. */
-export function countBrokenSeals(session: Session, table: object, span: Range): Promise<number> {
+export function countBrokenSeals(session: Session, table: Table, span: Range): Promise<number> {
   return session.run(otherThanSealed(targetOf(table), span));
 }
 
@@ -136,7 +137,7 @@ export interface TableDescription {
 }
 
 /** Throws a TypeError for anything but a described Drizzle table. */
-export function describeTable(table: object): TableDescription {
+export function describeTable(table: Table): TableDescription {
   if (!is(table, PgTable)) throw new TypeError('not a Drizzle table');
   const { schema = 'public', name } = getTableConfig(table);
   const { comment, key, partitioned, columns } = factsOf(table);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
-import { canonicalOf } from '../dataset/declaration/canonical.ts';
+import { canonicalOf, type Extra, isObject } from '../dataset/declaration/record.ts';
 import {
   column,
   elsewhere,
@@ -9,7 +9,6 @@ import {
   rowLayoutOf,
   type Put,
 } from '../dataset/declaration/row-layout.ts';
-import type { Extra } from '../dataset/declaration/record.ts';
 import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../tables/ton/actions.ts';
 import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
@@ -100,8 +99,4 @@ function amountOf(record: Action): string | null {
   const value = detail(record, 'amount');
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   return typeof text === 'string' && WHOLE.test(text) ? text : null;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,4 +1,4 @@
-import { CROSS_CHECKED } from '../dataset/checks.ts';
+import { CROSS_CHECKED } from '../dataset/job.ts';
 import { window } from '../dataset/paginators/window.ts';
 
 /*

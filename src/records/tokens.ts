@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { account, optionalAddress, optionalHash, hash } from './members/form.ts';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
-import { type RowsOf, column } from '../dataset/declaration/row-layout.ts';
+import { type RowsOf, column, memberAt } from '../dataset/declaration/row-layout.ts';
 import type { nft_collections, nft_items } from '../tables/ton/nfts.ts';
 import type { nft_descriptions } from '../tables/ton/address-book.ts';
-import type { Asked } from '../dataset/walk.ts';
+import type { Asked } from '../dataset/collection.ts';
 import {
   flag,
   freeForm,
@@ -90,13 +90,13 @@ export function nftItemRows(
 
 /** A member of a token's on-chain content as text; null if it has no such text. */
 export function contentText(content: unknown, name: string): string | null {
-  const value = memberOf(content, name);
+  const value = memberAt(content, [name]);
   return typeof value === 'string' ? value : null;
 }
 
 /** The decimals of a jetton, which contracts store as text; null if the value is not an integer from 0 to 255. */
 export function contentDecimals(content: unknown): number | null {
-  const value = memberOf(content, 'decimals');
+  const value = memberAt(content, ['decimals']);
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   return /^\d{1,3}$/.test(text) && Number(text) <= 255 ? Number(text) : null;
 }
@@ -111,10 +111,6 @@ export function contentDescription(content: unknown) {
     uri: contentText(content, 'uri'),
     content,
   };
-}
-
-function memberOf(content: unknown, name: string): unknown {
-  return typeof content === 'object' && content !== null ? Reflect.get(content, name) : undefined;
 }
 
 /**

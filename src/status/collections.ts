@@ -2,12 +2,13 @@ import * as z from 'zod';
 import { Lacking } from '../dataset/paginators/paginator.ts';
 import type { Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/tail-pace.ts';
-import type { Walk } from '../dataset/walk.ts';
+import type { Walk } from '../dataset/collection.ts';
 import type { Database } from '../postgres/database.ts';
 import { readCursors, type CursorState } from '../ledger/stored-cursors.ts';
 import type { LookupCounts } from '../ledger/subjects.ts';
 import type { RowCount } from '../read/row-estimates.ts';
 import type { Status } from '../read/stored-status.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 export interface WalkReport {
   readonly walk: string;
@@ -63,7 +64,7 @@ export interface CollectionReport {
 interface CollectionFacts {
   readonly status: Status;
   readonly lookups: readonly LookupCounts[];
-  readonly count: (database: Database, table: object) => Promise<RowCount>;
+  readonly count: (database: Database, table: Table) => Promise<RowCount>;
 }
 
 /** Reports on each collection of which anything was read or looked up, or that failed. */

@@ -1,12 +1,10 @@
 import { splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
 import { countRows, estimateRows, type RowCount } from '../read/row-estimates.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, readClock } from '../postgres/database.ts';
 import { networkName, readNetwork } from '../ledger/stored-network.ts';
-import { readClock } from '../postgres/server-facts.ts';
 import { uncoveredBetween, readStatus, type Status } from '../read/stored-status.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
-import { isGap } from '../ledger/stored-gaps.ts';
-import { readWanted } from '../ledger/stored-coverage.ts';
+import { isGap, readWanted } from '../ledger/stored-coverage.ts';
 import {
   readSavedWatermark,
   type SavedWatermark,
@@ -15,7 +13,7 @@ import {
 } from '../ledger/stored-settings.ts';
 import { readSpending, type Spending, hasEnded } from '../ledger/workers.ts';
 import { readPools, countLookups, type LookupCounts } from '../ledger/subjects.ts';
-import { readOwner } from '../ledger/holds.ts';
+import { readOwner } from '../ledger/leases.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
 import { ageOf, lagOf, namingOf, type Naming } from './lag.ts';

@@ -1,13 +1,12 @@
 import { unixSeconds, type Clock } from '../clock.ts';
 import type { Config } from '../settings/config.ts';
-import type { CrawlContext } from '../crawl/crawl-context.ts';
-import { noDiskGuard } from '../crawl/disk-guard.ts';
+import { type CrawlContext, noDiskGuard } from '../crawl/crawl-context.ts';
 import { longestLagOf } from './lag.ts';
 import { readReport, type Report } from './report.ts';
 import { longestAgeOf, titleOf } from './collections.ts';
 import type { AnyJob, Collection, Dataset } from '../dataset/dataset.ts';
 import { countLookups } from '../ledger/subjects.ts';
-import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../read/activity.ts';
+import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../read/stored-status.ts';
 import { version } from '../package.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
 import { HOUR } from '../range.ts';

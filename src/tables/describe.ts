@@ -1,3 +1,4 @@
+import type { Table } from '../dataset/declaration/row-layout.ts';
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import {
   getTableConfig,
@@ -237,6 +238,6 @@ export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dat
 export function ownTablesOf<J extends AnyJob>(
   { name, job }: Dataset<J>,
   datasets: readonly Dataset<J>[],
-): readonly (readonly [name: string, table: object])[] {
+): readonly (readonly [name: string, table: Table])[] {
   return Object.entries(job.tables).filter(([table]) => ownersOf(table, datasets)[0]?.name === name);
 }

@@ -1,7 +1,15 @@
-import type { Priority } from '../budget/priority.ts';
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Priority } from '../budget/request-budget.ts';
 import { askPage } from '../crawl/streams/page.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { type AcceptedRecord, type RecordsReading, type Rejected, scopeOf } from '../dataset/job.ts';
+import {
+  type AcceptedRecord,
+  type RecordsReading,
+  type Rejected,
+  scopeOf,
+  type Scope,
+} from '../dataset/job.ts';
 import { ownersOf } from '../tables/describe.ts';
 import { quarantinedAmong } from '../read/quarantined.ts';
 import {
@@ -12,41 +20,39 @@ import {
   type RowSum,
   type Omission,
 } from '../write/compare-rows.ts';
-import type { Stream } from '../ledger/stored-coverage.ts';
-import { columnsWithFindings, type RightRow, DEEP, differsText } from '../ledger/stored-findings.ts';
-import { isInside, spanOfSecond, union, type Range } from '../range.ts';
-import type { Finding, NamedRow } from './checks/finding.ts';
-import type { VerifyContext } from './checks/check.ts';
+import { type Stream, readCoverage } from '../ledger/stored-coverage.ts';
+import { columnsWithFindings, type RightRow, DEEP, differsText, SEAL } from '../ledger/stored-findings.ts';
+import { isInside, spanOfSecond, union, type Range, without, common, type Stretch } from '../range.ts';
+import { type Finding, type NamedRow, type Checked, spansOf, type VerifyContext } from './checks/check.ts';
 import type { FillContext } from '../crawl/streams/read-leases.ts';
+import { allInFlight } from '../budget/in-flight.ts';
+import { confirmDue, readLastWrite } from '../write/certificates.ts';
+import { logChecks, type Verified } from './verify.ts';
+import { keepFindings } from './keep-findings.ts';
+import { databaseTime, writeTransaction, type Session } from '../postgres/database.ts';
+import { unseal, keyHash } from '../write/seals.ts';
+import { targetOf } from '../write/target.ts';
+import { CONFLICT, retry } from '../retry.ts';
+import { during } from '../postgres/sql.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** What a comparison needs: the API, what was learned about its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
 
-const PRIORITY: Priority = 'repair';
-
-export interface ComparedSpan {
-  /** Seconds that were read to their end. */
-  readonly completed: readonly Range[];
-  readonly findings: readonly Finding[];
-  readonly requests: number;
-  /** Stored rows of each table that were compared with the source, by second. */
-  readonly matched: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
-  /**
-   * The part of `matched` in seconds that were read to their end. Rows that are also on other pages count once.
-   */
-  readonly sourceRows: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
-  /** Seconds of another dataset's rows in which more is stored than these pages have: that dataset decides. */
-  readonly omitted: ReadonlyMap<string, ReadonlySet<number>>;
-  /** Rows that a previous comparison found wrong, and that are the same in the source. */
-  readonly right: readonly RightRow[];
+/** A stream with its dataset. */
+interface StreamOf {
+  readonly dataset: Dataset;
+  readonly stream: Stream;
 }
 
-/** Reads a span of a stream again, page by page, and compares every row with the stored one. */
-export async function compareSpan(
+const PRIORITY: Priority = 'repair';
+
+export /** Reads a span of a stream again, page by page, and compares every row with the stored one. */
+async function compareSpan(
   context: CompareContext,
-  { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
+  { dataset, stream }: StreamOf,
   span: Range,
-): Promise<ComparedSpan> {
+): Promise<Tally> {
   const { crawl, stop } = context;
   const { paginator } = dataset.job;
   const { limits } = crawl.tuning(dataset);
@@ -58,17 +64,8 @@ export async function compareSpan(
   while (cursor !== undefined && !stop.finishing.aborted) {
     const flight = crawl.api.inFlight.open(PRIORITY);
     try {
-      const asked = {
-        dataset,
-        stream,
-        cursor,
-        size,
-        trust,
-        priority: PRIORITY,
-        flight,
-        signal: stop.leaving,
-      };
-      const { value } = await askPage(crawl, asked);
+      const paging = { dataset, stream, cursor, size, trust };
+      const { value } = await askPage(crawl, { ...paging, priority: PRIORITY, flight, signal: stop.leaving });
       tally.requests += 1;
       const { accepted, rejected } = value.reading;
       held = { accepted: [...held.accepted, ...accepted], rejected: [...held.rejected, ...rejected] };
@@ -89,13 +86,11 @@ type Uncompared = Pick<RecordsReading, 'accepted' | 'rejected'>;
 /** Compares what is complete. Returns the rest. */
 async function compareHeld(
   context: CompareContext,
-  target: { readonly dataset: Dataset; readonly stream: Stream },
+  target: StreamOf,
   { held, completed, tally }: { readonly held: Uncompared; readonly completed: Range; readonly tally: Tally },
 ): Promise<Uncompared> {
-  const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
-    isInside(position.utime, completed);
-  const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>
-    position.utime >= completed.to;
+  const isComplete = ({ position }: Pick<Rejected, 'position'>) => isInside(position.utime, completed);
+  const isLater = ({ position }: Pick<Rejected, 'position'>) => position.utime >= completed.to;
   const records = held.accepted.filter(isComplete);
   await compareRecords(context, target, { records, completed, tally });
   tally.findings.push(...(await toMisfits(context, target.stream, held.rejected.filter(isComplete))));
@@ -103,12 +98,20 @@ async function compareHeld(
   return { accepted: held.accepted.filter(isLater), rejected: held.rejected.filter(isLater) };
 }
 
-class Tally implements ComparedSpan {
+/** The outcome of a comparison. */
+class Tally {
+  /** Seconds that were read to their end. */
   readonly completed: Range[] = [];
   readonly findings: Finding[] = [];
+  /** Stored rows of each table that were compared with the source, by second. */
   readonly matched = new Map<string, Map<number, RowSum>>();
+  /**
+   * The part of `matched` in seconds that were read to their end. Rows that are also on other pages count once.
+   */
   readonly sourceRows = new Map<string, Map<number, RowSum>>();
+  /** Seconds of another dataset's rows in which more is stored than these pages have: that dataset decides. */
   readonly omitted = new Map<string, Set<number>>();
+  /** Rows that a previous comparison found wrong, and that are the same in the source. */
   readonly right: RightRow[] = [];
   requests = 0;
 
@@ -133,7 +136,7 @@ interface Batch {
 
 async function compareRecords(
   { database, jobs }: CompareContext,
-  { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
+  { dataset, stream }: StreamOf,
   { records, completed, tally }: Batch,
 ): Promise<void> {
   const whole = wholeTables(dataset, jobs);
@@ -263,4 +266,193 @@ export function addRows(
 /** True if both sums are of the same rows. A row that is counted twice does not make up for a missing one. */
 export function isSameSum(a: RowSum | undefined, b: RowSum): boolean {
   return a?.rows === b.rows && a.keys === b.keys;
+}
+
+export interface ComparedSpans {
+  readonly checks: readonly Checked[];
+  /** Seconds that were read to their end. */
+  readonly completed: readonly Range[];
+  /** Seconds for which this was the second reading, and it agreed. */
+  readonly confirmed: readonly Range[];
+  /** Seconds of other datasets' rows in which more is stored than these pages have. */
+  readonly omitted: ReadonlyMap<string, readonly Range[]>;
+  /** Stored rows of each table that the source has, by second, in seconds that were read to their end. */
+  readonly sourceRows: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
+}
+
+/**
+ * Compares spans of one stream with the source, and stores the differences as findings. Every row is compared, so this
+ * also serves as a second reading that is due.
+ */
+export async function compareSpans(
+  context: CompareContext,
+  target: StreamOf,
+  spans: readonly Range[],
+  onMatched: (table: string, second: number, sum: RowSum) => void = () => undefined,
+): Promise<ComparedSpans> {
+  const { dataset, stream } = target;
+  const tables = Object.values(dataset.job.tables);
+  const lastWrite = await readLastWrite(context.database, tables);
+  const began = await databaseTime(context.database);
+  const checks: Checked[] = [];
+  const completed: Range[] = [];
+  const omitted = new Map<string, Range[]>();
+  const sourceRows = new Map<string, Map<number, RowSum>>();
+  const compared = await allInFlight(context.crawl.api.inFlight, spans, async (span) => {
+    const start = context.clock.monotonic();
+    const result = await compareSpan(context, target, span);
+    return { result, ms: context.clock.monotonic() - start };
+  });
+  for (const { result, ms } of compared) {
+    completed.push(...result.completed);
+    let rows = 0;
+    for (const [table, seconds] of result.matched) {
+      for (const [second, sum] of seconds) {
+        onMatched(table, second, sum);
+        rows += sum.rows;
+      }
+    }
+    for (const [table, seconds] of result.sourceRows) addRows(sourceRows, table, seconds);
+    for (const [table, seconds] of result.omitted) {
+      const more = [...seconds].map(spanOfSecond);
+      omitted.set(table, union(omitted.get(table) ?? [], more));
+    }
+    const { findings, requests } = result;
+    const facts = { check: DEEP, dataset: dataset.name, scope: stream.scope, findings, rows, requests, ms };
+    for (const part of union(result.completed)) checks.push({ ...facts, readRows: [], span: part });
+  }
+  const right = compared.flatMap(({ result }) => result.right);
+  await keepFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks, right);
+  await logChecks(context.database, checks);
+  const wrong = spansOf(checks.flatMap((check) => check.findings));
+  const { maturitySeconds: ageSeconds } = dataset.job;
+  const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastWrite };
+  const confirmed =
+    ageSeconds === undefined ? [] : await confirmDue(context.database, { ...reading, ageSeconds });
+  return { checks, completed: union(completed), confirmed, omitted, sourceRows };
+}
+
+/** The rows of a dataset in the source, over all of its streams that were compared. */
+interface SourceRows {
+  /** Stored rows that the source has, by table and second. */
+  readonly sourceRows: Map<string, Map<number, RowSum>>;
+  readonly covered: Range[];
+  /** Covered seconds that were not compared, or that differ. */
+  readonly doubtful: Range[];
+}
+
+/**
+ * Compares reread seconds with the source once more, if a deep comparison found them, or if rows were stored that the
+ * seal does not count. If every stored row is the source's, the seal is broken, so that these rows count.
+ */
+export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
+  const sources = new Map<string, SourceRows>();
+  for (const report of reports) {
+    const { stream, findings } = report;
+    const source = sources.get(stream.dataset) ?? { sourceRows: new Map(), covered: [], doubtful: [] };
+    sources.set(stream.dataset, source);
+    const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === SEAL);
+    await compareStream(context, report, spansOf(chosen), source);
+  }
+  for (const { stream, findings } of reports) {
+    const source = sources.get(stream.dataset);
+    for (const { table, spans } of findings.filter(isUncounted)) {
+      if (table === undefined || source === undefined) continue;
+      for (const span of spans) await unsealIfSame(context, table, span, source);
+    }
+  }
+}
+
+/** True if rows are stored that the seal does not count, or were stored until they were removed. */
+function isUncounted({ check, outcome }: Finding): boolean {
+  return check === SEAL && outcome === 'doubt';
+}
+
+async function compareStream(
+  context: CompareContext,
+  { dataset, stream }: Pick<Verified, 'dataset'> & { readonly stream: Stream },
+  spans: readonly Range[],
+  source: SourceRows,
+): Promise<void> {
+  const coverage = await readCoverage(context.database, stream);
+  source.covered.push(...coverage);
+  const chosen = common(spans, coverage);
+  if (chosen.length === 0) {
+    source.doubtful.push(...coverage);
+    return;
+  }
+  const { checks, completed, sourceRows } = await compareSpans(context, { dataset, stream }, chosen);
+  for (const [table, seconds] of sourceRows) addRows(source.sourceRows, table, seconds);
+  const wrong = spansOf(checks.flatMap((check) => check.findings));
+  source.doubtful.push(...wrong, ...without(coverage, completed));
+}
+
+/** Breaks the seal of a range if every covered second holds exactly the source's rows. */
+async function unsealIfSame(
+  { crawl, database }: CompareContext,
+  table: Table,
+  range: Range,
+  { sourceRows, covered, doubtful }: SourceRows,
+): Promise<void> {
+  if (common([range], doubtful).length > 0) return;
+  const had = sourceRows.get(targetOf(table).name);
+  const seconds = common([range], covered);
+  // One snapshot: the counted rows are those that count from now on.
+  await retry({ ...crawl, ...CONFLICT }, () =>
+    writeTransaction(
+      database,
+      async (session) => {
+        for (const span of seconds) {
+          const stored = await rowsBySecond(session, table, span);
+          // Includes seconds that hold no row any more: they may have been emptied since the comparison.
+          if (!isSameBySecond(stored, secondsWithin(had ?? new Map<number, RowSum>(), span))) return;
+        }
+        await unseal(session, table, range);
+      },
+      { isSnapshot: true },
+    ),
+  );
+}
+
+function isSameBySecond(a: ReadonlyMap<number, RowSum>, b: ReadonlyMap<number, RowSum>): boolean {
+  return a.size === b.size && [...a].every(([second, sum]) => isSameSum(b.get(second), sum));
+}
+
+const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
+
+/** The number and the keys of a table's rows in each second, in order. Seconds without rows are left out. */
+export async function rowsBySecond(
+  session: Session,
+  table: Table,
+  span: Stretch,
+  scope?: Scope,
+): Promise<Map<number, RowSum>> {
+  const target = targetOf(table);
+  const found = await session.rows(
+    sql`select extract(epoch from t.utime)::int8 as second, count(*) as rows, sum(${keyHash(target, sql`t`)}) as keys
+        from ${target.into} t
+        where ${during('t', span)} ${scope && sql`and t.${sql.identifier(scope.column)} = ${scope.value}`} group by 1 order by 1`,
+    Second,
+  );
+  return new Map(found.map(({ second, ...sum }) => [second, sum]));
+}
+
+/** The sums of the seconds that lie in a range. */
+function secondsWithin<T>(sums: ReadonlyMap<number, T>, range: Range): Map<number, T> {
+  return new Map([...sums].filter(([second]) => isInside(second, range)));
+}
+
+/** The same for each of several ranges, in one pass: ranges and seconds ascend. */
+export function secondsOfEach<T>(
+  sums: ReadonlyMap<number, T>,
+  ranges: readonly Range[],
+): (readonly [Range, Map<number, T>])[] {
+  const parts = ranges.map((range) => [range, new Map<number, T>()] as const);
+  let index = 0;
+  for (const [second, sum] of sums) {
+    while (second >= (parts[index]?.[0].to ?? Infinity)) index += 1;
+    const [range, seconds] = parts[index] ?? [];
+    if (range !== undefined && isInside(second, range)) seconds?.set(second, sum);
+  }
+  return parts;
 }

@@ -7,10 +7,9 @@ import { type Session, writeTransaction } from '../postgres/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../ledger/leases.ts';
 import { isAbort, LeaseLostError } from '../errors.ts';
 import { common, DAY, lengthOf, type Range, without } from '../range.ts';
-import { countOf, spansOf } from './checks/finding.ts';
+import { countOf, spansOf, type VerifyContext } from './checks/check.ts';
 import { countTransactions } from './checks/check-transactions.ts';
 import { runStep, verifyRange } from './verify.ts';
-import type { VerifyContext } from './checks/check.ts';
 import { during } from '../postgres/sql.ts';
 
 const LONGEST = DAY;

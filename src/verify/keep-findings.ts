@@ -12,7 +12,7 @@ import {
 import type { Database, Session } from '../postgres/database.ts';
 import { targetOf } from '../write/target.ts';
 import { common, partsOf, type Range, union, without } from '../range.ts';
-import { type Checked, type Finding, spansOf } from './checks/finding.ts';
+import { type Checked, type Finding, spansOf } from './checks/check.ts';
 
 /** Outcomes that say nothing about a row. */
 const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'expired', 'follows']);

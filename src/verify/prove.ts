@@ -5,15 +5,21 @@ import { readVerified, setVerified } from '../write/certificates.ts';
 import { common, isInside, spanOfSecond, stretchesOf, union, without, type Range } from '../range.ts';
 import { worthKeeping } from './derive.ts';
 import { readKeptFindings } from './keep-findings.ts';
-import { type CompareContext, addRows, isSameSum } from './compare-span.ts';
+import {
+  type CompareContext,
+  addRows,
+  isSameSum,
+  compareSpans,
+  type ComparedSpans,
+  rowsBySecond,
+  secondsOfEach,
+} from './compare-span.ts';
 import { certifiedOf, rowsReadBy, toChecked, type Verified, verifyRange } from './verify.ts';
-import { compareSpans, type ComparedSpans, rowsBySecond, secondsOfEach } from './compare-spans.ts';
-import { SECOND_READING } from './checks/second-reading.ts';
-import { spansOf } from './checks/finding.ts';
+import { SECOND_READING } from './checks/every-check.ts';
+import { spansOf } from './checks/check.ts';
 import { scopeOf } from '../dataset/job.ts';
 import type { Session } from '../postgres/database.ts';
-import type { Stream } from '../ledger/stored-coverage.ts';
-import { closeDays } from '../ledger/close-days.ts';
+import { closeDays } from '../ledger/stored-coverage.ts';
 import { DEEP } from '../ledger/stored-findings.ts';
 import { withdrawDependents } from './dependencies.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
@@ -33,11 +39,6 @@ export interface DeepOptions {
   readonly random: () => number;
 }
 
-export interface DeepResult {
-  readonly reports: readonly Verified[];
-  readonly tables: readonly ComparedTable[];
-}
-
 /**
  * Reads a share of the stored rows again and compares each of them with the source. A dataset whose pages contain
  * another one's rows is read first. Of the other one, only those seconds are read that the first one left out, or in
@@ -47,7 +48,7 @@ export async function checkDeep(
   context: CompareContext,
   reports: readonly Verified[],
   draw: DeepOptions,
-): Promise<DeepResult> {
+): Promise<{ readonly reports: readonly Verified[]; readonly tables: readonly ComparedTable[] }> {
   const comparedRows = new Map<string, Map<number, RowSum>>();
   const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
@@ -174,22 +175,15 @@ async function withComparison(
 /** Pages in a slice if everything is read. Several slices are read at once, and each ends with a short page. */
 const PAGES_OF_ALL = 16;
 
-interface SampledStream {
-  readonly dataset: Dataset;
-  readonly stream: Stream;
-  readonly covered: readonly Range[];
-}
-
 /**
  * Slices of a range, each with about a page of stored rows, drawn at random until they hold the share of all rows. If
  * the share is everything, the slices are longer and cover the whole range.
  */
 async function drawSlices(
   session: Session,
-  { dataset: { job }, stream, covered }: SampledStream,
-  draw: { readonly share: number; readonly random: () => number },
+  { dataset: { job }, stream, covered }: Pick<Verified, 'dataset' | 'stream' | 'covered'>,
+  { share, random }: Pick<DeepOptions, 'share' | 'random'>,
 ): Promise<Range[]> {
-  const { share, random } = draw;
   const [table] = Object.values(job.tables);
   if (table === undefined) return [];
   const slices: { span: Range; rows: number }[] = [];
@@ -223,13 +217,9 @@ function cut(range: Range, seconds: ReadonlyMap<number, RowSum>, most: number) {
   return [...slices, { span: { from, to: range.to }, rows: held }];
 }
 
-interface ProveOptions {
-  readonly datasets: readonly Dataset[];
+interface ProveOptions extends DeepOptions {
   readonly range: Range;
-  /** Share of the stored rows that is read again and compared, from 0 to 1. */
-  readonly share: number;
   readonly repair: boolean;
-  readonly random: () => number;
 }
 
 export interface Proof {

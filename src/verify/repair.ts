@@ -9,24 +9,22 @@ import {
   readUnrepaired,
   refuse,
   type RefusalReason,
+  keepGap,
 } from '../ledger/stored-coverage.ts';
 import { extendToFindings, SEAL } from '../ledger/stored-findings.ts';
-import { keepGap } from '../ledger/stored-gaps.ts';
-import type { Reopening } from '../write/reopen.ts';
+import type { Reopening } from '../write/take-out.ts';
 import { readVerified } from '../write/certificates.ts';
 import { common, type Range, union, without, isInside } from '../range.ts';
-import { wholeTables } from './compare-span.ts';
-import type { VerifyContext } from './checks/check.ts';
-import { describeFinding, isLost, spansOf, type Finding } from './checks/finding.ts';
+import { wholeTables, compareAgain } from './compare-span.ts';
+import { type VerifyContext, describeFinding, isLost, spansOf, type Finding } from './checks/check.ts';
 import { withdrawDependents } from './dependencies.ts';
-import { compareAgain } from './compare-spans.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { verifyRange, type Verified } from './verify.ts';
 import { writeTransaction, type Session } from '../postgres/database.ts';
 import { byBlock } from '../dataset/paginators/seqnos.ts';
 import { registeringBlocks } from '../read/bounding-blocks.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { ChainInfo } from '../crawl/source-chain.ts';
 import type { Stop } from '../stop.ts';
 import { createBlockSource } from './checks/block-source.ts';
 

@@ -16,15 +16,19 @@ import type { Verified } from './verify.ts';
 import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
 import { removeRows, unverify } from '../write/certificates.ts';
 import { same } from '../write/insert.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** How far from holes copies of their rows are searched for. */
 const BEYOND = 60 * DAY;
 /** Traces that are requested by name in one request. */
 const NAMES = 20;
-/** Maximum number of copies that one repair looks up: more of them must have a cause other than moved traces. */
+/** Maximum number of copies that are found at once: more of them must have a cause other than moved rows. */
 const MOST = 1000;
 
-const Suspect = z.object({ id: z.string(), second: z.coerce.number() });
+const Copy = z.object({ id: z.string(), second: z.coerce.number() });
+
+/** A row, by its key and second. */
+type Copy = z.infer<typeof Copy>;
 
 /**
  * Removes copies of traces that the source does not have, in any second: a later copy keeps the right one from being
@@ -67,7 +71,7 @@ function findSuspects(
   { database }: CompareContext,
   holes: readonly Range[],
   named: readonly string[],
-): Promise<z.infer<typeof Suspect>[]> {
+): Promise<Copy[]> {
   const [seconds = { from: 0, to: 0 }] = stretchesOf(holes, Infinity);
   return database.rows(
     sql`
@@ -83,7 +87,7 @@ function findSuspects(
           select 1 from ton.trace_nodes e join ton.transactions x on x.hash = e.tx_hash and x.utime = e.utime
           where e.utime = t.utime and e.trace_id = t.trace_id)
       order by 2, 1 limit ${MOST}::int`,
-    Suspect,
+    Copy,
   );
 }
 
@@ -137,21 +141,13 @@ export async function dropCopiesBeyond(
   }
 }
 
-const Copy = z.object({ id: z.string(), second: z.coerce.number() });
-
-/** A row, by its key and second. */
-type Copy = z.infer<typeof Copy>;
-
-/** Maximum number of copies that are found at once. */
-const MOST_COPIES = 1000;
-
 /**
  * Rows in the seconds `beyond` that have the key of a row in `seconds`. Messages from or to the outside of the chain
  * may exist twice. Parts of a whole that is stored in the same second do not count as copies.
  */
 function findCopies(
   session: Session,
-  table: object,
+  table: Table,
   seconds: readonly Range[],
   beyond: readonly Range[],
 ): Promise<Copy[]> {
@@ -175,7 +171,7 @@ function findCopies(
       join r on ${same('r', 'c', names)}
       where c.utime >= to_timestamp(${beyond[0]?.from ?? 0}::float8)
         and c.utime < to_timestamp(${beyond.at(-1)?.to ?? 0}::float8)${isLoose}
-      order by 2, 1 limit ${MOST_COPIES}::int`,
+      order by 2, 1 limit ${MOST}::int`,
     Copy,
   );
 }
@@ -183,7 +179,7 @@ function findCopies(
 /** Removes rows that the source does not have. */
 function dropCopies(
   database: Database,
-  table: object,
+  table: Table,
   nameOf: (alias: string) => SQL,
   copies: readonly Copy[],
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/describe.ts';
-import type { GradeFacts } from '../dataset/checks.ts';
+import type { GradeFacts } from '../dataset/job.ts';
 import { readCoverage, type Stream, forgetUnrepaired } from '../ledger/stored-coverage.ts';
 import {
   forgetWrites,
@@ -10,7 +10,6 @@ import {
   saveGrade,
   setVerified,
   type Certified,
-  logVerification,
 } from '../write/certificates.ts';
 import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
 import { common, type Range, without, partsOf, stretchesOf, union } from '../range.ts';
@@ -24,15 +23,19 @@ import {
   type Result,
   JOINED,
   onFastSnapshot,
+  type Why,
+  type Checked,
+  type Finding,
+  spansOf,
+  describeFinding,
 } from './checks/check.ts';
-import { type Checked, type Finding, spansOf, describeFinding } from './checks/finding.ts';
 import { dependenciesOf, withdrawDependents, withDependencies, eligibilityOf } from './dependencies.ts';
-import { isReadTwice } from './checks/second-reading.ts';
 import { readKeptFindings, keepFindings } from './keep-findings.ts';
-import { databaseTime } from '../postgres/server-facts.ts';
-import { checksOf } from './checks/every-check.ts';
-import type { Session, Database } from '../postgres/database.ts';
+import { databaseTime, type Session, type Database } from '../postgres/database.ts';
+import { checksOf, isReadTwice } from './checks/every-check.ts';
 import type { Stop } from '../stop.ts';
+import { insertInto, multirangeParam, rangeParam } from '../postgres/sql.ts';
+import { verifications } from '../tables/etl/verification.ts';
 
 /** The result of verifying one dataset, or one scope of it, in a range. */
 export interface Verified {
@@ -187,7 +190,7 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
   const unread = without(eligible, union(...steps.map(({ stretch }) => partsOf(stretch))));
   const kind = `no_proved_${check.needs.join('_')}`;
   const needed = `the ${check.needs.join(' and ')} of these seconds`;
-  const open = (spans: readonly Range[], why: Parameters<typeof openStep>[3]) =>
+  const open = (spans: readonly Range[], why: Why) =>
     stretchesOf(spans, Infinity).map((stretch) => openStep(check.name, input, stretch, why));
   return [
     ...steps,
@@ -230,22 +233,18 @@ async function timed(
 }
 
 export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
-  for (const check of checks) await logVerification(session, toEntry(check));
-}
-
-function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: Checked) {
-  return {
-    check,
-    dataset,
-    scope,
-    span,
-    rows,
-    requests,
-    ms,
-    found: findings.reduce((sum, { count }) => sum + count, 0),
-    holes: spansOf(findings),
-    detail: findings.map(describeFinding).join('; '),
-  };
+  for (const { check, dataset, scope, span, rows, requests, ms, findings } of checks)
+    await session.run(
+      insertInto(verifications, {
+        ...{ dataset, scope, rows, requests },
+        check_name: check,
+        span: rangeParam(span),
+        findings: findings.reduce((sum, { count }) => sum + count, 0),
+        holes: multirangeParam(spansOf(findings)),
+        detail: findings.map(describeFinding).join('; '),
+        ms: Math.round(ms),
+      }),
+    );
 }
 
 /** Runs a check of one stretch. A warning of the server fails it, because the check may not have seen every row. */

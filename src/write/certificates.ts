@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { spansWithFindings } from '../ledger/stored-findings.ts';
-import type { GradeFacts } from '../dataset/checks.ts';
+import type { GradeFacts } from '../dataset/job.ts';
 import { type Range, union, without, toMultirangeText } from '../range.ts';
 import {
   coveredOf,
@@ -12,20 +12,19 @@ import {
   ofStream,
 } from '../ledger/stored-coverage.ts';
 import { floorOfDataset } from '../ledger/stored-settings.ts';
-import { type Database, type Session, writeTransaction, oneRow } from '../postgres/database.ts';
+import { type Database, type Session, writeTransaction, oneRow, oneValue } from '../postgres/database.ts';
 import {
   bare,
   excluded,
   insertInto,
   list,
   multirangeParam,
-  rangeParam,
   setExcluded,
   spansOfRow,
   texts,
 } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
-import { grades, verifications, sealed, writes } from '../tables/etl/verification.ts';
+import { grades, sealed, writes } from '../tables/etl/verification.ts';
 import {
   findUnreadRows,
   seal,
@@ -35,38 +34,12 @@ import {
   unsealSpans,
 } from './seals.ts';
 import { lockTables, targetOf, type Target } from './target.ts';
-
-interface Verification {
-  readonly dataset: string;
-  readonly scope: string;
-  readonly check: string;
-  readonly span: Range;
-  readonly rows: number;
-  readonly found: number;
-  readonly holes: readonly Range[];
-  readonly detail: string;
-  readonly requests: number;
-  readonly ms: number;
-}
-
-export async function logVerification(session: Session, entry: Verification): Promise<void> {
-  const { check, found, ...rest } = entry;
-  await session.run(
-    insertInto(verifications, {
-      ...rest,
-      span: rangeParam(entry.span),
-      check_name: check,
-      findings: found,
-      holes: multirangeParam(entry.holes),
-      ms: Math.round(entry.ms),
-    }),
-  );
-}
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** A stream whose seconds are certified. */
 export interface Certified {
   readonly stream: Stream;
-  readonly tables: readonly object[];
+  readonly tables: readonly Table[];
   /** If true, only seconds that a second reading has confirmed, and still confirms, have the grade. */
   readonly isReadTwice?: boolean;
   /**
@@ -122,8 +95,7 @@ export function setVerified(
           - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
-    const certified = sql`coalesce((select ${verified} * ${multirangeParam(good)} from ${coverage}
-      where ${ofStream(coverage, { ...stream, pass: 0 })}), '{}')`;
+    const certified = sql`${verifiedOf({ ...stream, pass: 0 })} * ${multirangeParam(good)}`;
     for (const target of targets.filter(({ facts }) => facts.partitioned))
       await seal(session, target, certified);
     return unread;
@@ -167,18 +139,17 @@ export async function withdrawUnsupported(
 function lackingOf({ name, isOptional }: Dependency, ranges: readonly Range[]): SQL {
   const own = { dataset: name, scope: '', pass: 0 };
   const wanted = isOptional ? everReadOf(own, ranges) : multirangeParam(ranges);
-  const verified = sql`coalesce((select ${coverage.verified} from ${coverage} where ${ofStream(coverage, own)}), '{}')`;
-  return sql`(${wanted} * int8multirange(int8range(${floorOfDataset(name)}, null)) - ${verified})`;
+  return sql`(${wanted} * int8multirange(int8range(${floorOfDataset(name)}, null)) - ${verifiedOf(own)})`;
+}
+
+/** The verified ranges of a stream, as a scalar within a statement. */
+function verifiedOf(stream: Stream): SQL {
+  return sql`coalesce((select ${coverage.verified} from ${coverage} where ${ofStream(coverage, stream)}), '{}')`;
 }
 
 /** The verified ranges, oldest first. */
 export async function readVerified(session: Session, stream: Stream): Promise<Range[]> {
-  const [row] = await session.rows(
-    sql`select ${coverage.verified}::text as spans from ${coverage}
-        where ${ofStream(coverage, { ...stream, pass: 0 })}`,
-    z.object({ spans: spansOfRow }),
-  );
-  return row?.spans ?? [];
+  return oneValue(session, sql`select ${verifiedOf({ ...stream, pass: 0 })}::text`, spansOfRow);
 }
 
 /** Stores what verified means for a dataset. */
@@ -202,12 +173,10 @@ interface SecondReading {
   readonly ranges: readonly Range[];
   /** Minimum age of the first reading. */
   readonly ageSeconds: number;
-  readonly tables: readonly object[];
+  readonly tables: readonly Table[];
   /** The last write before the reading began, from `readLastWrite`. */
   readonly lastWrite: number;
 }
-
-const Written = z.object({ spans: spansOfRow });
 
 /**
  * Marks ranges as read a second time, if that is due. It excludes seconds into which a row was written since the
@@ -225,12 +194,13 @@ export function confirmDue(database: Database, reading: SecondReading): Promise<
     await session.run(sql`
       select 1 from ${coverage} where ${coverage.dataset} = ${first.dataset} and ${coverage.scope} = ${first.scope}
       order by ${coverage.pass} desc for update`);
-    const [written] = await session.rows(
-      sql`select ${writtenSince(targets, lastWrite)}::text as spans`,
-      Written,
+    const written = await oneValue(
+      session,
+      sql`select (${writtenSince(targets, lastWrite)})::text`,
+      spansOfRow,
     );
     const confirmed: Range[] = [];
-    for (const range of without(ranges, written?.spans ?? []))
+    for (const range of without(ranges, written))
       for (const [, due] of await readDue(session, [first], range, ageSeconds)) confirmed.push(...due);
     for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
     return confirmed;
@@ -311,7 +281,8 @@ export async function removeRows(
   target: Pick<Target, 'name'>,
   deletion: SQL,
 ): Promise<Changed> {
-  const [row] = await session.rows(
+  const { seconds } = await oneRow(
+    session,
     sql`
       with gone as (${deletion} returning t.utime), changed as (${secondsOf(sql`gone`)}),
       noted as (
@@ -320,7 +291,7 @@ export async function removeRows(
       select seconds from changed`,
     Seconds,
   );
-  return { target, seconds: row?.seconds ?? null };
+  return { target, seconds };
 }
 
 /**
@@ -352,15 +323,11 @@ const isChecked = sql`
  * Number of the last write at a moment when no commit is writing these tables. Later writes have greater numbers, and
  * every check that begins now sees earlier ones.
  */
-export function readLastWrite(database: Database, tables: readonly object[]): Promise<number> {
+export function readLastWrite(database: Database, tables: readonly Table[]): Promise<number> {
   return database.transaction(async (session) => {
     await lockTables(session, tables.map(targetOf), 'alone');
-    const row = await oneRow(
-      session,
-      sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('etl.writes', 'id')::regclass), 0) as last`,
-      z.object({ last: z.coerce.number() }),
-    );
-    return row.last;
+    const last = sql`pg_sequence_last_value(pg_get_serial_sequence('etl.writes', 'id')::regclass)`;
+    return oneValue(session, sql`select coalesce(${last}, 0)`, z.coerce.number());
   });
 }
 

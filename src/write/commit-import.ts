@@ -13,16 +13,27 @@ import {
 } from '../postgres/database.ts';
 import { identifiers } from '../postgres/sql.ts';
 import { addCoverage, forgetRefusals } from '../ledger/stored-coverage.ts';
-import { logPage, commitRows } from './commit.ts';
-import { attachFilled, isFree, makeTable, nameOf, tableNamed, type Partitions } from './partitions.ts';
+import { logPage, commitRows, NO_PAGE } from './commit.ts';
+import {
+  attachFilled,
+  isFree,
+  makeTable,
+  nameOf,
+  tableNamed,
+  type Partitions,
+  byRank,
+  lockTables,
+  targetOf,
+  type Target,
+} from './target.ts';
 import { isCurrent, deleteSuperseded, type Staged } from './insert.ts';
-import { byRank, lockTables, targetOf, type Target } from './target.ts';
 import { secondOfRow } from './seals.ts';
 import { noteWrites, Seconds, secondsOf, unverify } from './certificates.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
 export interface ImportedRows {
-  readonly table: object;
+  readonly table: Table;
   /** Produced while the server takes them. */
   readonly pieces: () => CopyPieces;
 }
@@ -50,7 +61,7 @@ interface ImportedSpan {
 /**
  * Names of the imported columns: `loaded_at` is not one of them, because it says when a row came into this database.
  */
-export function columnsToImport(table: object): readonly string[] {
+export function columnsToImport(table: Table): readonly string[] {
   return targetOf(table).columns;
 }
 
@@ -85,7 +96,7 @@ async function coverImported(session: OpenTransaction, { covered, log }: Import)
   for (const { dataset, span, rows } of covered) {
     const stream = { dataset, scope: '', pass: 0 };
     await forgetRefusals(session, stream, span);
-    const page = { span, rows, request: log.request, bytes: 0, ms: 0, apiVersion: undefined };
+    const page = { ...NO_PAGE, span, rows, request: log.request };
     await logPage(session, { ...stream, worker: log.worker }, page, span);
     await addCoverage(session, stream, span);
   }
@@ -110,7 +121,7 @@ async function stage(session: Session, target: Target, pieces: CopyPieces): Prom
 }
 
 interface Filling {
-  readonly tables: readonly object[];
+  readonly tables: readonly Table[];
   /** The range of the partition. */
   readonly period: Range;
   /** The imports, one after another. The iteration ends early if the run is stopped. */
@@ -134,7 +145,7 @@ export async function fillPartitions(
   // Another process that needs the partition meanwhile creates it without waiting.
   const own = randomBytes(3).toString('hex');
   const apart = new Map(
-    targets.map((target): [object, Apart] => [
+    targets.map((target): [Table, Apart] => [
       target.table,
       { target, name: `${nameOf(target.name, period)}_${own}` },
     ]),

@@ -28,6 +28,9 @@ import {
   stageRows,
   type InsertOptions,
   type Staged,
+  hasQuarantined,
+  type CommittedRecords,
+  writeAnomalies,
 } from './insert.ts';
 import { type Lines, linesOfRows } from './lines.ts';
 import {
@@ -39,11 +42,9 @@ import {
   endStrayCopies,
 } from '../ledger/leases.ts';
 import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
-import type { Partitions } from './partitions.ts';
-import { hasQuarantined, type CommittedRecords, writeAnomalies } from './write-quarantine.ts';
+import { type Partitions, byRank, lockTables } from './target.ts';
 import { withdrawVerified, checkedAmong, noteWrites, unverify, type Changed } from './certificates.ts';
 import { readFloors } from '../ledger/stored-settings.ts';
-import { byRank, lockTables } from './target.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { CONFLICT, retry, type RetryContext } from '../retry.ts';
 
@@ -213,7 +214,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
     // The lease is locked after all data was sent: if this process freezes while it sends, the lease is not locked.
     hold: async (session, staged) => {
       const [, changed] = await answersOf([
-        holdLease(session, lease, done?.span ?? lastSecond(lease.span)),
+        holdLease(session, lease, done?.span ?? spanOfSecond(lease.span.to - 1)),
         changedSeconds(session, staged, byTable, commit),
         logPages(session, commit),
       ]);
@@ -250,10 +251,6 @@ async function writeDirect(
   return written
     .filter(({ target }) => checked.has(target.name))
     .map(({ target, seconds }) => ({ target, seconds: toMultirangeText(seconds) }));
-}
-
-function lastSecond({ to }: Range): Range {
-  return { from: to - 1, to };
 }
 
 /** The range of seconds in which a second reading differs from the stored rows, or contradicts itself. */
@@ -410,14 +407,13 @@ export async function release(
     },
     records: { stream, request: '', rejected: [], extras, ids: [recordId] },
     // Look-ups search what pages have brought since they last searched.
-    finish: (session) => logPage(session, { ...stream, worker: '' }, releasedAt(second)),
+    finish: (session) =>
+      logPage(
+        session,
+        { ...stream, worker: '' },
+        { ...NO_PAGE, span: spanOfSecond(second), request: 'quarantine' },
+      ),
   });
-}
-
-/** The log entry of a record that was in quarantine. */
-function releasedAt(second: number): PageLog {
-  const span = spanOfSecond(second);
-  return { span, request: 'quarantine', rows: 0, bytes: 0, ms: 0, apiVersion: undefined };
 }
 
 /** The log entry of a requested page. */
@@ -431,11 +427,11 @@ export interface PageLog {
   readonly apiVersion: string | undefined;
 }
 
-/** What requested the page: a stream, and a worker. */
-interface Asker {
-  readonly dataset: string;
-  readonly scope: string;
-  readonly pass: number;
+/** The facts of an entry that is not a response. */
+export const NO_PAGE = { rows: 0, bytes: 0, ms: 0, apiVersion: undefined };
+
+/** What requested the page. */
+interface Asker extends Stream {
   readonly worker: string;
 }
 

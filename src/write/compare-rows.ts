@@ -8,6 +8,7 @@ import { mayLack, targetOf, type Target } from './target.ts';
 import { spanOfRow, during, secondOf } from '../postgres/sql.ts';
 import { same } from './insert.ts';
 import type { Scope } from '../dataset/job.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** A row on which the source and the table do not agree. */
 export interface Difference {
@@ -56,7 +57,7 @@ export interface ReadRange {
 /** Compares rows that were just read with the stored ones, by key. Copies of a row count together. */
 export async function compareRows(
   session: Session,
-  table: object,
+  table: Table,
   rows: readonly object[],
   within: ReadRange,
 ): Promise<Comparison> {
@@ -135,7 +136,7 @@ export function ownSecondOf(row: object): number | undefined {
 }
 
 /** The key of a row within its second, equal to `keyText` in SQL. */
-export function keyOf(table: object, row: object): string {
+export function keyOf(table: Table, row: object): string {
   const values = new Map<string, unknown>(Object.entries(row));
   const names = targetOf(table).facts.key.filter((name) => name !== 'utime');
   return names.map((name) => String(values.get(name))).join(' ');

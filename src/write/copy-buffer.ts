@@ -15,14 +15,10 @@ const BACKSLASH = 92;
 const LETTER_N = 78;
 const ESCAPED = /[\\\t\n\r]/;
 
-/** Text of a number, a bigint or a boolean. */
-function scalarText(value: unknown): string {
-  return `${typeof value === 'number' || typeof value === 'boolean' ? value : toJson(value)}`;
-}
-
 /**
- * Lines in the text format of COPY, as bytes, in one buffer that is reused for every page. The values are those that
- * `toCopyText` makes from row objects. Each value is followed by a tab, the last one by the end of the line.
+ * Lines in the text format of Postgres' COPY, as bytes, in one buffer that is reused for every page. Each value is
+ * followed by a tab, the last one by the end of the line. A value that is absent or null is null, even in a column of
+ * JSON. Numbers that a double cannot hold (BigInt, LosslessNumber) keep all digits.
  */
 export class CopyBuffer {
   private buffer = Buffer.allocUnsafeSlow(2 ** 22);
@@ -46,10 +42,15 @@ export class CopyBuffer {
     this.buffer[this.at - 1] = NEWLINE;
   }
 
-  /** Appends a line that is a text already. */
-  line(text: string): void {
-    this.reserve(text.length * 3);
-    this.at += this.buffer.write(text, this.at);
+  /** Appends the line of a row object. */
+  row(columns: readonly CopyColumn[], row: Readonly<Record<string, unknown>>): void {
+    this.beginLine();
+    for (const { name, kind } of columns) {
+      if (kind === 'json') this.json(row[name]);
+      else if (kind === 'array') this.array(row[name]);
+      else this.any(row[name]);
+    }
+    this.endLine();
   }
 
   /** A copy of what was written, in memory of its own, which `giveMemory` may take. */
@@ -69,14 +70,13 @@ export class CopyBuffer {
   any(value: unknown): void {
     if (value === null || value === undefined) this.nothing();
     else if (typeof value === 'string') this.text(value);
-    else if (typeof value === 'object') this.text(toJson(value));
-    else this.ascii(scalarText(value));
+    else if (typeof value === 'number' || typeof value === 'boolean') this.ascii(String(value));
+    else this.text(toJson(value));
   }
 
   json(value: unknown): void {
-    if (value === null || value === undefined) this.nothing();
-    else if (typeof value === 'number' || typeof value === 'boolean') this.ascii(String(value));
-    else this.text(toJson(value));
+    if (typeof value === 'string') this.text(toJson(value));
+    else this.any(value);
   }
 
   array(value: unknown): void {
@@ -157,53 +157,12 @@ export interface CopyColumn {
   readonly kind: 'text' | 'json' | 'array';
 }
 
-const NULL = '\\N';
-const SPECIAL = /[\\\t\n\r]/;
 const EACH_SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
-
-/** Characters in a chunk: large enough to send at once, and small enough that a page is never in memory as text. */
-const PIECE = 65_536;
-
-/**
- * Rows in the text format of Postgres' COPY, in chunks of whole lines: one line for each row, with tabs between its
- * values. A value that is absent or null is null, even in a column of JSON. Numbers that a double cannot hold (BigInt,
- * LosslessNumber) keep all digits.
- */
-export function* toCopyText(
-  columns: readonly CopyColumn[],
-  rows: readonly Readonly<Record<string, unknown>>[],
-): Generator<string, void> {
-  let piece = '';
-  for (const row of rows) {
-    let separator = '';
-    for (const { name, kind } of columns) {
-      piece += separator + field(kind, row[name]);
-      separator = '\t';
-    }
-    piece += '\n';
-    if (piece.length < PIECE) continue;
-    yield piece;
-    piece = '';
-  }
-  if (piece !== '') yield piece;
-}
-
-function field(kind: CopyColumn['kind'], value: unknown): string {
-  if (value === null || value === undefined) return NULL;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const text = textOf(kind, value);
-  return SPECIAL.test(text) ? escapeCopy(text) : text;
-}
 
 /** Escapes the characters that end values and lines. */
 function escapeCopy(text: string): string {
   return text.replace(EACH_SPECIAL, (found) => ESCAPES[found] ?? `\\${found}`);
-}
-
-function textOf(kind: CopyColumn['kind'], value: unknown): string {
-  if (kind === 'array' && Array.isArray(value)) return toArray(value);
-  return kind === 'text' && typeof value === 'string' ? value : toJson(value);
 }
 
 /** An array in the notation of Postgres, with each element in quotes. */

@@ -1,9 +1,19 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
+import { stringify } from 'lossless-json';
 import { DatabaseError, NotNewError } from '../errors.ts';
-import { formatTime, secondOfTime, spanOfSecond, union, type Range } from '../range.ts';
-import { answersOf, identifiers, statementTemplate, during } from '../postgres/sql.ts';
-import { oneRow, type OpenTransaction, type Session } from '../postgres/database.ts';
+import { formatTime, secondOfTime, spanOfSecond, union, type Range, toRangeText } from '../range.ts';
+import {
+  answersOf,
+  identifiers,
+  statementTemplate,
+  during,
+  bare,
+  excluded,
+  setExcluded,
+  texts,
+} from '../postgres/sql.ts';
+import { oneRow, type OpenTransaction, type Session, oneValue } from '../postgres/database.ts';
 import {
   checkedAmong,
   noteWrites,
@@ -18,6 +28,159 @@ import type { Lines } from './lines.ts';
 import { LONGEST_TRACE } from '../tables/ton/traces.ts';
 import { isNotTakenAsNew } from '../postgres/translate.ts';
 import { markCopying, type Lease } from '../ledger/leases.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
+import type { Rejected } from '../dataset/job.ts';
+import type { Extra } from '../dataset/declaration/record.ts';
+import type { Stream } from '../ledger/stored-coverage.ts';
+import { quarantine, schemaDrift } from '../tables/etl/quarantine.ts';
+
+/** Longest stored path, in characters. A name may be as long as a body, and an index takes at most 2,700 bytes. */
+const LONGEST_PATH = 300;
+/** Most bytes in one statement, unless a single record is longer. */
+const LONGEST_STATEMENT = 2 ** 24;
+
+export interface CommittedRecords {
+  readonly stream: Stream;
+  /** The request that returned them. */
+  readonly request: string;
+  readonly rejected: readonly Rejected[];
+  /** Unknown members of each accepted record that has some. */
+  readonly extras: readonly Extra[];
+  /** Identities of the accepted records: they leave quarantine. */
+  readonly ids: readonly string[];
+}
+
+export async function writeAnomalies(
+  session: Session,
+  records: CommittedRecords,
+  isAnyQuarantined: boolean,
+): Promise<void> {
+  const { stream, request, rejected, extras, ids } = records;
+  if (rejected.length > 0) await quarantineRecords(session, stream, request, rejected);
+  // Records that fit now leave quarantine.
+  if (isAnyQuarantined || rejected.length > 0)
+    await session.run(sql`
+      delete from ${quarantine} where ${isOf(stream)} and ${quarantine.record_id} in (${texts(ids)})`);
+  if (extras.length > 0) await countDrift(session, stream.dataset, extras);
+}
+
+/** Stores records that did not fit, once for each range of seconds where they may lie, and counts repetitions. */
+export async function quarantineRecords(
+  session: Session,
+  stream: Stream,
+  request: string,
+  rejected: readonly Rejected[],
+): Promise<void> {
+  const { dataset, scope, record_id, utime, span, path, reason, raw, attempts, last_at } = quarantine;
+  const { request: asked } = quarantine;
+  const columns = bare(dataset, scope, asked, record_id, utime, span, path, reason, raw, attempts);
+  for (const some of statementsOf(unfitOnce(rejected))) {
+    await session.run(sql`
+      insert into ${quarantine} (${columns})
+      select ${stream.dataset}, ${stream.scope}, ${request}, r.record_id, r.utime, r.span, r.path, r.reason, r.raw, r.attempts
+      from json_to_recordset(${JSON.stringify(some)}::json) as r (record_id text, utime timestamptz, span int8range,
+        path text, reason text, raw text, attempts int)
+      order by r.record_id, r.span
+      on conflict (${bare(dataset, scope, record_id, span)}) do update
+        set ${setExcluded(path, reason, raw, asked)},
+          ${bare(attempts)} = ${attempts} + ${excluded(attempts)}, ${bare(last_at)} = default`);
+  }
+}
+
+/** A statement cannot change a row twice, so the last record with the same id and range counts. */
+function unfitOnce(rejected: readonly Rejected[]): QuarantineRow[] {
+  const known = new Map<string, QuarantineRow>();
+  for (const record of rejected) {
+    const own = quarantineRow(record);
+    const key = `${own.span} ${own.record_id}`;
+    known.set(key, { ...own, attempts: (known.get(key)?.attempts ?? 0) + 1 });
+  }
+  return [...known.values()];
+}
+
+type QuarantineRow = ReturnType<typeof quarantineRow> & { readonly attempts: number };
+
+function quarantineRow({ position, span, path, reason, raw }: Rejected) {
+  const { id: record_id, utime } = position;
+  const texts = { span: toRangeText(span), path: shortened(path), raw: stringify(raw) ?? 'null' };
+  return { record_id, utime: formatTime(utime), reason, ...texts };
+}
+
+function shortened(path: string): string {
+  return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+}
+
+function statementsOf(records: readonly QuarantineRow[]): QuarantineRow[][] {
+  const statements: QuarantineRow[][] = [];
+  let bytes = Infinity;
+  for (const record of records) {
+    bytes += record.raw.length;
+    if (bytes > LONGEST_STATEMENT) {
+      statements.push([]);
+      bytes = record.raw.length;
+    }
+    statements.at(-1)?.push(record);
+  }
+  return statements;
+}
+
+/**
+ * True if records of a stream are in quarantine. It is checked before records are released, because there are many ids.
+ */
+export async function hasQuarantined(session: Session, stream: Stream): Promise<boolean> {
+  return (await session.run(sql`select 1 from ${quarantine} where ${isOf(stream)} limit 1`)) > 0;
+}
+
+function isOf({ dataset, scope }: Stream): SQL {
+  return sql`${quarantine.dataset} = ${dataset} and ${quarantine.scope} = ${scope}`;
+}
+
+/** Members that one commit stores by name. Further ones are only counted. */
+const MOST_DRIFTS = 100;
+/** Characters that are stored of a longer example. */
+const LONGEST_EXAMPLE = 1000;
+
+/** Counts members that have no column. */
+export async function countDrift(session: Session, dataset: string, extras: readonly Extra[]): Promise<void> {
+  const drifts = driftsOf(extras);
+  const { path, type, example, times, last_at } = schemaDrift;
+  await session.run(sql`
+    insert into ${schemaDrift} (${bare(schemaDrift.dataset, path, type, example, times)})
+    select ${dataset}, r.path, r.type, coalesce(r.example, 'null'), r.times
+    from json_to_recordset(${stringify(drifts) ?? '[]'}::json) as r (path text, type text, example jsonb, times int8)
+    order by r.path, r.type
+    on conflict (${bare(schemaDrift.dataset, path, type)}) do update
+      set ${bare(times)} = ${times} + ${excluded(times)}, ${bare(last_at)} = default`);
+}
+
+/** Members without a column: their path, their type, an example, and how often they came. */
+function driftsOf(extras: readonly Extra[]) {
+  const drifts = new Map<string, { path: string; type: string; example: unknown; times: number }>();
+  let further = 0;
+  for (const [member, value] of extras.flatMap((extra) => Object.entries(extra))) {
+    const path = shortened(member.replace(/\.\d+(?=\.|$)/g, '.*'));
+    const type = typeOf(value);
+    const known = drifts.get(`${path} ${type}`);
+    if (known === undefined && drifts.size >= MOST_DRIFTS) further += 1;
+    else {
+      const times = (known?.times ?? 0) + 1;
+      drifts.set(`${path} ${type}`, { path, type, example: known?.example ?? exampleOf(value), times });
+    }
+  }
+  const others = { path: '…', type: 'others', example: null, times: further };
+  return [...drifts.values(), ...(further > 0 ? [others] : [])];
+}
+
+function exampleOf(value: unknown): unknown {
+  const text = stringify(value) ?? 'null';
+  return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}…` : value;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'bigint' ? 'number' : typeof value;
+}
 
 /*
  * New rows are copied directly into their tables, which costs Postgres a third less than a staging table. Only the
@@ -45,7 +208,7 @@ function endOfNew({ facts }: Target, { to }: Range): number {
 }
 
 /** True if the tables hold no row of a range after its first second, in which the previous range may have ended. */
-export async function isEmpty(session: Session, tables: readonly object[], span: Range): Promise<boolean> {
+export async function isEmpty(session: Session, tables: readonly Table[], span: Range): Promise<boolean> {
   const targets = tables.map(targetOf).filter(isDirect);
   if (targets.length === 0) return false;
   const from = formatTime(span.from);
@@ -83,7 +246,6 @@ export function splitOffNew(
  * @throws NotNewError if a row is stored already, DatabaseUnavailableError if the session was terminated
  */
 export async function copyDirect(session: Session, direct: readonly Lines[], lease: Lease): Promise<void> {
-  if (direct.length === 0) return;
   const [, ...copied] = await answersOf([
     markCopying(session, lease),
     ...direct.map(({ target, pieces }) => session.copyIn(target.copy, pieces()).catch(asNotNew)),
@@ -155,9 +317,7 @@ export async function insertStaged(
     checkedAmong(session, staged),
   ]);
   const written = await answersOf(
-    staged.map((rows) =>
-      replaceRows(session, rows, { ...options, isChecked: checked.has(rows.target.name) }),
-    ),
+    staged.map((rows) => replaceRows(session, rows, options, checked.has(rows.target.name))),
   );
   // The missing ones were stored already, or were dropped by a trigger or rule.
   const fewer = written.filter(({ staged: { count }, rows }) => rows < count);
@@ -169,34 +329,23 @@ export async function insertStaged(
   return written.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** The result of one table's statements. */
-interface ReplacedRows {
-  readonly staged: Staged;
-  /** The number of rows that were new or changed. */
-  readonly rows: number;
-  readonly changed: readonly Changed[];
-}
-
-/** Deletes the stored rows that the staged rows replace, and inserts the staged rows. */
+/**
+ * Deletes the stored rows that the staged rows replace, and inserts the staged rows. `isChecked`: some of the seconds are
+ * verified or sealed.
+ */
 async function replaceRows(
   session: OpenTransaction,
   staged: Staged,
-  {
-    overwrite = false,
-    replaced,
-    isChecked,
-  }: InsertOptions & {
-    /** True if some of the seconds are verified or sealed. */
-    readonly isChecked: boolean;
-  },
-): Promise<ReplacedRows> {
+  { overwrite = false, replaced }: InsertOptions,
+  isChecked: boolean,
+) {
   const { target } = staged;
   const [way, others, written] = await answersOf([
     deleteSuperseded(session, target),
     replaced === undefined
       ? Promise.resolve({ target, seconds: null })
       : deleteUnlisted(session, target, replaced),
-    insertFrom(session, target, { overwrite, isChecked }),
+    insertFrom(session, target, overwrite, isChecked),
   ]);
   return { staged, rows: written.rows, changed: [way, others, { target, seconds: written.seconds }] };
 }
@@ -207,7 +356,8 @@ const Written = Seconds.extend({ rows: z.coerce.number() });
 async function insertFrom(
   session: OpenTransaction,
   target: Target,
-  { overwrite, isChecked }: { readonly overwrite: boolean; readonly isChecked: boolean },
+  overwrite: boolean,
+  isChecked: boolean,
 ): Promise<z.output<typeof Written>> {
   const insertion = insertionOf(target, overwrite)({ began: session.began });
   if (!isChecked) return { rows: await session.run(insertion), seconds: null };
@@ -242,8 +392,6 @@ function insertionInto(target: Target, overwrite: boolean): SQL {
     ${conflict(target.facts, target.columns, began)}`;
 }
 
-const Kept = z.object({ rows: z.coerce.number() });
-
 /**
  * Compares the number of rows that were sent with those that are stored: a trigger may drop rows without an error. Each
  * row is looked up by its key. Without statistics, a join might read the whole other table.
@@ -252,14 +400,14 @@ const Kept = z.object({ rows: z.coerce.number() });
 async function refuseLost(session: Session, { target, count: sent, seconds }: Staged): Promise<void> {
   const { name, into, staging, facts } = target;
   const isKept = sql`${same('t', 'n', facts.key)}${facts.partitioned ? among(seconds) : sql``}`;
-  const kept = await oneRow(
+  const kept = await oneValue(
     session,
     sql`
-      select count(*) as rows from ${staging.name} n
+      select count(*) from ${staging.name} n
       where (select true from ${into} t where ${isKept} limit 1) or not ${isCurrent(target)}`,
-    Kept,
+    z.coerce.number(),
   );
-  const lost = sent - kept.rows;
+  const lost = sent - kept;
   if (lost <= 0) return;
   throw new DatabaseError(`ton.${name} took ${sent - lost} of ${sent} rows without an error`, {
     hint: 'A trigger, a rule or a policy drops rows: `doctor` names it.',
@@ -311,13 +459,10 @@ export async function deleteUnlisted(
 }
 
 /** True if no newer copy of the new row `n` is stored, nor of the whole that `n` is a part of, nor an equal version. */
-export function isCurrent({
-  facts,
-  columns: written,
-  into,
-}: Pick<Target, 'facts' | 'columns' | 'into'>): SQL {
+export function isCurrent(target: Pick<Target, 'facts' | 'columns' | 'into'>): SQL {
+  const { facts, into } = target;
   const { conflict, key } = facts;
-  if (conflict.kind === 'version') return sql`not ${isVersionKnown(into, key, written, conflict.by)}`;
+  if (conflict.kind === 'version') return sql`not ${isVersionKnown(into, key, target.columns, conflict.by)}`;
   if (facts.supersedes === undefined) return sql`true`;
   const { columns, of } = facts.supersedes;
   return sql`not exists (select 1 from ${wholes(of)} w

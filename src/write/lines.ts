@@ -19,7 +19,7 @@ import {
   targetOf,
   type Target,
 } from './target.ts';
-import { CopyBuffer, toCopyText, type CopyColumn } from './copy-buffer.ts';
+import { CopyBuffer, type CopyColumn } from './copy-buffer.ts';
 import {
   compile,
   type Layout,
@@ -28,7 +28,7 @@ import {
   type MemberKind,
   giveMemory,
 } from '../dataset/bytes/view.ts';
-import { layoutOf, find } from '../dataset/bytes/layout.ts';
+import { layoutOf, find } from '../dataset/bytes/read-list.ts';
 import { formatTime, type Range } from '../range.ts';
 
 /** Rows of one table, prepared for COPY: each key once, sorted by the text of the keys. */
@@ -39,12 +39,10 @@ export interface Lines {
   readonly times: ReadonlySet<string>;
   /** Splits into rows from one time to another, and the others. A table without block times has no others. */
   readonly split: (from: string, to?: string) => readonly [within: Lines, others: Lines];
-  readonly pieces: () => Iterable<string | Buffer>;
+  readonly pieces: () => Iterable<Buffer>;
   /** Called after the rows are stored: their memory may be reused. */
   readonly release: () => void;
-  /**
-   * Seconds in which copies of one row contradict each other; for records, only if they were collected for comparison.
-   */
+  /** Seconds in which copies of one row contradict each other, if they were collected for comparison. */
   readonly contradictions: () => Range[];
 }
 
@@ -64,7 +62,7 @@ interface RowBytes {
 }
 
 /** `copies`: all rows that came more than once, if copies are compared. */
-function linesOfBytes(target: Target, written: RowBytes, copies: readonly DistinctRow[] = []): Lines {
+function linesOfBytes(target: Target, written: RowBytes, copies: readonly object[] = []): Lines {
   const { bytes, count, times } = written;
   return {
     target,
@@ -207,15 +205,13 @@ interface LineWriter extends Compiled {
   readonly target: Target;
 }
 
-interface LineWriters {
-  readonly ofObjects: LineWriter;
-  /** Undefined if records of the row layout are never views. */
-  readonly ofViews: LineWriter | undefined;
-}
-
 type WrittenLayout = Pick<RowLayout, 'table' | 'record' | 'columns' | 'noted'>;
 
-const writers = new WeakMap<object, LineWriters>();
+/** `ofViews` is undefined if records of the row layout are never views. */
+const writers = new WeakMap<
+  object,
+  Record<'ofObjects', LineWriter> & Record<'ofViews', LineWriter | undefined>
+>();
 
 /** Compiled once for each row layout. Throws a TypeError if it has a column that its table does not have. */
 function lineWriterOf(rowLayout: WrittenLayout, record: unknown): LineWriter {
@@ -323,34 +319,13 @@ class RowSource {
 }
 
 /** Rows of a table from objects. */
-export function linesOfRows(table: object, rows: readonly object[]): Lines {
+export function linesOfRows(table: Table, rows: readonly object[]): Lines {
   const target = targetOf(table);
-  return linesOf(target, distinctRows(target.facts, rows), rows);
-}
-
-/** `copies`: all rows, including those with the same key. */
-function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly object[]): Lines {
-  const timeOf = (row: DistinctRow) => (typeof row['utime'] === 'string' ? row['utime'] : undefined);
-  return {
-    target,
-    count: rows.length,
-    times: new Set(rows.flatMap((row) => timeOf(row) ?? [])),
-    split: (from, to) => {
-      const isWithin = (row: DistinctRow) => {
-        const time = timeOf(row);
-        return time === undefined || (time >= from && (to === undefined || time < to));
-      };
-      const parts = [rows.filter(isWithin), rows.filter((row) => !isWithin(row))] as const;
-      return [linesOf(target, parts[0], copies), linesOf(target, parts[1], copies)];
-    },
-    pieces: () => toCopyText(target.staging.columns, rows),
-    release: () => undefined,
-    contradictions: () => contradictions(target.facts, copies),
-  };
+  const write = (row: DistinctRow) => out.row(target.staging.columns, row);
+  return linesOfBytes(target, writeLines(target, distinctRows(target.facts, rows), write), rows);
 }
 
 interface WaitingRow {
-  readonly key: string;
   readonly writer: LineWriter;
   readonly record: unknown;
   readonly given: object;
@@ -358,13 +333,6 @@ interface WaitingRow {
   readonly rowLayout: Pick<RowLayout, 'columns' | 'noted'>;
   /** Set if another copy of the row added a value. */
   merged: DistinctRow | undefined;
-}
-
-type PutRecord = Pick<AcceptedRecord, 'put'>;
-
-interface HowToCollect {
-  /** If true, copies of one row are compared with each other. */
-  readonly compared?: boolean;
 }
 
 /** Shared by all pages, because it is filled and emptied synchronously. */
@@ -377,34 +345,25 @@ interface Collected {
   readonly copies: DistinctRow[] | undefined;
 }
 
-/** The rows of records, table by table, as bytes, so that the records need not stay in memory. */
+/**
+ * The rows of records, table by table, as bytes, so that the records need not stay in memory. `compared`: copies of one
+ * row are compared with each other.
+ */
 export function linesOfRecords(
   tables: Tables,
-  records: readonly PutRecord[],
-  how: HowToCollect = {},
+  records: readonly Pick<AcceptedRecord, 'put'>[],
+  { compared = false }: { readonly compared?: boolean } = {},
 ): Lines[] {
-  return [...collect(tables, records, how)].map(([table, { rows, copies }]) =>
-    linesOfBytes(targetOf(table), writeRows(targetOf(table), rows), copies),
-  );
-}
-
-function collect(
-  tables: Tables,
-  records: readonly PutRecord[],
-  { compared = false }: HowToCollect = {},
-): ReadonlyMap<object, Collected> {
-  const byTable = new Map<object, Collected>(
+  const byTable = new Map<Table, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
   for (const { put } of records) put(collector(byTable));
-  return byTable;
+  return [...byTable].map(([table, { rows, copies }]) =>
+    linesOfBytes(targetOf(table), writeLines(targetOf(table), rows, writeRow), copies),
+  );
 }
 
-function byKey(a: WaitingRow, b: WaitingRow): number {
-  return a.key < b.key ? -1 : 1;
-}
-
-function collector(byTable: ReadonlyMap<object, Collected>): Put {
+function collector(byTable: ReadonlyMap<Table, Collected>): Put {
   return <T extends Table, Rec>(
     rowLayout: RowLayout<T, Rec>,
     record: Rec,
@@ -420,15 +379,7 @@ function collector(byTable: ReadonlyMap<object, Collected>): Put {
     const isNothing = (sent == null || sent === NOTHING) && !writer.isNoted(record);
     const extra = isNothing ? null : fullExtra(rowLayout, record, sent ?? null);
     // Created as one literal: a spread of another object would take ten times as long.
-    const waiting: WaitingRow = {
-      writer,
-      rowLayout,
-      key,
-      record,
-      given,
-      extra,
-      merged: undefined,
-    };
+    const waiting: WaitingRow = { writer, rowLayout, record, given, extra, merged: undefined };
     const first = rows.get(key);
     if (first === undefined) {
       rows.set(key, waiting);
@@ -458,25 +409,28 @@ function rowOfWaiting({ rowLayout, record, given, extra }: WaitingRow): Distinct
   return rowOf(rowLayout, record, given, extra);
 }
 
-/** The lines of a table, sorted by key. */
-function writeRows(target: Target, collected: ReadonlyMap<string, WaitingRow>): RowBytes {
+/** The lines of a table, sorted by the text of their keys. */
+function writeLines<Row>(
+  target: Target,
+  rows: ReadonlyMap<string, Row>,
+  write: (row: Row) => void,
+): RowBytes {
   const isTimed = target.facts.key[0] === 'utime';
-  const rows = [...collected.values()].sort(byKey);
   const times: TimeMark[] = [];
   out.clear();
-  for (const [line, row] of rows.entries()) {
+  for (const [line, [key, row]] of [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).entries()) {
     if (isTimed) {
-      const time = row.key.slice(0, row.key.indexOf('|'));
+      const time = key.slice(0, key.indexOf('|'));
       if (times.at(-1)?.time !== time) times.push({ time, line, at: out.length });
     }
-    writeRow(target, row);
+    write(row);
   }
-  return { bytes: out.take(), count: rows.length, times };
+  return { bytes: out.take(), count: rows.size, times };
 }
 
-function writeRow(target: Target, { writer, record, given, extra, merged }: WaitingRow): void {
+function writeRow({ writer, record, given, extra, merged }: WaitingRow): void {
   if (merged !== undefined) {
-    for (const line of toCopyText(target.staging.columns, [merged])) out.line(line);
+    out.row(writer.target.staging.columns, merged);
     return;
   }
   out.beginLine();

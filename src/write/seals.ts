@@ -1,10 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { common, DAY, MINUTE, partsOf, type Range, type Stretch, stretchesOf, union } from '../range.ts';
-import { oneRow, type Session } from '../postgres/database.ts';
+import { oneRow, type Session, oneValue } from '../postgres/database.ts';
 import { during, bare, multirangeParam, setExcluded, spansOfRow } from '../postgres/sql.ts';
 import { sealed, seals } from '../tables/etl/verification.ts';
 import { targetOf, type Target } from './target.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /*
  * Coverage says what is stored; a seal says what was proved. While a range is verified, the rows of each of its seconds
@@ -39,7 +40,7 @@ export function sealedOf({ name }: Pick<Target, 'name'>): SQL {
 
 /** The rows of a table that a check has read in a stretch. */
 export interface ReadRows {
-  readonly table: object;
+  readonly table: Table;
   readonly rows: number;
   /** By number of the minute, as JSON: a year has half a million of them. */
   readonly byMinute: string;
@@ -53,7 +54,7 @@ const Held = z.object({ rows: z.coerce.number(), byMinute: z.string() });
  */
 export async function countReadRows(
   session: Session,
-  table: object,
+  table: Table,
   { read, stretch }: { readonly read: SQL; readonly stretch: Stretch },
 ): Promise<ReadRows> {
   const counted = await oneRow(
@@ -101,15 +102,10 @@ export async function findUnreadRows(
   for (const all of groups.values()) {
     const [{ check, table }] = all;
     const spans = union(all.flatMap(({ stretch }) => partsOf(stretch)));
-    const [row] = await session.rows(
-      unreadMinutes(
-        targetOf(table),
-        sql`(${multirangeParam(spans)} * ${seconds})`,
-        all.map(({ byMinute }) => byMinute),
-      ),
-      UnreadRow,
-    );
-    if (row === undefined || row.spans.length === 0) continue;
+    const minutes = all.map(({ byMinute }) => byMinute);
+    const unread = unreadMinutes(targetOf(table), sql`(${multirangeParam(spans)} * ${seconds})`, minutes);
+    const row = await oneRow(session, unread, UnreadRow);
+    if (row.spans.length === 0) continue;
     const sentence = `read ${row.read} of ${row.due} rows of ${targetOf(table).name}`;
     found.push({ check, spans: row.spans, sentence });
   }
@@ -138,7 +134,7 @@ function unreadMinutes({ name }: Pick<Target, 'name'>, seconds: SQL, byMinute: r
 const CHUNK = DAY;
 
 /** Counts the rows of a stretch's unsealed seconds that have any. `seal` turns the numbers into seals. */
-export async function countToSeal(session: Session, table: object, stretch: Stretch): Promise<void> {
+export async function countToSeal(session: Session, table: Table, stretch: Stretch): Promise<void> {
   const target = targetOf(table);
   for (const chunk of chunksOf(stretch)) {
     const spans = sql`${multirangeParam(partsOf(chunk))} - ${sealedOf(target)}`;
@@ -146,10 +142,8 @@ export async function countToSeal(session: Session, table: object, stretch: Stre
   }
 }
 
-const Spans = z.object({ spans: spansOfRow });
-
 async function readStretches(session: Session, spans: SQL): Promise<Stretch[]> {
-  return stretchesOf((await oneRow(session, sql`select (${spans})::text as spans`, Spans)).spans, Infinity);
+  return stretchesOf(await oneValue(session, sql`select (${spans})::text`, spansOfRow), Infinity);
 }
 
 export function sealedWithin(session: Session, target: Target, stretch: Stretch): Promise<Stretch[]> {
@@ -190,7 +184,7 @@ export async function seal(session: Session, { name }: Pick<Target, 'name'>, sec
 }
 
 /** Breaks the seal of a range: its rows count as they are until they are certified again. */
-export async function unseal(session: Session, table: object, range: Range): Promise<void> {
+export async function unseal(session: Session, table: Table, range: Range): Promise<void> {
   await unsealSpans(session, targetOf(table), multirangeParam([range]));
 }
 

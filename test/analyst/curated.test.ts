@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import { jettonMovements, ledger, refusedTransfers } from '../support/books/books-of-accounts.ts';
 import { poolOf } from '../support/books/books-of-exchanges.ts';
 import { dayOf, groupBy, phases, sum } from '../support/books/facts.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import { jettonMovements } from '../support/books/books-of-accounts.ts';
 import { poolOf } from '../support/books/books-of-exchanges.ts';
 import { legsOf, type TradeLeg } from '../support/books/books-of-trades.ts';

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { allowReading } from '../../src/migrate/reader.ts';
 import { blocks } from '../../src/tables/ton/blocks.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { withLogin } from '../../src/settings/postgres-url.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openCli } from '../support/program/cli.ts';

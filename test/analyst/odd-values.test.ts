@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { loadTables } from '../../src/postgres/load-tables.ts';
 import { factsOf } from '../../src/tables/describe.ts';
 import { identifiers } from '../../src/postgres/sql.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openDuck, type Duck } from '../support/duck.ts';
 

@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { openRestricted, allowReading } from '../../src/migrate/reader.ts';
 import { runSql } from '../../src/read/free-sql.ts';

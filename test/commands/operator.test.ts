@@ -5,7 +5,7 @@ import * as z from 'zod';
 import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { saveWatermark } from '../../src/ledger/stored-settings.ts';
-import { takeDuty } from '../../src/ledger/holds.ts';
+import { takeDuty } from '../../src/ledger/leases.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { query } from '../support/database/query.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

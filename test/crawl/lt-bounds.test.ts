@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
 import type { Range } from '../../src/range.ts';
 import { select } from '../support/collections.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../src/api/client.ts';
-import { createNetworkGuard, type NetworkGuard } from '../../src/crawl/network-guard.ts';
+import { createNetworkGuard, type NetworkGuard } from '../../src/crawl/source-guard.ts';
 import { EXIT, WrongNetworkError } from '../../src/errors.ts';
 import { json, startFakeApi, type FakeApi, type HttpResponse } from '../api/fake-api.ts';
 import { never } from '../support/crawl.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
-import { createVerifyLoop, type VerifyLoop } from '../../src/daemon/verify-loop.ts';
+import { createVerifyLoop } from '../../src/daemon/verify-loop.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { readVerified } from '../../src/write/certificates.ts';
@@ -23,7 +23,7 @@ let crawl: Crawl;
 let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
-let loop: VerifyLoop;
+let loop: Awaited<ReturnType<typeof createVerifyLoop>>;
 let close: () => Promise<void>;
 /** The transactions that the source leaves out while this is set. */
 let hidden: string | undefined;

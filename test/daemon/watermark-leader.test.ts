@@ -7,7 +7,7 @@ import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
-import { takeDuty } from '../../src/ledger/holds.ts';
+import { takeDuty } from '../../src/ledger/leases.ts';
 import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

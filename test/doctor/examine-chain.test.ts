@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { readChainInfo } from '../../src/crawl/chain-info.ts';
+import { readChainInfo } from '../../src/crawl/source-chain.ts';
 import { createWatermarkReader } from '../../src/crawl/watermark/watermark.ts';
 import { examineChain } from '../../src/doctor/examine.ts';
 import type { SimulatorOptions } from '../support/simulator/simulator.ts';

@@ -1,7 +1,7 @@
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/actions.ts';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import { actionPath, documentedMembers, type ActionColumn } from '../../src/tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../../src/tables/ton/actions.ts';
 import type { Rows } from '../../src/dataset/declaration/row-layout.ts';

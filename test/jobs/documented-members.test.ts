@@ -8,7 +8,7 @@ import { message, transaction } from '../../src/records/transaction.ts';
 import { nftTransfer } from '../../jobs/nft_transfers.ts';
 import { nominatorEvent } from '../../jobs/nominator_events.ts';
 import { nominatorPoolEvent } from '../../jobs/nominator_pool_events.ts';
-import { trace } from '../../src/records/trace.ts';
+import { trace } from '../../jobs/traces.ts';
 import { validatorComplaint } from '../../jobs/validator_complaints.ts';
 import { validatorCycle } from '../../jobs/validator_cycles.ts';
 import { validatorElection } from '../../jobs/validator_elections.ts';

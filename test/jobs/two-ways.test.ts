@@ -189,7 +189,7 @@ const ALWAYS = { from: 0, to: 2 ** 41 };
 
 /** What a page shows and has to write, from a body that is parsed as a whole. */
 function parsed(job: Job, body: Buffer) {
-  const json = parseJson(body.toString(), body);
+  const json = parseJson(body.toString());
   const reading = readRecords(job, listOf(job.list)(json));
   const content = contentOf(job.tables, inside([reading], ALWAYS), { compared: false });
   const { positions, joins } = reading;

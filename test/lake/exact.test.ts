@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { loadTables } from '../../src/postgres/load-tables.ts';
 import { describeTable, type ColumnDescription } from '../../src/read/table-rows.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { writeRows } from '../../src/export/write-rows.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

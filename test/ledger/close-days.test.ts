@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
-import { closeDays } from '../../src/ledger/close-days.ts';
-import { keepWanted } from '../../src/ledger/stored-coverage.ts';
+import { closeDays, keepWanted } from '../../src/ledger/stored-coverage.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { twoDays } from '../support/two-days.ts';

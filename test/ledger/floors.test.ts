@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Stream, keepWanted, readWanted } from '../../src/ledger/stored-coverage.ts';
 import { holdFloors, keepSetting, readSetting } from '../../src/ledger/stored-settings.ts';
-import { reopen } from '../../src/write/reopen.ts';
+import { reopen } from '../../src/write/take-out.ts';
 import { claimLease, releaseLease, type Lease } from '../../src/ledger/leases.ts';
 import { retentionFloors } from '../../src/lake/retention-floors.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

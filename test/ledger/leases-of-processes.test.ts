@@ -7,8 +7,7 @@ import {
   subtractCoverage,
   type Stream,
 } from '../../src/ledger/stored-coverage.ts';
-import { HOLD_SECONDS } from '../../src/ledger/holds.ts';
-import { claimLease } from '../../src/ledger/leases.ts';
+import { HOLD_SECONDS, claimLease } from '../../src/ledger/leases.ts';
 import type { Range } from '../../src/range.ts';
 import { compile } from '../support/program/compile.ts';
 import { slowness } from '../support/slowness.ts';

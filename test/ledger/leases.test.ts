@@ -21,9 +21,10 @@ import {
   readOthers,
   releaseLease,
   shortenLease,
+  releaseHeldBy,
+  takeDuty,
 } from '../../src/ledger/leases.ts';
 import { claimCursor } from '../../src/ledger/stored-cursors.ts';
-import { releaseHeldBy, takeDuty } from '../../src/ledger/holds.ts';
 import { LeaseLostError } from '../../src/errors.ts';
 import { hasEnded } from '../../src/ledger/workers.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

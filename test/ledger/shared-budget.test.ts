@@ -13,8 +13,7 @@ import {
 } from '../../src/ledger/shared-budget.ts';
 import { readSpending } from '../../src/ledger/workers.ts';
 import { DatabaseUnavailableError } from '../../src/errors.ts';
-import type { Budget } from '../../src/budget/request-budget.ts';
-import { PRIORITIES, rankOf, type Priority } from '../../src/budget/priority.ts';
+import { type Budget, PRIORITIES, rankOf, type Priority } from '../../src/budget/request-budget.ts';
 import { failureOf, json, startFakeApi } from '../api/fake-api.ts';
 import { startCountingServer } from '../support/budget/counting-server.ts';
 import { startSpenders } from '../support/budget/spenders.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readFindings, replaceFindings } from '../../src/ledger/stored-findings.ts';
 import { readVerified } from '../../src/write/certificates.ts';
-import { databaseTime } from '../../src/postgres/server-facts.ts';
+import { databaseTime } from '../../src/postgres/database.ts';
 import type { Range } from '../../src/range.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { HOLD_SECONDS } from '../../src/ledger/holds.ts';
+import { HOLD_SECONDS } from '../../src/ledger/leases.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { comparable } from '../support/rebuild/same-record.ts';

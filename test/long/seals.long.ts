@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/write/target.ts';
-import { addWatch } from '../../src/ledger/stored-watch-list.ts';
+import { addWatch } from '../../src/ledger/subjects.ts';
 import type { Range } from '../../src/range.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { proveRange } from '../../src/verify/prove.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { Range } from '../../src/range.ts';

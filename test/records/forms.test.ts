@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
-import { canonicalOf } from '../../src/dataset/declaration/canonical.ts';
+import { canonicalOf } from '../../src/dataset/declaration/record.ts';
 import * as form from '../../src/records/members/form.ts';
 import * as scalar from '../../src/records/members/scalar.ts';
 import { formatAddress, readAddress } from '../../src/ton/address.ts';

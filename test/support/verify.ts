@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { Config } from '../../src/settings/config.ts';
 import { releaseLease } from '../../src/ledger/leases.ts';
-import { reopen, type Reopening } from '../../src/write/reopen.ts';
+import { reopen, type Reopening } from '../../src/write/take-out.ts';
 import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart, type ReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';

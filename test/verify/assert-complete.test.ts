@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { actions } from '../../src/tables/ton/actions.ts';
 import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let store: TestStore;

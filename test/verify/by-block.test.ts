@@ -7,7 +7,7 @@ import type { TestStore } from '../support/database/database.ts';
 import { readVerified } from '../../src/write/certificates.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { renewLeases, releaseLease } from '../../src/ledger/leases.ts';
-import { reopen } from '../../src/write/reopen.ts';
+import { reopen } from '../../src/write/take-out.ts';
 import { transactions as transactionsTable } from '../../src/tables/ton/transactions.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { common } from '../../src/range.ts';

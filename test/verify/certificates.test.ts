@@ -11,9 +11,8 @@ import { messages } from '../../src/tables/ton/messages.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
 import { columnsToImport, commitImport } from '../../src/write/commit-import.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions, targetOf } from '../../src/write/target.ts';
 import { unseal } from '../../src/write/seals.ts';
-import { targetOf } from '../../src/write/target.ts';
 import { release } from '../../src/write/commit.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
@@ -23,6 +22,7 @@ import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { openHoles, expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 import { thorough } from '../support/thorough.ts';
+import type { Table } from '../../src/dataset/declaration/row-layout.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -297,7 +297,7 @@ async function storedRow(table: string, condition: string) {
 }
 
 /** Writes a row as an import from a lake does. */
-async function bring(table: object, row: Readonly<Record<string, string | null>>): Promise<void> {
+async function bring(table: Table, row: Readonly<Record<string, string | null>>): Promise<void> {
   const escaped = (text: string) =>
     text.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
   const line = columnsToImport(table).map((name) => (row[name] == null ? '\\N' : escaped(row[name])));

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { HOUR } from '../../src/range.ts';
 import { runChecks } from '../../src/verify/verify.ts';

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { readVerified } from '../../src/write/certificates.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { common, type Range, spanOfSecond } from '../../src/range.ts';
-import { addWatch } from '../../src/ledger/stored-watch-list.ts';
+import { addWatch } from '../../src/ledger/subjects.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { expectProved, openNetworkProof, type Proof } from '../support/verify.ts';

@@ -10,7 +10,7 @@ import { transactions } from '../../src/tables/ton/transactions.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { isProved } from '../../src/verify/verify.ts';
 import { unseal } from '../../src/write/seals.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { common, formatTime, type Range } from '../../src/range.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';

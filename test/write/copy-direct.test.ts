@@ -9,14 +9,15 @@ import { readStreamsOf, select } from '../support/collections.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { useNetwork } from '../support/network.ts';
 import { thorough } from '../support/thorough.ts';
+import type { Table } from '../../src/dataset/declaration/row-layout.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const SPAN = { from: START, to: START + 100 };
 const network = useNetwork({ start: START, duration: 400, seed: 3, load: 8, accounts: 300 });
 
-const lineAt = (table: object, second: number) =>
+const lineAt = (table: Table, second: number) =>
   linesOfRows(table, [{ utime: formatTime(START + second), hash: `${second}` }]);
-const isDirect = (table: object, second: number, newAfter = START + 10) =>
+const isDirect = (table: Table, second: number, newAfter = START + 10) =>
   splitOffNew([lineAt(table, second)], newAfter, { span: SPAN }).direct.length === 1;
 
 test('rows are copied directly after the second in which the previous page ended; messages are not near the end of the lease', () => {

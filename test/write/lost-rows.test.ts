@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import transactionsJob from '../../jobs/transactions.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { linesOfRecords } from '../../src/write/lines.ts';
 import { DAY, formatTime } from '../../src/range.ts';
 import { openTestStore } from '../support/database/database.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { dropPartition } from '../../src/write/retention.ts';
+import { dropPartition } from '../../src/write/take-out.ts';
 import { blocks } from '../../src/tables/ton/blocks.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { WrongDatabaseError } from '../../src/errors.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 

@@ -8,7 +8,7 @@ import { readVerified } from '../../src/write/certificates.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { formatTime } from '../../src/range.ts';
 import { commitPage, type PageCommit } from '../../src/write/commit.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import transactionsJob from '../../jobs/transactions.ts';
 import { linesOfRecords } from '../../src/write/lines.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Session } from '../../src/postgres/database.ts';
-import { countDrift, quarantineRecords } from '../../src/write/write-quarantine.ts';
+import { countDrift, quarantineRecords } from '../../src/write/insert.ts';
 import type { Rejected } from '../../src/dataset/job.ts';
 import { readPosition } from '../../src/dataset/paginators/paginator.ts';
 import { extraWithin } from '../../src/dataset/declaration/record.ts';

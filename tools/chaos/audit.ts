@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import { parseRangeText, type Range } from '../../src/range.ts';
 import type { Truth } from '../../test/support/simulator/truth.ts';
 import { otherOf } from '../../src/simulator/network/ledger/chain-ledger.ts';

@@ -9,7 +9,7 @@ import { openDatabase } from '../../src/postgres/database.ts';
 import { EXIT, type ExitCode } from '../../src/errors.ts';
 import { checkDeep } from '../../src/verify/prove.ts';
 import { DEEP } from '../../src/ledger/stored-findings.ts';
-import { describeFinding } from '../../src/verify/checks/finding.ts';
+import { describeFinding } from '../../src/verify/checks/check.ts';
 import { differences } from '../proof/differences.ts';
 import { datasetsNamed, openTestCrawl, silent } from '../../test/support/crawl.ts';
 import { openProof, type Proof } from '../../test/support/verify.ts';

@@ -162,7 +162,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'records that do not fit are left out, their seconds are still covered, and nothing is reported',
     edits: [
       {
-        module: 'write/write-quarantine',
+        module: 'write/insert',
         find: 'await quarantineRecords(session, stream, request, rejected);',
         instead: 'void request;',
       },

@@ -1,5 +1,5 @@
 import { parseAddress } from '../../src/ton/address.ts';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { jettonMovements } from '../../test/support/books/books-of-accounts.ts';
 import { decimalsOf, legsOf, type TradeLeg } from '../../test/support/books/books-of-trades.ts';

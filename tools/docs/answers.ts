@@ -1,5 +1,5 @@
 import { parseAddress, formatAddress } from '../../src/ton/address.ts';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { TraceNodeJson } from '../../src/simulator/json/trace-json.ts';
 import { holders, jettonMovements, ledger } from '../../test/support/books/books-of-accounts.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Database } from '../../src/postgres/database.ts';
 import { writeRows } from '../../test/support/database/write-rows.ts';
 import { linesOfRows } from '../../src/write/lines.ts';
-import { createPartitions } from '../../src/write/partitions.ts';
+import { createPartitions } from '../../src/write/target.ts';
 import { formatTable } from '../../src/commands/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';

@@ -61,7 +61,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'repair reads the right seconds and keeps the wrong row that it finds there',
     edits: [
       {
-        module: 'write/reopen',
+        module: 'write/take-out',
         find: 'await removeWrong(session, opening, table);',
         instead: ';',
       },
@@ -155,7 +155,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a check of the states of accounts reads only half of the accounts',
     edits: [
       {
-        module: 'verify/checks/state-chain',
+        module: 'verify/checks/check-transactions',
         find: "ton.transactions t where ${during('t', stretch)}`;",
         instead: "ton.transactions t where ${during('t', stretch)} and t.account < '0:8'`;",
       },

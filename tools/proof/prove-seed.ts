@@ -9,7 +9,7 @@ import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
-import { describeFinding } from '../../src/verify/checks/finding.ts';
+import { describeFinding } from '../../src/verify/checks/check.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database/database.ts';

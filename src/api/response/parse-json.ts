@@ -35,13 +35,12 @@ const HALF = /^\\u[dD][\da-fA-F]{3}$/;
  * that a double cannot hold LosslessNumber. NUL, which Postgres cannot store, is dropped from strings, and
  * lone surrogates become U+FFFD. Duplicate members are noted (`dataset/declaration/record.ts`). A body
  * without such things, which is nearly every one, costs JSON.parse and a scan.
- *
- * `bytes` is the raw text, if available: it is searched faster. Throws BadResponseError if it is not JSON.
+ * Throws BadResponseError if it is not JSON.
  */
-export function parseJson(text: string, bytes?: Uint8Array): unknown {
+export function parseJson(text: string): unknown {
   const { names, values } = surveyJson(text);
   requireHoldable(values);
-  const isDoubtful = (bytes === undefined || mayHoldLongNumber(bytes)) && DOUBTFUL_NUMBER.test(text);
+  const isDoubtful = DOUBTFUL_NUMBER.test(text);
   const isClean = !text.includes('\\u') || !DOUBTFUL_ESCAPE.test(text);
   const clean = isClean ? text : text.replace(ESCAPE, cleaned);
   const parsed = read(clean, isDoubtful);
@@ -63,8 +62,8 @@ const failed = z.looseObject({
  * @throws BadResponseError also if a member is duplicated, because one of two lists would be lost, and if it
  * contains an error, because a list next to it may lack rows
  */
-export function parseBody(text: string, bytes?: Uint8Array): unknown {
-  const body = parseJson(text, bytes);
+export function parseBody(text: string): unknown {
+  const body = parseJson(text);
   const [twice] = doubledIn(body) ?? [];
   if (twice !== undefined) throw new BadResponseError(`the body has a duplicate member ${twice}`);
   if (failed.safeParse(body).success) throw new BadResponseError(`an error (${reasonOf(text).text})`);
@@ -138,71 +137,6 @@ function restoreNumbers(whole: object): void {
 
 function exact(token: string): bigint | LosslessNumber {
   return /^-?\d+$/.test(token) ? BigInt(token) : new LosslessNumber(token);
-}
-
-const SPACE = 32;
-const QUOTE = 34;
-const COMMA = 44;
-const COLON = 58;
-const BRACKET = 91;
-
-/** For each byte: 1 if numbers may contain it, 3 for the letter before an exponent. */
-const KINDS = Uint8Array.from({ length: 2 ** 8 }, (_, byte) => {
-  const character = String.fromCharCode(byte);
-  return Number(/[\d.eE+-]/.test(character)) + 2 * Number(/[eE]/.test(character));
-});
-
-/** The shortest doubtful number is `1e400`, so it suffices to test every fifth byte. */
-const SHORTEST = 5;
-const LONG = 16;
-
-/**
- * False if no number of the JSON is long or has an exponent, as in nearly every page; true if one may be.
- * Most bytes are skipped, which takes half the time of a regular expression.
- */
-function mayHoldLongNumber(json: Uint8Array): boolean {
-  for (let at = SHORTEST - 1; at < json.length; at += SHORTEST) {
-    if (KINDS[json[at] ?? 0] === 0) continue;
-    const from = startOf(json, at);
-    const to = endOf(json, at);
-    if (isLong(json, from, to) && isNumber(json, from)) return true;
-    at = to;
-  }
-  return false;
-}
-
-/** The first byte of the run of number bytes around a byte. */
-function startOf(json: Uint8Array, within: number): number {
-  let at = within;
-  while (at > 0 && KINDS[json[at - 1] ?? 0] !== 0) at -= 1;
-  return at;
-}
-
-/** The byte after the run of number bytes around a byte. */
-function endOf(json: Uint8Array, within: number): number {
-  let at = within + 1;
-  while (at < json.length && KINDS[json[at] ?? 0] !== 0) at += 1;
-  return at;
-}
-
-function isLong(json: Uint8Array, from: number, to: number): boolean {
-  if (to - from >= LONG) return true;
-  for (let at = from; at < to; at += 1) if (KINDS[json[at] ?? 0] === 3) return to - from >= SHORTEST;
-  return false;
-}
-
-/** True after a bracket, a comma, or a colon that follows a quote. The digits of addresses follow other bytes. */
-function isNumber(json: Uint8Array, from: number): boolean {
-  const before = skipSpaces(json, from);
-  const byte = json[before];
-  return byte === BRACKET || byte === COMMA || (byte === COLON && json[skipSpaces(json, before)] === QUOTE);
-}
-
-/** The index of the last byte before a position that is not a space. */
-function skipSpaces(json: Uint8Array, from: number): number {
-  let at = from - 1;
-  while ((json[at] ?? QUOTE) <= SPACE) at -= 1;
-  return at;
 }
 
 /**

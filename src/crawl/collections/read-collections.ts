@@ -1,19 +1,27 @@
 import * as z from 'zod';
-import type { Walk, SampleWalk } from '../../dataset/walk.ts';
+import type { Walk, SampleWalk } from '../../dataset/collection.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../write/commit.ts';
-import { HOLD_SECONDS, keepAlive } from '../../ledger/holds.ts';
-import { readClock } from '../../postgres/server-facts.ts';
+import { keepAlive } from '../../ledger/leases.ts';
+import { readClock } from '../../postgres/database.ts';
 import { claimCursor, renewClaim, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
 import { alsoOnPage } from '../crawl-context.ts';
-import { levelOf, readUnlessRefused } from '../failure-policy.ts';
+import { levelOf, readUnlessRefused } from '../source-guard.ts';
 import { walkBackward } from './walk-backward.ts';
-import { isOver, nameOf, nowOf, type RunContext, type WalkContext, type WalkEnd } from './walk-context.ts';
-import { walkList } from './walk-list.ts';
+import {
+  isOver,
+  nameOf,
+  nowOf,
+  type RunContext,
+  type WalkContext,
+  type WalkEnd,
+  ask,
+  readResponseRecords,
+  writeResponse,
+} from './walk-context.ts';
+import { walkList, walkBlocks } from './walk-list.ts';
 import { walkLookup } from './walk-lookup.ts';
-import { walkBlocks } from './walk-per-block.ts';
-import { ask, readResponseRecords, writeResponse } from './walk-responses.ts';
 
 /** Milliseconds between two attempts at walks that other workers hold. */
 const HELD_MS = 1000;
@@ -113,11 +121,7 @@ async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): P
   const claimed = await claimCursor(database, claim);
   if (claimed === undefined) return 'held';
   const renew = () => renewClaim(database, claim);
-  const stopRenewing = keepAlive(run.context, {
-    what: `a claim of ${dataset.name}`,
-    heldSeconds: HOLD_SECONDS,
-    renew,
-  });
+  const stopRenewing = keepAlive(run.context, { what: `a claim of ${dataset.name}`, renew });
   const network = run.context.network.begin();
   const keep: WalkContext['keep'] = async (cursor, learned) => {
     await network.confirm();

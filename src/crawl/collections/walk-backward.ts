@@ -1,17 +1,26 @@
 import * as z from 'zod';
-import type { BackwardWalk, LookupWalk } from '../../dataset/walk.ts';
+import type { BackwardWalk, LookupWalk } from '../../dataset/collection.ts';
 import { claimCursor, releaseClaim } from '../../ledger/stored-cursors.ts';
-import { gatherSubjects, readDueSubjects, noteMoves } from '../../ledger/subjects.ts';
+import { gatherSubjects, readDueSubjects, noteMoves, readWatched } from '../../ledger/subjects.ts';
 import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
-import { mayConcernPage, EtlError, NotServedError, ApiTimeoutError } from '../../errors.ts';
+import { mayConcernPage, EtlError, type NotServedError, ApiTimeoutError } from '../../errors.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
-import { ask, type WalkResponse, readResponseRecords, writeResponse } from './walk-responses.ts';
-import { createRenewal, isOver, type WalkContext, type WalkEnd, nameOf } from './walk-context.ts';
-import { parseCanonical } from '../../dataset/declaration/canonical.ts';
+import {
+  ask,
+  type WalkResponse,
+  readResponseRecords,
+  writeResponse,
+  createRenewal,
+  isOver,
+  type WalkContext,
+  type WalkEnd,
+  nameOf,
+  notServed,
+} from './walk-context.ts';
+import { parseCanonical } from '../../dataset/declaration/record.ts';
 import { account } from '../../records/members/form.ts';
 import { int64 } from '../../records/members/scalar.ts';
-import { readWatched } from '../../ledger/stored-watch-list.ts';
 
 const Point = z.object({ lt: z.string(), hash: z.string() }).nullable();
 const Cursor = z.object({ newest: Point, oldest: Point, complete: z.boolean(), top: Point, at: Point });
@@ -62,7 +71,8 @@ export async function walkBackward(walkContext: WalkContext<BackwardWalk>): Prom
         inRow += 1;
         // If no account is served, the endpoint fails and not one history.
         if (!mayConcernPage(error) || inRow === MOST_IN_ROW) throw error;
-        failure = notServed(key, error);
+        const what = `the history of ${key} is not served from some row on`;
+        failure = notServed(what, error, 'The rows before it are stored; the rest');
         await walkContext.keep({}, { unserved: { walk: walk.name, subjects: [key] } });
       }
     }
@@ -72,17 +82,11 @@ export async function walkBackward(walkContext: WalkContext<BackwardWalk>): Prom
     after = due.after;
   }
   await walkContext.keep({});
-  return endOf(failure, held);
+  return failure ?? heldOrRead(held);
 }
 
-function endOf(failure: NotServedError | undefined, held: number): WalkEnd {
-  return failure ?? (held > 0 ? 'held' : undefined);
-}
-
-function notServed(account: string, { message }: EtlError): NotServedError {
-  return new NotServedError(`the history of ${account} is not served from some row on: ${message}`, {
-    hint: 'The rows before it are stored; the rest is retried, with growing pauses.',
-  });
+function heldOrRead(held: number): WalkEnd {
+  return held > 0 ? 'held' : undefined;
 }
 
 /** Reads a few pages of an account. Returns their number, and `held` of 1 if another worker reads the account. */
@@ -157,9 +161,6 @@ async function askWithin(
 }
 
 const AccountMove = z.object({ address: account, last_transaction_lt: int64 });
-
-type AccountMove = z.infer<typeof AccountMove>;
-
 const Accounts = z.object({ accounts: z.array(AccountMove).nullable() });
 
 type ProbingWalk = WalkContext<LookupWalk | BackwardWalk>;
@@ -187,7 +188,10 @@ export async function noteWatchedMoves(walkContext: ProbingWalk): Promise<void> 
 /**
  * Requests account states. If the list is too long for a gateway, or too slow for the server, it asks for each half.
  */
-async function askStates(walkContext: ProbingWalk, address: readonly string[]): Promise<AccountMove[]> {
+async function askStates(
+  walkContext: ProbingWalk,
+  address: readonly string[],
+): Promise<z.infer<typeof AccountMove>[]> {
   const { context, priority, stop, turns } = walkContext;
   const request = {
     path: '/api/v3/accountStates',

@@ -1,15 +1,195 @@
+import { BadResponseError, NotServedError, type EtlError } from '../../errors.ts';
+import * as z from 'zod';
 import type { Choices } from '../../settings/config.ts';
-import type { Walk } from '../../dataset/walk.ts';
+import type { Walk, ResponseReading, WalkEndpoint, ResponseShape } from '../../dataset/collection.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import type { CursorClaim } from '../../ledger/stored-cursors.ts';
-import type { Learned } from '../../write/commit.ts';
-import type { Priority } from '../../budget/priority.ts';
+import { type Learned, commitResponse, type ResponseCommit, commitWithRetry } from '../../write/commit.ts';
+import type { Priority } from '../../budget/request-budget.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import type { NetworkWatch } from '../network-guard.ts';
+import type { NetworkWatch } from '../source-guard.ts';
 import { unixSeconds } from '../../clock.ts';
-import type { NotServedError } from '../../errors.ts';
+import { type Exchange, loggedOf } from '../../api/attempt.ts';
+import type { Flight } from '../../budget/in-flight.ts';
+import type { Params } from '../../dataset/paginators/paginator.ts';
+import type { Rows } from '../../dataset/declaration/row-layout.ts';
+import type { Outcomes } from '../../ledger/subjects.ts';
+import { extrasOf } from '../streams/page.ts';
+
+/** A response: its records as they came, and the maps that came with them. */
+interface Answered {
+  readonly records: readonly unknown[];
+  readonly maps: Readonly<Record<string, unknown>>;
+  /** When it came, ISO 8601. */
+  readonly at: string;
+}
+
+export type WalkResponse = Exchange<Answered>;
+
+export interface AskOptions {
+  /** If it returns false, the response is bad and the request is retried. */
+  readonly isWhole?: (records: readonly unknown[]) => boolean;
+  /** If omitted, the response gives its memory slot back as soon as it is read. */
+  readonly flight?: Flight;
+  /** Attempts if the request may never succeed. If omitted, as many as usual. */
+  readonly attemptsInDoubt?: number | undefined;
+}
+
+/** Asks the walk's endpoint. */
+export async function ask(
+  walkContext: WalkContext,
+  params: Params,
+  { isWhole = () => true, flight, attemptsInDoubt }: AskOptions = {},
+): Promise<WalkResponse> {
+  const { context, walk, network, choices, priority, stop } = walkContext;
+  await network.confirm();
+  await context.disk.wait(stop.finishing);
+  const request = {
+    params: { ...walk.params(choices), ...params },
+    priority,
+    flight,
+    attemptsInDoubt,
+    signal: stop.leaving,
+    parse: (body: unknown): Answered => {
+      const records = recordsOf(walk.shape, body);
+      if (!isWhole(records)) throw new BadResponseError('the response was cut short');
+      const at = new Date(context.clock.now()).toISOString();
+      return { records, maps: mapsOf(walk.endpoint, walk.shape, body), at };
+    },
+  };
+  const { endpoint } = walk;
+  return walkContext.turns.ask(nameOf(walkContext), () =>
+    'path' in endpoint
+      ? context.api.get({ ...request, path: endpoint.path })
+      : context.api.call({ ...request, method: endpoint.method }),
+  );
+}
+
+/**
+ * Reads a response's records by the walk's rules. `key`: the subject that was asked for; `first`: the rank of
+ * the first record.
+ */
+export function readResponseRecords(
+  { walk }: Pick<WalkContext, 'walk'>,
+  { value: { records, at } }: WalkResponse,
+  key: string,
+  first = 0,
+): ResponseReading {
+  return walk.read(records, { at, key }, first);
+}
+
+const Body = z.record(z.string(), z.unknown());
+const List = z.array(z.unknown());
+
+/** The records of a body, as they came. */
+export function recordsOf(shape: ResponseShape, body: unknown): unknown[] {
+  if (shape === 'one') return [body];
+  if (shape === 'array') return List.parse(body);
+  if (shape === 'map') return entriesOf(body);
+  const member = Body.parse(body)[shape.member];
+  if (member === undefined) throw new BadResponseError(`the response has no ${shape.member}`);
+  return member === null ? [] : List.parse(member);
+}
+
+/** A map's values, each with its key as `address`. */
+function entriesOf(map: unknown): unknown[] {
+  return Object.entries(Body.parse(map)).map(([address, entry]) => ({ address, ...Body.parse(entry) }));
+}
+
+/** The maps that v3 sends with its records: names and token data of the addresses in them. */
+function mapsOf(
+  endpoint: WalkEndpoint,
+  shape: ResponseShape,
+  body: unknown,
+): Readonly<Record<string, unknown>> {
+  return 'path' in endpoint && typeof shape === 'object' ? Body.parse(body) : {};
+}
+
+interface ResponseToWrite {
+  readonly response: WalkResponse;
+  readonly reading: ResponseReading;
+  readonly cursor: object;
+  readonly outcomes?: Outcomes;
+}
+
+/** Commits a response with the cursor after it, and the records of other collections that came with it. */
+export async function writeResponse(
+  walkContext: WalkContext,
+  { response, reading, cursor, outcomes }: ResponseToWrite,
+): Promise<void> {
+  const { context, dataset, claim } = walkContext;
+  const piggybacked = walkContext.piggybacked.map((collection) => piggybackedBy(collection, response));
+  const commit: ResponseCommit = {
+    claim,
+    tables: piggybacked.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),
+    rows: [...reading.fitting.map(({ rows }) => rows), ...piggybacked.flatMap(({ rows }) => rows)],
+    rejected: reading.rejected,
+    extras: extrasOf(reading.fitting),
+    ids: reading.fitting.map(({ id }) => id),
+    cursor,
+    ...(outcomes !== undefined && { outcomes }),
+    piggybacked: piggybacked.map(({ dataset: name, outcomes: of }) => ({ dataset: name, outcomes: of })),
+    log: { rows: response.value.records.length, ...loggedOf(response) },
+  };
+  const began = context.clock.monotonic();
+  await commitWithRetry(context, walkContext.network, () =>
+    commitResponse(context.database, context.partitions, commit),
+  );
+  const rows = response.value.records.length;
+  context.logger.debug(
+    {
+      dataset: dataset.name,
+      walk: walkContext.walk.name,
+      rows,
+      bytes: response.bytes,
+      ms: Math.round(response.ms),
+    },
+    'response committed',
+  );
+  context.onPage({
+    dataset: dataset.name,
+    scope: '',
+    records: rows,
+    unfit: reading.rejected,
+    completed: undefined,
+    bytes: response.bytes,
+    ms: response.ms,
+    writingMs: context.clock.monotonic() - began,
+  });
+}
+
+interface Piggybacked {
+  readonly dataset: string;
+  readonly tables: Collection['job']['tables'];
+  readonly rows: readonly Rows[];
+  readonly outcomes: Outcomes;
+}
+
+/** Records of another collection that came with the response, read by the rules of its first walk. */
+function piggybackedBy({ name, job }: Collection, response: WalkResponse): Piggybacked {
+  const [walk] = job.walks;
+  const { maps, at } = response.value;
+  const map = job.piggybackedAs === undefined ? undefined : maps[job.piggybackedAs];
+  const records = map === undefined || map === null ? [] : entriesOf(map);
+  const fitting = walk?.read(records, { at, key: '' }, 0).fitting ?? [];
+  const found = fitting.flatMap(({ canonical }) =>
+    walk?.kind === 'lookup' ? (walk.answers(canonical) ?? []) : [],
+  );
+  return {
+    dataset: name,
+    tables: job.tables,
+    rows: fitting.map(({ rows }) => rows),
+    outcomes: {
+      walk: walk?.name ?? '',
+      asked: found.map(({ key }) => key),
+      found,
+      refresh: walk?.kind === 'lookup' ? walk.refreshSeconds : undefined,
+      unknownFor: 0,
+    },
+  };
+}
 
 /** Lets concurrent walks take turns. */
 export interface WalkTurns {
@@ -88,6 +268,11 @@ export interface WalkContext<W extends Walk = Walk> extends RunContext {
   readonly stored: unknown;
   /** Commits the cursor and what was learned about subjects, if there are no rows to write. */
   readonly keep: (cursor: object, learned?: Learned) => Promise<void>;
+}
+
+/** The error for a part of a walk that the server does not serve. `others`: what happens to the rest, and to that part. */
+export function notServed(what: string, { message }: EtlError, others: string): NotServedError {
+  return new NotServedError(`${what}: ${message}`, { hint: `${others} is retried, with growing pauses.` });
 }
 
 /** True if the walk has to end. */

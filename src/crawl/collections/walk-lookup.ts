@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { allInFlight, type Flight } from '../../budget/in-flight.ts';
-import type { LookupWalk, Subject } from '../../dataset/walk.ts';
+import type { LookupWalk, Subject } from '../../dataset/collection.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../ledger/subjects.ts';
 import {
   isNotServed,
@@ -14,8 +14,16 @@ import {
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
-import { ask, type WalkResponse, readResponseRecords, writeResponse } from './walk-responses.ts';
-import { createRenewal, isOver, type WalkContext } from './walk-context.ts';
+import {
+  ask,
+  type WalkResponse,
+  readResponseRecords,
+  writeResponse,
+  createRenewal,
+  isOver,
+  type WalkContext,
+  notServed,
+} from './walk-context.ts';
 import { noteWatchedMoves } from './walk-backward.ts';
 
 const Cursor = z.object({
@@ -175,9 +183,8 @@ async function setAside(
   served.unserved = open;
   const one = sure.at(-1);
   if (one === undefined) return;
-  served.failure = new NotServedError(`${one.key} is not served: ${one.error.message}`, {
-    hint: 'The other subjects are stored; this one is retried, with growing pauses.',
-  });
+  const others = 'The other subjects are stored; this one';
+  served.failure = notServed(`${one.key} is not served`, one.error, others);
   await keep(cursor, { unserved: { walk: walk.name, subjects: sure.map(({ key }) => key) } });
 }
 

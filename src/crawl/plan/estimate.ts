@@ -81,9 +81,9 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
   return {
     rows,
     requests: requestsFor(rows, facts),
-    size: sizeFor(rows, each, facts),
+    size: scaled(rows, each, facts.share),
     recordSize: each,
-    disk: diskFor(rows, each, facts),
+    disk: scaled(rows, each, facts.diskFactor),
   };
 }
 
@@ -152,19 +152,11 @@ function requestsFor(rows: Guess, facts: EstimateFacts): Guess {
 /** Short pages that idle readers may add. */
 const IDLE_PAGES = 4;
 
-function sizeFor(rows: Guess, each: number, { share }: EstimateFacts): Guess {
+function scaled(rows: Guess, each: number, by: Guess): Guess {
   return {
-    low: rows.low * each * share.low,
-    likely: rows.likely * each * share.likely,
-    high: rows.high * each * share.high,
-  };
-}
-
-function diskFor(rows: Guess, bytes: number, { diskFactor }: EstimateFacts): Guess {
-  return {
-    low: rows.low * bytes * diskFactor.low,
-    likely: rows.likely * bytes * diskFactor.likely,
-    high: rows.high * bytes * diskFactor.high,
+    low: rows.low * each * by.low,
+    likely: rows.likely * each * by.likely,
+    high: rows.high * each * by.high,
   };
 }
 

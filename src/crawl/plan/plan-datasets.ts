@@ -1,11 +1,11 @@
 import { alsoHeldAmong, type Dataset } from '../../dataset/dataset.ts';
-import { readBusyMoments, type BusyMoment } from '../../read/activity.ts';
+import { readBusyMoments, type BusyMoment } from '../../read/stored-status.ts';
 import { keepEstimate, type Guess } from '../../read/row-estimates.ts';
 import { EtlError } from '../../errors.ts';
 import type { Stream } from '../../ledger/stored-coverage.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { isOfOneAlone } from '../failure-policy.ts';
+import { isOfOneAlone } from '../source-guard.ts';
 import { missingOf, streamOf, streamsOf } from '../streams/planner.ts';
 import type { ReadablePart } from '../streams/readable-part.ts';
 import { estimate, type Estimate } from './estimate.ts';

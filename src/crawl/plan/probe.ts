@@ -27,6 +27,8 @@ const MOST_PAGES = 6;
 /** Multiples of the golden ratio fill an interval evenly, for any number of them. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
+type ProbeContext = Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>;
+
 interface ProbeOptions {
   readonly dataset: Dataset;
   readonly stream: Stream;
@@ -41,7 +43,7 @@ interface ProbeOptions {
  * evenly over the hours of the day. Otherwise a network with quiet nights could be taken for a quiet one.
  */
 export async function probe(
-  context: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
+  context: ProbeContext,
   { range, count, ...options }: ProbeOptions,
 ): Promise<Sample[]> {
   const samples: Sample[] = [];
@@ -71,20 +73,17 @@ export function placeIn({ from, to }: Range, index: number): number {
 
 /** The values of a column in the rows of the first page of a range. */
 export async function valuesIn(
-  { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
+  context: ProbeContext,
   { dataset, stream, range, column, signal }: Omit<ProbeOptions, 'count'> & { readonly column: string },
 ): Promise<string[]> {
   const { paginator } = dataset.job;
-  const { limits } = tuning(dataset);
-  const { value } = await askPage(
-    { api, network, lts },
-    {
-      ...{ dataset, stream, signal, priority: 'backfill' as const },
-      cursor: paginator.start(range),
-      size: limits.limit(paginator.maxSize),
-      trust: limits.openSpan(range),
-    },
-  );
+  const { limits } = context.tuning(dataset);
+  const { value } = await askPage(context, {
+    ...{ dataset, stream, signal, priority: 'backfill' },
+    cursor: paginator.start(range),
+    size: limits.limit(paginator.maxSize),
+    trust: limits.openSpan(range),
+  });
   const rows = value.reading.accepted.flatMap((accepted) => Object.values(accepted.rows).flat());
   const values = rows.map((row): unknown => (row === undefined ? undefined : Reflect.get(row, column)));
   return [...new Set(values.filter((found) => typeof found === 'string'))];
@@ -95,28 +94,18 @@ export async function valuesIn(
  * page's end do not count.
  */
 async function sample(
-  { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
+  context: ProbeContext,
   { dataset, stream, signal }: Pick<ProbeOptions, 'dataset' | 'stream' | 'signal'>,
   span: Range,
 ): Promise<Omit<Sample, 'stratum' | 'from'>> {
   const { paginator } = dataset.job;
-  const { limits } = tuning(dataset);
+  const { limits } = context.tuning(dataset);
   const size = limits.limit(Math.min(ROWS, paginator.maxSize));
   const trust = limits.openSpan(span);
   let cursor: unknown = paginator.start(span);
   for (let page = 0; page < MOST_PAGES && cursor !== undefined; page += 1) {
-    const { value } = await askPage(
-      { api, network, lts },
-      {
-        dataset,
-        stream,
-        cursor,
-        size,
-        trust,
-        priority: 'backfill',
-        signal,
-      },
-    );
+    const paging = { dataset, stream, cursor, size, trust };
+    const { value } = await askPage(context, { ...paging, priority: 'backfill', signal });
     const { completed } = value.step;
     if (completed !== undefined)
       return { seconds: completed.to - completed.from, ...measure(value, completed, span) };

@@ -1,20 +1,14 @@
 import type { ApiClient } from '../../api/client.ts';
 import { type Exchange, loggedOf } from '../../api/attempt.ts';
 import type { Flight } from '../../budget/in-flight.ts';
-import type { Priority } from '../../budget/priority.ts';
+import type { Priority } from '../../budget/request-budget.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import {
-  type RecordsReading,
-  type AcceptedRecord,
-  type Job,
-  type Rejected,
-  scopeOf,
-} from '../../dataset/job.ts';
-import type { Params, Step, Echo } from '../../dataset/paginators/paginator.ts';
+import { type RecordsReading, type Job, type Rejected, scopeOf } from '../../dataset/job.ts';
+import type { Params, Step } from '../../dataset/paginators/paginator.ts';
 import type { Stream, Refusal } from '../../ledger/stored-coverage.ts';
 import { BadResponseError } from '../../errors.ts';
 import { type Range, formatTime, isInside, spanOfSecond } from '../../range.ts';
-import type { NetworkWatch } from '../network-guard.ts';
+import type { NetworkWatch } from '../source-guard.ts';
 import type { SpanTrust } from '../page-size.ts';
 import type { LtBounds } from '../lt-bounds.ts';
 import { parseBody, parseJson, requireHoldable, echoOf, listOf } from '../../api/response/parse-json.ts';
@@ -27,7 +21,7 @@ import { type Again, type PageCommit, type PageLog, release } from '../../write/
 import type { Lease } from '../../ledger/leases.ts';
 import type { Assignment } from './planner.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { Partitions } from '../../write/partitions.ts';
+import type { Partitions } from '../../write/target.ts';
 import type { Quarantined } from '../../read/quarantined.ts';
 
 interface PageRequest {
@@ -57,7 +51,9 @@ export interface PageContext {
 }
 
 /** A page of a stream: its raw records, their reading, and the step of the paginator. */
-export interface PageRead extends Pick<ReadBody, 'records' | 'reading'> {
+export interface PageRead {
+  readonly records: readonly unknown[];
+  readonly reading: RecordsReading;
   readonly step: Step<unknown>;
   /**
    * The rows to write, if the written seconds were known before the page came. Then the records and what was
@@ -154,20 +150,14 @@ function boundOf(param: Params[string]): bigint | undefined {
  * in place, or parsed alone if it has an unusual form (`dataset/bytes/read-list.ts`).
  */
 
-/** A body: its raw records, their reading, and the window that it echoes. */
-interface ReadBody {
-  readonly records: readonly unknown[];
-  readonly reading: RecordsReading;
-  readonly echo: Echo;
-  /** Called when the records are not needed any more. */
-  readonly release: () => void;
-}
-
 /** Bodies below this size cannot fill the memory with their values, however small these are. */
 const LARGE = 2 ** 22;
 
-/** Reads the body of a page of a stream. `turn` lets other work run in between. Throws if the body is malformed. */
-export async function readBody(job: Job, bytes: Buffer, turn: () => Promise<void>): Promise<ReadBody> {
+/**
+ * Reads the body of a page of a stream: its raw records, their reading, and the window that it echoes. `turn` lets other
+ * work run in between. `release` is called when the records are not needed any more. Throws if the body is malformed.
+ */
+export async function readBody(job: Job, bytes: Buffer, turn: () => Promise<void>) {
   const { list, record } = job;
   const found = await readList({ bytes, list, record, parse: parserOf(bytes), turn });
   // If the list was not found, parsing the whole body yields the error.
@@ -258,21 +248,15 @@ export function extrasOf(records: readonly { readonly extra: Extra }[]): Extra[]
 }
 
 /** The records of pages that are written. */
-export interface Inside {
-  readonly accepted: readonly AcceptedRecord[];
-  readonly rejected: readonly Rejected[];
-}
+export type Inside = Pick<RecordsReading, 'accepted' | 'rejected'>;
 
 /**
  * The records of pages within a span: the replaced seconds, or the lease. A page that looks ahead for
  * successors may end anywhere beyond the lease. What the tables hold must not depend on where pages end, so
  * the other records are read with their own second.
  */
-export function inside(
-  readings: readonly Pick<RecordsReading, 'accepted' | 'rejected'>[],
-  span: Range | undefined,
-): Inside {
-  const isWritten = ({ position }: { readonly position: { readonly utime: number } }) =>
+export function inside(readings: readonly Inside[], span: Range | undefined): Inside {
+  const isWritten = ({ position }: Pick<Rejected, 'position'>) =>
     span !== undefined && isInside(position.utime, span);
   return {
     accepted: readings.flatMap(({ accepted }) => accepted.filter(isWritten)),
@@ -379,12 +363,6 @@ function logOf(page: FetchedPage, lease: Range): PageLog {
   return { span, rows: positions.length, ...loggedOf(page) };
 }
 
-/** Why a record still does not fit. */
-interface Misfit {
-  readonly path: string;
-  readonly reason: string;
-}
-
 /**
  * Reads a quarantined record with this version's schema, without a request to the API. If it fits, its rows
  * are written and it leaves quarantine.
@@ -395,7 +373,7 @@ export async function retryRecord(
   partitions: Partitions,
   { name, job }: Dataset,
   record: Quarantined,
-): Promise<Misfit | undefined> {
+): Promise<Pick<Rejected, 'path' | 'reason'> | undefined> {
   const { accepted, rejected } = readRecords(job, [parseJson(record.raw)]);
   const [fitting] = accepted;
   if (fitting === undefined) return rejected[0] ?? { path: '', reason: 'does not fit its schema' };

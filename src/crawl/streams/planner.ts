@@ -2,10 +2,9 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { type Stream, readMissing, readDue } from '../../ledger/stored-coverage.ts';
 import type { Database, Session } from '../../postgres/database.ts';
 import { claimLeases, findFree, readOthers, type Lease } from '../../ledger/leases.ts';
-import type { OtherReaders } from '../../budget/in-flight.ts';
-import type { Priority } from '../../budget/priority.ts';
+import type { Priority } from '../../budget/request-budget.ts';
 import { HOUR, intersect, type Range, lengthOf } from '../../range.ts';
-import { delayOf, SECOND_READING_SECONDS } from '../../dataset/tail-pace.ts';
+import { SECOND_READING_SECONDS } from '../../dataset/tail-pace.ts';
 import { readPools } from '../../ledger/subjects.ts';
 import { readFloors, type Floors } from '../../ledger/stored-settings.ts';
 
@@ -33,15 +32,7 @@ interface PlannerOptions {
   readonly lengthOf: (dataset: Dataset, streams: number) => (free: number) => number;
 }
 
-/** Hands out `wanted - covered - leased - refused`, one dataset after the other, the newest hole first. */
-export interface Planner {
-  /** The next lease of the wanted ranges; undefined if nothing is free. */
-  take(wants: readonly Want[]): Promise<Assignment | undefined>;
-  /** The next leases for this many idle readers, all of one stream; empty if nothing is free. */
-  takeSome(wants: readonly Want[], readers: number): Promise<Assignment[]>;
-  /** The readers of other processes that have leases of this priority. */
-  others(priority: Priority): Promise<OtherReaders>;
-}
+export type Planner = ReturnType<typeof createPlanner>;
 
 /**
  * Few, so that processes that start together share the free ranges. More than one, because a claim takes many
@@ -49,9 +40,11 @@ export interface Planner {
  */
 const MOST_AT_ONCE = 4;
 
-export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Planner {
+/** Hands out `wanted - covered - leased - refused`, one dataset after the other, the newest hole first. */
+export function createPlanner({ database, owner, lengthOf }: PlannerOptions) {
   let turn = 0;
-  const takeSome: Planner['takeSome'] = async (wants, readers) => {
+  /** The next leases for this many idle readers, all of one stream; empty if nothing is free. */
+  const takeSome = async (wants: readonly Want[], readers: number): Promise<Assignment[]> => {
     const requested = wants.map(({ stream, zones }) => ({ stream, wanted: zones.flat() }));
     const free = new Set(await findFree(database, requested));
     for (let step = 0; step < wants.length; step += 1) {
@@ -65,8 +58,10 @@ export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Pl
   };
   return {
     takeSome,
-    take: async (wants) => (await takeSome(wants, 1))[0],
-    others: (priority) => readOthers(database, owner, priority),
+    /** The next lease of the wanted ranges; undefined if nothing is free. */
+    take: async (wants: readonly Want[]) => (await takeSome(wants, 1))[0],
+    /** The readers of other processes that have leases of this priority. */
+    others: (priority: Priority) => readOthers(database, owner, priority),
   };
 
   async function claimFirst(
@@ -161,7 +156,7 @@ export async function streamsOf(session: Session, dataset: Dataset): Promise<Str
 
 /** The part of a range that a dataset can be asked for: some endpoints lag behind the chain. */
 function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
-  return intersect(range, { from: -Infinity, to: watermark - delayOf(dataset, 0) });
+  return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delaySeconds ?? 0) });
 }
 
 /** The end of a range that datasets cannot be asked for yet, because their endpoint lags behind the chain. */

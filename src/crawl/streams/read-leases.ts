@@ -1,8 +1,8 @@
 import { createInterruptibleSleep } from '../../clock.ts';
 import type { Stop } from '../../stop.ts';
 import { type CrawlContext, alsoOnPage } from '../crawl-context.ts';
-import { type IdleReaders, readPages, type LeaseReading } from './read-pages.ts';
-import type { Priority } from '../../budget/priority.ts';
+import { type IdleReaders, readPages } from './read-pages.ts';
+import type { Priority } from '../../budget/request-budget.ts';
 import {
   type Assignment,
   type Planner,
@@ -12,16 +12,15 @@ import {
   secondReadings,
 } from './planner.ts';
 import { readMissing, refuse } from '../../ledger/stored-coverage.ts';
-import { HOLD_SECONDS, keepAlive } from '../../ledger/holds.ts';
-import { renewLease, releaseLease, isLeased, renewLeases } from '../../ledger/leases.ts';
+import { keepAlive, renewLease, releaseLease, isLeased, renewLeases } from '../../ledger/leases.ts';
 import { LeaseLostError, type EtlError } from '../../errors.ts';
 import { formatRange, type Range } from '../../range.ts';
 import { explainByGap } from '../gaps.ts';
-import { levelOf, readUnlessRefused } from '../failure-policy.ts';
+import { levelOf, readUnlessRefused } from '../source-guard.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { outlast, outlastDatabase, CONFLICT, retry } from '../../retry.ts';
 import type { ReadablePart } from './readable-part.ts';
-import { reopen, type Reopening } from '../../write/reopen.ts';
+import { reopen, type Reopening } from '../../write/take-out.ts';
 
 /** Milliseconds between two searches for work if none was found. */
 const IDLE_MS = 250;
@@ -93,8 +92,6 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
 /** Used if a lease is read alone: no reader waits for work. */
 const NO_IDLE_READERS: IdleReaders = { count: () => 0, wake: () => undefined };
 
-type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'idleReaders'>>;
-
 /**
  * Reads a lease, and releases what is left of it. If the API fails for good for a range, the range is refused
  * for a while and logged.
@@ -103,17 +100,13 @@ type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading,
 export async function crawlLease(
   context: CrawlContext,
   assignment: Assignment,
-  { stop, idleReaders = NO_IDLE_READERS }: CrawlLeaseOptions,
+  { stop, idleReaders = NO_IDLE_READERS }: { readonly stop: Stop; readonly idleReaders?: IdleReaders },
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
   const { stream } = lease;
   const renew = () => renewLease(database, lease);
-  const stopRenewing = keepAlive(context, {
-    what: `a lease of ${dataset.name}`,
-    heldSeconds: HOLD_SECONDS,
-    renew,
-  });
+  const stopRenewing = keepAlive(context, { what: `a lease of ${dataset.name}`, renew });
   let rest = lease.span;
   const network = context.network.begin();
   const read = async () => {
@@ -243,7 +236,7 @@ export async function fillHoles(
     for (const lease of lost) waiting.splice(waiting.indexOf(lease), 1);
   };
   const what = `leases of ${dataset.name} that wait`;
-  const stopRenewing = keepAlive(crawl, { what, heldSeconds: HOLD_SECONDS, renew });
+  const stopRenewing = keepAlive(crawl, { what, renew });
   const isOver = () => Promise.resolve(true);
   try {
     await readLeases({ context: crawl, stop, planner, priority, take, isOver });

@@ -10,7 +10,7 @@ import type { CrawlContext } from '../crawl-context.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { readServed, servesElsewhere } from './second-rows.ts';
 import { askPage, needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page.ts';
-import type { NetworkWatch } from '../network-guard.ts';
+import type { NetworkWatch } from '../source-guard.ts';
 import { requirePredecessors } from '../gaps.ts';
 import { leaseLength, type Assignment } from './planner.ts';
 import type { SpanTrust } from '../page-size.ts';
@@ -130,14 +130,11 @@ async function narrow(
   const { from, to } = progress.held.span;
   const { doubt } = progress;
   if (doubt === undefined && !(await servesElsewhere(context, reading, progress.held.span))) throw failure;
-  const until = doubt?.to ?? Math.min(to, from + likelySeconds(context, reading));
+  // The seconds that the failed page may have held.
+  const likely = Math.ceil(2 * (context.tuning(reading.dataset).density.pageSeconds() ?? Infinity));
+  const until = doubt?.to ?? Math.min(to, from + likely);
   if (until - from > 1) return halve(context, reading, progress, until);
   return passSecond(context, reading, progress, failure);
-}
-
-/** The number of seconds that the failed page may have held. */
-function likelySeconds({ tuning }: CrawlContext, { dataset }: LeaseReading): number {
-  return Math.ceil(2 * (tuning(dataset).density.pageSeconds() ?? Infinity));
 }
 
 /** Continues with half of the seconds before `until`. If those are read, continues with the rest of the lease. */
@@ -332,21 +329,10 @@ async function fetchPage(
   const { stream } = lease;
   const toWrite = needsWholeSeconds({ dataset, stream }) ? undefined : held.span;
   try {
-    const page = await askPage(
-      { api, lts, network },
-      {
-        dataset,
-        stream,
-        cursor,
-        size,
-        trust,
-        priority,
-        flight,
-        signal: stop.leaving,
-        attemptsInDoubt: doubt === undefined && passed.all === 0 ? undefined : ATTEMPTS_IN_DOUBT,
-        toWrite,
-      },
-    );
+    const attemptsInDoubt = doubt === undefined && passed.all === 0 ? undefined : ATTEMPTS_IN_DOUBT;
+    const paging = { dataset, stream, cursor, size, trust, toWrite };
+    const sending = { priority, flight, signal: stop.leaving, attemptsInDoubt };
+    const page = await askPage({ api, lts, network }, { ...paging, ...sending });
     pageSize.arrived();
     const { reading, step, content } = page.value;
     // Releases the raw records: those of a long second would all stay in memory until it is committed.

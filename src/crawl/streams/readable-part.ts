@@ -3,7 +3,7 @@ import { formatTime, HOUR, type Range } from '../../range.ts';
 import { createOutagePolicy, retry } from '../../retry.ts';
 import { logAndKeepGap } from '../gaps.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readChainInfo, type ChainInfo } from '../chain-info.ts';
+import { readChainInfo, type ChainInfo } from '../source-chain.ts';
 import {
   openWatermarkReader,
   watermarkNotKnown,

@@ -5,7 +5,7 @@ import { spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
-import type { NetworkWatch } from '../network-guard.ts';
+import type { NetworkWatch } from '../source-guard.ts';
 import { askPage, type FetchedPage } from './page.ts';
 import type { Assignment } from './planner.ts';
 

@@ -31,20 +31,6 @@ export interface SafeWatermark {
   readonly everywhere: number;
 }
 
-export interface FinalityDelay {
-  /** Adds a poll. `at`: seconds of a monotonic clock. */
-  addPoll(now: ShownBlocks, at: number): SafeWatermark;
-  /** The watermark after more time has passed since the last poll. */
-  release(at: number): SafeWatermark;
-  /**
-   * When the watermark rises without another poll, by the same clock; undefined if nothing is held back, or
-   * if the time is unknown.
-   */
-  dueAt(): number | undefined;
-  /** The polls that decide about later ones, oldest first, for the next process that polls. */
-  polls(): readonly PollResult[];
-}
-
 /**
  * Holds back new rows until they have been visible for `delaySeconds`. A late block appears below what was read before.
  * The watermark passes it at once, but a lagging replica still lacks it. So the last poll counts with which every
@@ -64,11 +50,12 @@ export interface FinalityDelay {
  * begins.
  * @param before the last polls of other processes
  */
-export function createFinalityDelay(delaySeconds: number, before: readonly PollResult[] = []): FinalityDelay {
+export function createFinalityDelay(delaySeconds: number, before: readonly PollResult[] = []) {
   let polls: Poll[] = before.map((poll) => ({ ...poll, at: undefined }));
   let latest: PollResult = { newest: 0, utime: 0 };
   let safe: SafeWatermark = { utime: 0, everywhere: 0 };
   let shown: { readonly at: number; readonly newest: number }[] = [];
+  /** The watermark after more time has passed since the last poll. */
   const release = (at: number) => {
     const isCaughtUp = (poll: Poll) =>
       poll.newest <= latest.newest - delaySeconds || (poll.at ?? Infinity) <= at - delaySeconds;
@@ -84,7 +71,8 @@ export function createFinalityDelay(delaySeconds: number, before: readonly PollR
     return safe;
   };
   return {
-    addPoll({ newest, utime, seen = newest }, at) {
+    /** Adds a poll. `at`: seconds of a monotonic clock. */
+    addPoll({ newest, utime, seen = newest }: ShownBlocks, at: number): SafeWatermark {
       const now = { newest, utime };
       latest = now;
       shown = [...shown.filter((one) => one.at > at - delaySeconds), { at, newest: Math.max(newest, seen) }];
@@ -97,11 +85,16 @@ export function createFinalityDelay(delaySeconds: number, before: readonly PollR
       return release(at);
     },
     release,
+    /**
+     * When the watermark rises without another poll, by the same clock; undefined if nothing is held back, or
+     * if the time is unknown.
+     */
     dueAt: () => {
       const at = polls.find((poll) => poll.utime > safe.everywhere && poll.at !== undefined)?.at;
       return at === undefined ? undefined : at + delaySeconds;
     },
-    polls: () => polls.map(({ newest, utime }) => ({ newest, utime })),
+    /** The polls that decide about later ones, oldest first, for the next process that polls. */
+    polls: (): readonly PollResult[] => polls.map(({ newest, utime }) => ({ newest, utime })),
   };
 }
 

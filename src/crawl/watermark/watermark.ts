@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseCanonical } from '../../dataset/declaration/canonical.ts';
+import { parseCanonical } from '../../dataset/declaration/record.ts';
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock.ts';
 import {
@@ -9,9 +9,10 @@ import {
   NotFoundError,
   RequestRefusedError,
   UnfitSourceError,
+  SourceWentBackError,
 } from '../../errors.ts';
-import type { Gap } from '../../ledger/stored-gaps.ts';
-import { DAY, HOUR } from '../../range.ts';
+import { type Gap, withdrawReadSince } from '../../ledger/stored-coverage.ts';
+import { DAY, HOUR, formatTime, MINUTE } from '../../range.ts';
 import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { PageSize } from '../page-size.ts';
@@ -24,12 +25,63 @@ import {
   masterchainId,
   type BrokenLink,
   type LinkedBlock,
-} from '../block-links.ts';
+  Blocks,
+  blocksPageSize,
+  namedBlock,
+  visibleBlocks,
+  type Asking,
+  type ChainInfo,
+  readChainInfo,
+} from '../source-chain.ts';
 import { createFinalityDelay, LOOK_BACK, type PollResult, type SafeWatermark } from './finality-delay.ts';
-import type { ChainInfo } from '../chain-info.ts';
-import { Blocks, blocksPageSize, namedBlock, visibleBlocks, type Asking } from '../visible-blocks.ts';
 import { readFoundWatermark } from '../../ledger/stored-settings.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+
+/** A replica may lag this many seconds behind another one, even if ETL_WATERMARK_DELAY is less. */
+const LEAST_TOLERANCE = MINUTE;
+const LOOKS = 5;
+const PAUSE_MS = 2000;
+
+/** Seconds by which the head may fall because of a lagging replica. */
+export function toleranceOf(delaySeconds: number): number {
+  return Math.max(delaySeconds, LEAST_TOLERANCE);
+}
+
+interface HeadOptions {
+  /** The newest block that the source has shown, unix seconds. */
+  readonly seen: number;
+  readonly delaySeconds: number;
+  /** When the source showed it, in milliseconds of the monotonic clock. */
+  readonly sinceMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Checks that the source still shows what it has shown. If several looks find the head lower than replicas lag,
+ * everything that was read above it since then is taken out of coverage. Rows may have been missing there.
+ * @throws SourceWentBackError in that case
+ */
+export async function requireHead(
+  { api, clock, database }: Pick<CrawlContext, 'api' | 'clock' | 'database'>,
+  { seen, delaySeconds, sinceMs, signal }: HeadOptions,
+): Promise<void> {
+  const heads: number[] = [];
+  for (let look = 1; look <= LOOKS; look += 1) {
+    if (look > 1) await clock.sleep(PAUSE_MS, signal);
+    const { last } = await readChainInfo(api, signal);
+    if (last.utime >= seen - toleranceOf(delaySeconds)) return;
+    heads.push(last.utime);
+  }
+  const from = Math.min(...heads) - delaySeconds;
+  await withdrawReadSince(database, from, MINUTE + (clock.monotonic() - sinceMs) / 1000);
+  throw new SourceWentBackError(
+    `the source went back: its newest block is of ${formatTime(Math.max(...heads))}, and was of ${formatTime(seen)} before; what was read above ${formatTime(from)} meanwhile is not covered any more`,
+    {
+      ceiling: from,
+      hint: 'It may have been restored from an older copy. When it has caught up, the same command reads the rest.',
+    },
+  );
+}
 
 /** Seconds before the head that are requested again, for blocks that become visible out of order. */
 const OVERLAP = 120;
@@ -73,12 +125,7 @@ export interface PolledWatermark extends Watermark {
   readonly polls: readonly PollResult[];
 }
 
-export interface WatermarkReader {
-  /** Polls the API (two requests if the head is near) and returns a watermark that never falls. */
-  read(signal: AbortSignal): Promise<PolledWatermark>;
-  /** The watermark after more time has passed, without a request. */
-  release(): PolledWatermark;
-}
+export type WatermarkReader = ReturnType<typeof createWatermarkReader>;
 
 /** A part of the chain that is not visible yet, named by its seqno or its key. */
 interface Awaited {
@@ -143,7 +190,7 @@ export function createWatermarkReader({
   delaySeconds,
   before,
   joinedUntil,
-}: WatermarkOptions): WatermarkReader {
+}: WatermarkOptions) {
   const finality = createFinalityDelay(delaySeconds, before);
   const size = blocksPageSize();
   let state = UNKNOWN;
@@ -167,11 +214,13 @@ export function createWatermarkReader({
   };
   const seconds = () => clock.monotonic() / 1000;
   return {
-    async read(signal) {
+    /** Polls the API (two requests if the head is near) and returns a watermark that never falls. */
+    async read(signal: AbortSignal): Promise<PolledWatermark> {
       const asking: Asking = { api, priority: 'tail', signal };
       ({ state, gaps } = await pollChain(asking, state, { info, joinedUntil, size }));
       return polled(state.utime === 0 ? NOTHING : finality.addPoll(state, seconds()));
     },
+    /** The watermark after more time has passed, without a request. */
     release: () => {
       gaps = [];
       return polled(state.utime === 0 ? NOTHING : finality.release(seconds()));

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { Stats } from '../../api/attempt.ts';
 import type { PageEvent } from '../../crawl/crawl-context.ts';
 import { version } from '../../package.ts';
-import { PRIORITIES } from '../../budget/priority.ts';
+import { PRIORITIES } from '../../budget/request-budget.ts';
 import { lengthOf } from '../../range.ts';
 import { ageOf } from '../../status/lag.ts';
 import type { Snapshot } from '../../status/snapshot.ts';

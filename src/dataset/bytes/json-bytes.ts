@@ -174,6 +174,62 @@ export function kindWhere(isOfKind: (character: string) => boolean): Uint8Array 
   });
 }
 
+/** The patterns that a text may match: each is a sequence of runs. */
+interface Runs {
+  readonly runs: readonly (readonly Run[])[];
+  readonly encoding: 'utf8' | 'latin1';
+}
+
+export const ANY: Runs = { runs: ANY_TEXT, encoding: 'utf8' };
+
+/** A character or a class of characters, with a quantifier. */
+const PART = /(\[[^\]^]+\]|\\[d$/.]|[\w:+=$,-])(?:([?*+])|\{(\d+)(?:(,)(\d*))?\})?/y;
+/** The first group of alternatives without a quantifier and without nested groups. */
+const ALTERNATIVES = /^(.*?)\(\?:([^()]*)\)(?![?*+{])(.*)$/;
+const TIMES: Readonly<Record<string, Pick<Run, 'least' | 'most'>>> = {
+  '?': { least: 0, most: 1 },
+  '*': { least: 0, most: MANY },
+  '+': { least: 1, most: MANY },
+};
+
+/**
+ * The runs of ASCII bytes that a regular expression stands for, one sequence for each alternative. Text that
+ * matches a sequence greedily also matches the expression; other text may match it, too. Undefined if the
+ * expression contains anything but characters, classes and alternatives.
+ */
+export function runsOf({ source, flags }: RegExp): Runs | undefined {
+  if (flags !== '' || !/^\^.*[^\\]\$$/.test(source)) return undefined;
+  const rows = alternativesOf(source.slice(1, -1)).map(runsIn);
+  const runs = rows.filter((row) => row !== undefined);
+  return runs.length === rows.length ? { runs, encoding: 'latin1' } : undefined;
+}
+
+function alternativesOf(source: string): string[] {
+  const group = ALTERNATIVES.exec(source);
+  if (group === null) return [source];
+  const [, before = '', inner = '', after = ''] = group;
+  return inner.split('|').flatMap((one) => alternativesOf(before + one + after));
+}
+
+function runsIn(source: string): Run[] | undefined {
+  const runs: Run[] = [];
+  for (let at = 0; at < source.length; at = PART.lastIndex) {
+    PART.lastIndex = at;
+    const found = PART.exec(source);
+    if (found === null) return undefined;
+    const [, part = '', sign, least = '1', more, most] = found;
+    const expression = new RegExp(`^${part}$`);
+    // A byte beyond ASCII is a part of a character.
+    const kind = kindWhere((character) => character <= '\u007f' && expression.test(character));
+    const counted = {
+      least: Number(least),
+      most: more === undefined ? Number(least) : Number(most || MANY),
+    };
+    runs.push({ kind, ...(TIMES[sign ?? ''] ?? counted) });
+  }
+  return runs;
+}
+
 /** Values that are nested deeper, or have more names in the enclosing objects, are parsed. */
 const DEEPEST = 32;
 const MOST_NAMES = 64;

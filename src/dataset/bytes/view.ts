@@ -27,7 +27,13 @@ export function passesAll(checks: readonly ValueCheck[], value: unknown): boolea
 }
 
 /** A member of a record in a body. */
-export interface LayoutMember extends ViewedMember {
+export interface LayoutMember {
+  readonly name: string;
+  /** Its slot relative to its object. */
+  readonly slot: number;
+  readonly kind: MemberKind;
+  /** For text: `latin1` if it is ASCII only, which is read faster. */
+  readonly encoding: 'utf8' | 'latin1';
   readonly takesNull: boolean;
   /** The patterns that a text may match: each is a sequence of runs. */
   readonly runs: readonly (readonly Run[])[];
@@ -35,6 +41,7 @@ export interface LayoutMember extends ViewedMember {
   readonly checks: readonly ValueCheck[];
   /** The schema of a value that is parsed; undefined if it accepts anything. */
   readonly schema: z.core.$ZodType | undefined;
+  /** The layout of an object, or of each element of a list or a map. */
   readonly layout: Layout | undefined;
 }
 
@@ -237,18 +244,6 @@ export function compile(source: string, scope: Readonly<Record<string, unknown>>
 /** How the value of a member is read: `json` stands for all parsed values. */
 export type MemberKind = 'text' | 'scalar' | 'object' | 'list' | 'map' | 'json';
 
-/** The facts of a member that a view needs. */
-export interface ViewedMember {
-  readonly name: string;
-  /** Its slot relative to its object. */
-  readonly slot: number;
-  readonly kind: MemberKind;
-  /** For text: `latin1` if it is ASCII only, which is read faster. */
-  readonly encoding: 'utf8' | 'latin1';
-  /** The layout of an object, or of each element of a list or a map. */
-  readonly layout: { readonly View: ViewClass } | undefined;
-}
-
 /**
  * A body whose records were read in place. It is a class and grows its slots in one step. Otherwise V8 would discard
  * the code that it compiled for the first page when a second page comes, or a page that needs more slots.
@@ -289,7 +284,7 @@ export class BodyPage {
     this.slots = NO_SLOTS;
   }
 
-  textAt(start: number, end: number, encoding: ViewedMember['encoding']): string {
+  textAt(start: number, end: number, encoding: LayoutMember['encoding']): string {
     return this.bytes.toString(encoding, start, end);
   }
 
@@ -331,7 +326,7 @@ export abstract class RecordView {
 export type ViewClass = new (page: BodyPage, slot: number) => RecordView;
 
 /** The class of the views of a schema's objects. */
-export function viewClassOf(schema: object, members: readonly ViewedMember[]): ViewClass {
+export function viewClassOf(schema: object, members: readonly LayoutMember[]): ViewClass {
   const Own = class extends RecordView {
     declare readonly $schema: object;
   };
@@ -349,7 +344,7 @@ export function viewClassOf(schema: object, members: readonly ViewedMember[]): V
 export function valueOf(
   { $page, $slot }: RecordView,
   behind: number,
-  { kind, layout, encoding }: ViewedMember,
+  { kind, layout, encoding }: LayoutMember,
 ): unknown {
   const slot = $slot + behind;
   const start = $page.slots[2 * slot] ?? 0;
@@ -382,13 +377,8 @@ export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is 
 /** A record as it was received. */
 export function rawOf(record: unknown): unknown {
   if (!(record instanceof RecordView)) return record;
-  const { start, end } = placeOf(record);
-  return record.$page.parsedAt(start, end);
-}
-
-/** The position of a view's object in its body. */
-function placeOf({ $page: { slots }, $slot }: RecordView): { start: number; end: number } {
-  return { start: slots[2 * $slot] ?? 0, end: slots[2 * $slot + 1] ?? 0 };
+  const { $page, $slot } = record;
+  return $page.parsedAt($page.slots[2 * $slot] ?? 0, $page.slots[2 * $slot + 1] ?? 0);
 }
 
 /** Smaller buffers are not worth keeping. */

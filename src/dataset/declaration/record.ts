@@ -2,6 +2,106 @@ import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
 import * as z from 'zod';
 import type { core, ZodType } from 'zod';
+import { BadResponseError } from '../../errors.ts';
+
+/** Converts a value into the form that its schema accepts. Returns unreadable values unchanged. */
+type FormReader = (value: unknown) => unknown;
+
+/** Keyed by the definitions of schemas, which their copies share. */
+const ownReaders = new WeakMap<object, FormReader>();
+const readers = new WeakMap<object, FormReader | null>();
+
+/**
+ * Declares other forms of a schema's values that servers may send, and their conversion into the one form that the
+ * schema accepts and the tables store. So a schema checks one form only, and values in that form need no conversion.
+ */
+export function withOtherForms<S extends z.ZodType>(schema: S, read: FormReader): S {
+  ownReaders.set(schema.def, read);
+  return schema;
+}
+
+/** Accepts the schema's values, null, or a missing member. An empty string also means null. */
+export function optional<S extends z.ZodType>(schema: S): z.ZodOptional<z.ZodNullable<S>> {
+  return withOtherForms(schema.nullish(), (value) => (value === '' ? null : value));
+}
+
+/** The value with all known parts converted to the form that their schema accepts. */
+export function canonicalOf(schema: z.core.$ZodType, value: unknown): unknown {
+  const read = readerOf(schema);
+  return read === null ? value : read(value);
+}
+
+/** Parses a value whose parts may be in other forms. Throws if it does not fit or has a duplicate member. */
+export function parseCanonical<T>(schema: z.ZodType<T>, value: unknown): T {
+  const twice = doubledWithin(schema, value);
+  if (twice !== undefined) throw new BadResponseError(`${twice.map(String).join('.')} ${TWICE}`);
+  return schema.parse(canonicalOf(schema, value));
+}
+
+/** Null for a schema without other forms in any part. */
+function readerOf(schema: z.core.$ZodType): FormReader | null {
+  let reader = readers.get(schema);
+  if (reader === undefined) {
+    reader = compose(partsReader(schema), ownReaders.get(schema._zod.def));
+    readers.set(schema, reader);
+  }
+  return reader;
+}
+
+function compose(inner: FormReader | null, own: FormReader | undefined): FormReader | null {
+  if (inner === null || own === undefined) return inner ?? own ?? null;
+  return (value) => own(inner(value));
+}
+
+function partsReader(schema: z.core.$ZodType): FormReader | null {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return orNothing(schema.unwrap());
+  if (schema instanceof z.ZodObject) return objectReader(schema);
+  if (schema instanceof z.ZodArray) return listReader(readerOf(schema.element));
+  if (schema instanceof z.ZodRecord) return mapReader(readerOf(schema.valueType));
+  if (schema instanceof z.ZodCatch) return readerOf(schema.def.innerType);
+  return schema instanceof z.ZodPipe ? readerOf(schema.in) : null;
+}
+
+function orNothing(schema: z.core.$ZodType): FormReader | null {
+  const reader = readerOf(schema);
+  return reader && ((value) => (value === null || value === undefined ? value : reader(value)));
+}
+
+function objectReader(schema: z.ZodObject): FormReader | null {
+  const shape: z.core.$ZodShape = schema.shape;
+  const members = Object.entries(shape).flatMap(([name, member]): [string, FormReader][] => {
+    const reader = readerOf(member);
+    return reader === null ? [] : [[name, reader]];
+  });
+  return members.length === 0 ? null : (value) => withMembers(value, members);
+}
+
+function mapReader(reader: FormReader | null): FormReader | null {
+  if (reader === null) return null;
+  return (value) => {
+    const names = isObject(value) ? Object.keys(value) : [];
+    return withMembers(
+      value,
+      names.map((name) => [name, reader]),
+    );
+  };
+}
+
+function listReader(reader: FormReader | null): FormReader | null {
+  return reader && ((value) => (Array.isArray(value) ? value.map(reader) : value));
+}
+
+/** A copy if a member has changed, else the same object. */
+function withMembers(value: unknown, members: readonly (readonly [string, FormReader])[]): unknown {
+  if (!isObject(value) || Array.isArray(value)) return value;
+  let copy: Record<string, unknown> | undefined;
+  for (const [name, reader] of members) {
+    if (!Object.hasOwn(value, name)) continue;
+    const member = reader(value[name]);
+    if (member !== value[name]) (copy ??= { ...value })[name] = member;
+  }
+  return copy ?? value;
+}
 
 /*
  * Duplicate members in one object. JSON.parse silently keeps the last one and drops the first. Duplicates are
@@ -69,12 +169,12 @@ export function countNames(parsed: unknown): number {
   const unread: unknown[] = [parsed];
   for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
     if (Array.isArray(next)) {
-      for (const element of next) if (isHolder(element)) unread.push(element);
+      for (const element of next) if (isObject(element)) unread.push(element);
     } else if (isPlainObject(next)) {
       for (const name in next) {
         names += 1;
         const member = next[name];
-        if (isHolder(member)) unread.push(member);
+        if (isObject(member)) unread.push(member);
       }
     }
   }
@@ -83,7 +183,7 @@ export function countNames(parsed: unknown): number {
 
 /** Numbers that a double cannot hold are objects of a class. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return isHolder(value) && Object.getPrototypeOf(value) === Object.prototype;
+  return isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** The reason for refusing a duplicate member. */
@@ -115,7 +215,7 @@ export function noteDoubled(text: string, parsed: unknown): void {
 }
 
 function openedIn({ parsed, key }: Level, bracket: string): Level {
-  const inner: unknown = isHolder(parsed) ? Reflect.get(parsed, key) : undefined;
+  const inner: unknown = isObject(parsed) ? Reflect.get(parsed, key) : undefined;
   return { parsed: inner, names: bracket === '{' ? new Set() : undefined, key: 0 };
 }
 
@@ -126,20 +226,16 @@ function unescaped(name: string): string {
 
 function enter(level: Level, name: string): void {
   level.key = name;
-  if (level.names?.has(name) === true && isHolder(level.parsed)) {
+  if (level.names?.has(name) === true && isObject(level.parsed)) {
     isAnyNoted = true;
     noted.set(level.parsed, (noted.get(level.parsed) ?? new Set()).add(name));
   }
   level.names?.add(name);
 }
 
-function isHolder(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
 /** The duplicate members of an object; undefined if there are none. */
 export function doubledIn(value: unknown): ReadonlySet<string> | undefined {
-  return isAnyNoted && isHolder(value) ? noted.get(value) : undefined;
+  return isAnyNoted && isObject(value) ? noted.get(value) : undefined;
 }
 
 /** Copies the note of duplicate members to a copy of an object. */
@@ -153,7 +249,7 @@ export function noteCopy(copy: object, source: object): void {
  * anything, no member is read by name.
  */
 export function doubledWithin(schema: z.core.$ZodType, value: unknown): PropertyKey[] | undefined {
-  if (!isAnyNoted || !isHolder(value)) return undefined;
+  if (!isAnyNoted || !isObject(value)) return undefined;
   const inner = unwrap(schema);
   if (inner instanceof z.ZodPipe) return doubledWithin(inner.in, value);
   for (const [name, part] of partsOf(inner, value)) {
@@ -231,7 +327,8 @@ function takeOut(holder: unknown, path: readonly PropertyKey[], into: Record<str
   Reflect.deleteProperty(parent, key);
 }
 
-function isObject(value: unknown): value is Record<PropertyKey, unknown> {
+/** True of an object or an array. */
+export function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 

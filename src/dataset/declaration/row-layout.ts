@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { formatTime } from '../../range.ts';
-import { orNull, type Extra, unwrap } from './record.ts';
+import { orNull, type Extra, unwrap, isObject } from './record.ts';
 
 /** The part of a Drizzle table that a job needs: the type of inserted rows. */
 export interface Table {
@@ -147,12 +147,8 @@ function namesIn(schema: z.core.$ZodType): string[] {
   return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
 }
 
-function memberAt(value: unknown, path: readonly string[]): unknown {
+export function memberAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
-}
-
-function isObject(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null;
 }
 
 export type Tables = Readonly<Record<string, Table>>;

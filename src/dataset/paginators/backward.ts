@@ -1,5 +1,3 @@
-import type { Params } from './paginator.ts';
-
 /** The position of a transaction in its account's history. */
 export interface HistoryPosition {
   readonly lt: string;
@@ -30,7 +28,7 @@ export interface BackwardCursor {
   readonly at: HistoryPosition | null;
 }
 
-export interface BackwardStep {
+interface BackwardStep {
   readonly cursor: BackwardCursor;
   /** How many records at the page's start repeat the end of the last page. */
   readonly repeated: number;
@@ -38,18 +36,10 @@ export interface BackwardStep {
   readonly done: boolean;
 }
 
-/** Walks an account's history backwards: a value without state or I/O. */
-export interface BackwardPaginator {
-  readonly maxSize: number;
-  start(cursor: BackwardCursor | undefined): BackwardCursor;
-  request(cursor: BackwardCursor, phase: Phase, size: number): Params & { readonly limit: number };
-  /** The part to request next: new transactions first, then old ones; undefined if both are done. */
-  phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined;
-  next(cursor: BackwardCursor, phase: Phase, places: readonly HistoryPosition[], size: number): BackwardStep;
-}
+export type BackwardPaginator = ReturnType<typeof newestFirst>;
 
 /** `head`: newer than all stored transactions. `tail`: older. */
-export type Phase = 'head' | 'tail';
+type Phase = 'head' | 'tail';
 
 const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
 
@@ -57,23 +47,24 @@ const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, t
 const MAX_SIZE = 100;
 
 /**
- * The start of a page is inclusive, so each page but the first begins with the last row of the page before; `to_lt` is
+ * Walks an account's history backwards: a value without state or I/O. The start of a page is inclusive, so each page but the first begins with the last row of the page before; `to_lt` is
  * exclusive. A walk resumes from both ends: from the head down to the stored part, then from its oldest row on.
  */
-export function newestFirst(): BackwardPaginator {
+export function newestFirst() {
   return {
     maxSize: MAX_SIZE,
-    start: (cursor) => cursor ?? NOTHING,
-    phase(cursor, headDone) {
+    start: (cursor: BackwardCursor | undefined): BackwardCursor => cursor ?? NOTHING,
+    /** The part to request next: new transactions first, then old ones; undefined if both are done. */
+    phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined {
       if (!headDone) return 'head';
       return cursor.complete || cursor.oldest === null ? undefined : 'tail';
     },
-    request(cursor, phase, size) {
+    request(cursor: BackwardCursor, phase: Phase, size: number) {
       const from = phase === 'head' ? cursor.at : cursor.oldest;
       const until = phase === 'head' ? cursor.newest?.lt : undefined;
       return { limit: size, lt: from?.lt, hash: from?.hash, to_lt: until };
     },
-    next: (cursor, phase, places, size) =>
+    next: (cursor: BackwardCursor, phase: Phase, places: readonly HistoryPosition[], size: number) =>
       phase === 'head' ? afterHead(cursor, places, size) : afterTail(cursor, places),
   };
 }

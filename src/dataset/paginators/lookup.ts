@@ -18,58 +18,48 @@ export interface BatchSize {
   readonly passed: number;
 }
 
-/** Splits keys into requests: a value without state or I/O. */
-export interface BatchPaginator {
-  /** The request parameter for the keys; empty if the subject's fields are the parameters. */
-  readonly param: string;
-  /** Maximum number of keys in one request. */
-  readonly most: number;
-  /** True if the response is cut at a limit that has to be sent as well. */
-  readonly limited: boolean;
-  /** The size to start a walk with: the learned one, or a new search. */
-  start(learned: BatchSize | undefined): BatchSize;
-  /** The number of keys for the next request. */
-  size(learned: BatchSize): number;
-  /** Learns that a batch of this many keys passed. */
-  passed(learned: BatchSize, keys: number): BatchSize;
-  /** Learns that a batch of this many keys was refused; undefined if it cannot be made smaller. */
-  refused(learned: BatchSize, keys: number): BatchSize | undefined;
-}
+export type BatchPaginator = ReturnType<typeof batches>;
 
 /** After this many batches a larger one is tried again: a gateway may have been changed. */
 const UNTIL_LARGER = 1000;
 
 export interface BatchOptions {
+  /** The request parameter for the keys; empty if the subject's fields are the parameters. */
   readonly param: string;
-  /** Default 1000: some endpoints drop keys beyond it, one refuses them. */
+  /** Maximum number of keys in one request. Default 1000: some endpoints drop keys beyond it, one refuses them. */
   readonly most?: number;
+  /** True if the response is cut at a limit that has to be sent as well. */
   readonly limited?: boolean;
 }
 
 /**
- * Puts as many keys into a request as the URL allows. That length is not documented, so it is found by
+ * Splits keys into requests: a value without state or I/O. Puts as many keys into a request as the URL allows. That length is not documented, so it is found by
  * bisection between batches that passed and batches that did not. With 1000 keys at most, this takes ten
  * requests, and the result is kept.
  */
-export function batches({ param, most = 1000, limited = false }: BatchOptions): BatchPaginator {
+export function batches({ param, most = 1000, limited = false }: BatchOptions) {
   return {
     param,
     most,
     limited,
-    start: (learned) =>
+    /** The size to start a walk with: the learned one, or a new search. */
+    start: (learned: BatchSize | undefined): BatchSize =>
       learned === undefined || learned.passed >= UNTIL_LARGER
         ? { fits: 0, tooMany: null, passed: 0 }
         : learned,
-    size({ fits, tooMany }) {
+    /** The number of keys for the next request. */
+    size({ fits, tooMany }: BatchSize): number {
       if (tooMany === null) return most;
       return Math.max(1, Math.floor((Math.max(fits, 0) + tooMany) / 2));
     },
-    passed: ({ fits, tooMany, passed }, keys) => ({
+    /** Learns that a batch of this many keys passed. */
+    passed: ({ fits, tooMany, passed }: BatchSize, keys: number): BatchSize => ({
       fits: Math.max(fits, keys),
       tooMany: tooMany !== null && tooMany <= keys ? null : tooMany,
       passed: passed + 1,
     }),
-    refused({ fits, tooMany }, keys) {
+    /** Learns that a batch of this many keys was refused; undefined if it cannot be made smaller. */
+    refused({ fits, tooMany }: BatchSize, keys: number): BatchSize | undefined {
       if (keys <= 1) return undefined;
       return { fits: Math.min(fits, keys - 1), tooMany: Math.min(tooMany ?? keys, keys), passed: 0 };
     },

@@ -1,4 +1,4 @@
-import { type Params, withLacking, type Lacking } from './paginator.ts';
+import { withLacking, type Lacking } from './paginator.ts';
 
 /**
  * How far a list has been read. An example of a list of 2500 records, read in pages of 1000 (`end` and
@@ -30,61 +30,60 @@ export interface OffsetCursor {
   readonly lacking: readonly Lacking[];
 }
 
-export interface OffsetStep {
-  readonly cursor: OffsetCursor;
-  /** True at the end of the list: nothing is requested until the next poll. */
-  readonly done: boolean;
-}
-
-/** Reads a list by offset: a value without state or I/O. */
-export interface OffsetPaginator {
-  /** Maximum number of records in one page. */
-  readonly maxSize: number;
-  /**
-   * The start of a poll. An unfinished round continues. A finished one is followed by a poll of the list's end or,
-   * `rescanSeconds` after it ended, by a new round. Undefined if the end cannot be read. `now`: unix seconds.
-   */
-  start(cursor: OffsetCursor | undefined, now: number, rescanSeconds: number): OffsetCursor | undefined;
-  request(cursor: OffsetCursor, size: number): Params & { readonly limit: number; readonly offset: number };
-  /** Advances after a page of `records` records, of which `limit` were requested. */
-  next(cursor: OffsetCursor, limit: number, records: number, now: number): OffsetStep;
-  /** Ends the round if the server fails even for a small page. */
-  giveUp(cursor: OffsetCursor, now: number): OffsetCursor;
-  /** Continues after a row that the server does not serve. */
-  pass(cursor: OffsetCursor, now: number): OffsetCursor;
-}
+export type OffsetPaginator = ReturnType<typeof offset>;
+export type OffsetStep = ReturnType<OffsetPaginator['next']>;
 
 const START: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null, lacking: [] };
 
 /**
- * Advances by the requested limit and not by the received records. Some servers drop records of a page after
+ * Reads a list by offset: a value without state or I/O. Advances by the requested limit and not by the received records. Some servers drop records of a page after
  * they have cut it, so a short page is not the end, but an empty one is. A poll of the end is one request: a
  * short page ends it, and the next poll requests later rows.
  */
-export function offset({ maxSize = 1000 }: { maxSize?: number } = {}): OffsetPaginator {
+export function offset({ maxSize = 1000 }: { maxSize?: number } = {}) {
   return {
     maxSize,
-    start(cursor, now, rescanSeconds) {
+    /**
+     * The start of a poll. An unfinished round continues. A finished one is followed by a poll of the list's end or,
+     * `rescanSeconds` after it ended, by a new round. Undefined if the end cannot be read. `now`: unix seconds.
+     */
+    start(cursor: OffsetCursor | undefined, now: number, rescanSeconds: number): OffsetCursor | undefined {
       if (cursor === undefined) return START;
       if (cursor.round) return cursor;
       if (now - (cursor.ended ?? 0) >= rescanSeconds)
         return { ...START, ended: cursor.ended, lacking: cursor.lacking };
       return cursor.beyond === null ? { ...cursor, at: cursor.end } : undefined;
     },
-    request: (cursor, size) => ({ limit: size, offset: cursor.at }),
-    next(cursor, limit, records, now) {
+    request: (cursor: OffsetCursor, size: number) => ({ limit: size, offset: cursor.at }),
+    /**
+     * Advances after a page of `records` records, of which `limit` were requested. `done`: at the end of the list,
+     * nothing is requested until the next poll.
+     */
+    next(
+      cursor: OffsetCursor,
+      limit: number,
+      records: number,
+      now: number,
+    ): { readonly cursor: OffsetCursor; readonly done: boolean } {
       if (records === 0)
         return { cursor: { ...cursor, round: false, ended: cursor.round ? now : cursor.ended }, done: true };
       const end = cursor.at + records;
       const next = { ...cursor, at: cursor.at + limit, end: Math.max(cursor.end, end) };
       return { cursor: next, done: !cursor.round && records < limit };
     },
-    pass: (cursor, now) => ({
+    /** Continues after a row that the server does not serve. */
+    pass: (cursor: OffsetCursor, now: number): OffsetCursor => ({
       ...cursor,
       at: cursor.at + 1,
       end: Math.max(cursor.end, cursor.at + 1),
       lacking: withLacking(cursor.lacking, cursor.at, now),
     }),
-    giveUp: (cursor, now) => ({ ...cursor, round: false, ended: now, beyond: cursor.at }),
+    /** Ends the round if the server fails even for a small page. */
+    giveUp: (cursor: OffsetCursor, now: number): OffsetCursor => ({
+      ...cursor,
+      round: false,
+      ended: now,
+      beyond: cursor.at,
+    }),
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { type Range, formatTime, isInside, readSeconds } from '../../range.ts';
 import { BadResponseError } from '../../errors.ts';
+import { isObject } from '../declaration/record.ts';
 
 /** The members that contain a record's position, even if its schema refuses it. */
 export interface PositionMembers {
@@ -17,7 +18,7 @@ export interface PositionMembers {
 
 /** Undefined if the record does not contain its position. */
 export function readPosition(members: PositionMembers, raw: unknown): Position | undefined {
-  if (!isRecord(raw)) return undefined;
+  if (!isObject(raw)) return undefined;
   const utime = readSeconds(raw[members.utime]);
   const id = readId(members, raw);
   if (utime === undefined || id === undefined) return undefined;
@@ -45,10 +46,6 @@ const LONGEST_NAME = 300;
 
 export function nameable(name: string): string {
   return name.length > LONGEST_NAME ? createHash('sha256').update(name).digest('base64') : name;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 /** A query parameter; an array becomes repeated keys. */
@@ -140,13 +137,8 @@ export interface Paginator<Cursor> {
    */
   readonly ofSecond?: (
     second: number,
-    rows: RowsOfSecond,
+    rows: { readonly offset: number; readonly limit: number },
   ) => (Params & { readonly limit: number }) | undefined;
-}
-
-interface RowsOfSecond {
-  readonly offset: number;
-  readonly limit: number;
 }
 
 /** A paginator for seconds that are written as a whole, or compared with stored rows as a whole. */

@@ -1,4 +1,4 @@
-import { type Params, withLacking, type Lacking, type Paginator } from './paginator.ts';
+import { withLacking, type Lacking, type Paginator } from './paginator.ts';
 import type { Range } from '../../range.ts';
 
 /** Seqnos of masterchain blocks, half-open. */
@@ -8,7 +8,7 @@ export interface Seqnos {
 }
 
 /** The first masterchain block at or after a second of chain time. */
-export interface Border {
+interface Border {
   readonly utime: number;
   readonly seqno: number;
 }
@@ -27,39 +27,36 @@ export interface SeqnoCursor {
   readonly lacking: readonly Lacking[];
 }
 
-/** Reads one masterchain block a request: a value without state or I/O. */
-export interface SeqnoPaginator {
-  start(cursor: SeqnoCursor | undefined): SeqnoCursor;
-  /** The newest missing block; undefined if none is missing. */
-  missing(cursor: SeqnoCursor, wanted: Seqnos): number | undefined;
-  request(seqno: number): Params;
-  next(cursor: SeqnoCursor, seqno: number): SeqnoCursor;
-  /** Remembers that the server failed for a block. */
-  pass(cursor: SeqnoCursor, seqno: number, now: number): SeqnoCursor;
-  /** Remembers the block at a second of chain time. */
-  withBorder(cursor: SeqnoCursor, border: Border): SeqnoCursor;
-}
+export type SeqnoPaginator = ReturnType<typeof seqnos>;
 
 const BORDERS = 32;
 
-export function seqnos(): SeqnoPaginator {
+/** Reads one masterchain block a request: a value without state or I/O. */
+export function seqnos() {
   return {
-    start: (cursor) => cursor ?? { covered: [], borders: [], lacking: [] },
-    missing: ({ covered }, wanted) => {
+    start: (cursor: SeqnoCursor | undefined): SeqnoCursor =>
+      cursor ?? { covered: [], borders: [], lacking: [] },
+    /** The newest missing block; undefined if none is missing. */
+    missing: ({ covered }: SeqnoCursor, wanted: Seqnos): number | undefined => {
       let last = wanted.to - 1;
       for (const range of covered.toReversed()) {
         if (range.from <= last && last < range.to) last = range.from - 1;
       }
       return last >= wanted.from ? last : undefined;
     },
-    request: (seqno) => ({ seqno }),
-    next: (cursor, seqno) => ({
+    request: (seqno: number) => ({ seqno }),
+    next: (cursor: SeqnoCursor, seqno: number): SeqnoCursor => ({
       ...cursor,
       covered: withSeqno(cursor.covered, seqno),
       lacking: cursor.lacking.filter(({ at }) => at !== seqno),
     }),
-    pass: (cursor, seqno, now) => ({ ...cursor, lacking: withLacking(cursor.lacking, seqno, now) }),
-    withBorder: (cursor, border) => ({
+    /** Remembers that the server failed for a block. */
+    pass: (cursor: SeqnoCursor, seqno: number, now: number): SeqnoCursor => ({
+      ...cursor,
+      lacking: withLacking(cursor.lacking, seqno, now),
+    }),
+    /** Remembers the block at a second of chain time. */
+    withBorder: (cursor: SeqnoCursor, border: Border): SeqnoCursor => ({
       ...cursor,
       borders: [border, ...cursor.borders.filter(({ utime }) => utime !== border.utime)].slice(0, BORDERS),
     }),

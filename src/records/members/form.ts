@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { canonicalOf, optional, withOtherForms } from '../../dataset/declaration/canonical.ts';
+import { canonicalOf, optional, withOtherForms } from '../../dataset/declaration/record.ts';
 import { ACCOUNT, readAddress } from '../../ton/address.ts';
 import { readHash } from '../../ton/hash.ts';
 import { MASTERCHAIN, readShard, SHARD } from '../../ton/shard.ts';

@@ -1,6 +1,6 @@
 import { LosslessNumber } from 'lossless-json';
 import * as z from 'zod';
-import { optional, withOtherForms } from '../../dataset/declaration/canonical.ts';
+import { optional, withOtherForms } from '../../dataset/declaration/record.ts';
 import { asMoment } from '../../dataset/declaration/row-layout.ts';
 import { formatTime, readSeconds } from '../../range.ts';
 

@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { sql } from 'drizzle-orm';
-import { canonicalOf } from '../../dataset/declaration/canonical.ts';
+import { canonicalOf } from '../../dataset/declaration/record.ts';
 import { flag } from '../../records/members/scalar.ts';
 import { type ApiClient, type GetRequest, ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
-import { LinkedBlock } from '../../crawl/block-links.ts';
-import type { ChainInfo } from '../../crawl/chain-info.ts';
+import { LinkedBlock, type ChainInfo } from '../../crawl/source-chain.ts';
 import { BadResponseError, isNotServed } from '../../errors.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
@@ -58,7 +57,10 @@ interface BlocksRead {
 }
 
 /** If the server fails for some block, it asks for fewer, in the end for none, and less is proved. */
-async function askWithin(api: ApiClient, request: GetRequest<BlocksRead>): Promise<AskedBlocks> {
+async function askWithin(
+  api: ApiClient,
+  request: GetRequest<BlocksRead>,
+): Promise<{ readonly value: BlocksRead; readonly request: { readonly limit: number | undefined } }> {
   try {
     return await api.get(request);
   } catch (error) {
@@ -68,11 +70,6 @@ async function askWithin(api: ApiClient, request: GetRequest<BlocksRead>): Promi
     const params = { ...request.params, limit: Math.floor(limit / 4) + 1 };
     return askWithin(api, { ...request, params, attemptsInDoubt: ATTEMPTS_IN_DOUBT });
   }
-}
-
-interface AskedBlocks {
-  readonly value: BlocksRead;
-  readonly request: { readonly limit: number | undefined };
 }
 
 /** Asks with the priority of repairs: verified seconds are older than the tail, and come before any backfill. */

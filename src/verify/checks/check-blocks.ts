@@ -4,7 +4,17 @@ import { block_parents, blocks as blocksTable } from '../../tables/ton/blocks.ts
 import type { Session } from '../../postgres/database.ts';
 import { common, formatTime, spanOfSecond, without, type Range, HOUR } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import { type Check, type CheckLook, type Result, type VerifyContext, NEAR, joinByHash } from './check.ts';
+import {
+  type Check,
+  type CheckLook,
+  type Result,
+  type VerifyContext,
+  NEAR,
+  joinByHash,
+  findingsOf,
+  spansOf,
+  type Finding,
+} from './check.ts';
 import {
   blocksBefore,
   readBlocksAround,
@@ -13,10 +23,9 @@ import {
   type BlocksAround,
   type BlocksOfSource,
 } from './block-source.ts';
-import { findingsOf, spansOf, type Finding } from './finding.ts';
 import { countReadRows } from '../../write/seals.ts';
 import { during, secondOf } from '../../postgres/sql.ts';
-import type { LinkedBlock } from '../../crawl/block-links.ts';
+import type { LinkedBlock } from '../../crawl/source-chain.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 
@@ -24,6 +33,7 @@ import { quarantine } from '../../tables/etl/quarantine.ts';
 const prefix = (shard: SQL) => sql`left(rtrim(('x' || lpad(${shard}, 16, '0'))::bit(64)::text, '0'), -1)`;
 
 const CHECK = 'blocks';
+const FACTS = { check: CHECK, dataset: CHECK };
 const ATTEMPTS = 3;
 
 export const blocks: Check = {
@@ -121,8 +131,7 @@ function closureOf(
     .map((row): Finding => {
       const hole = { from: row.lower ?? stretch.from, to: row.child_at + 1 };
       return {
-        check: CHECK,
-        dataset: CHECK,
+        ...FACTS,
         scope: '',
         kind: 'missing_block',
         count: 1,
@@ -153,33 +162,17 @@ function partOf(finding: Finding, span: Range): Finding[] {
 
 /** Merges the findings of each outcome into one. */
 function sumUp(findings: readonly Finding[]): Finding[] {
-  const byOutcome = new Map<string, Finding>();
-  for (const finding of findings) {
-    const same = byOutcome.get(finding.outcome);
-    byOutcome.set(
-      finding.outcome,
-      same === undefined
-        ? finding
-        : {
-            ...same,
-            count: same.count + 1,
-            spans: [...same.spans, ...finding.spans],
-            rows: [...same.rows, ...finding.rows],
-          },
-    );
-  }
-  return [...byOutcome.values()];
+  return [...new Set(findings.map(({ outcome }) => outcome))].flatMap((outcome) => {
+    const same = findings.filter((finding) => finding.outcome === outcome);
+    const [spans, rows] = [same.flatMap((one) => one.spans), same.flatMap((one) => one.rows)];
+    return same.slice(0, 1).map((first) => ({ ...first, count: same.length, spans, rows }));
+  });
 }
 
 function open(span: Range): Finding {
   return {
-    check: CHECK,
-    dataset: CHECK,
-    scope: '',
-    kind: 'not_closed',
-    count: 1,
-    outcome: 'open',
-    rows: [],
+    ...FACTS,
+    ...{ scope: '', kind: 'not_closed', count: 1, outcome: 'open', rows: [] },
     spans: span.from < span.to ? [span] : [],
     example: `no unbroken chain of blocks leads to ${formatTime(span.from)} .. ${formatTime(span.to)} from above`,
   };
@@ -196,8 +189,7 @@ const linksWithin = (stretch: Range) =>
  */
 function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
   return findingsOf(session, {
-    check: CHECK,
-    dataset: CHECK,
+    ...FACTS,
     query: sql`
       select case when s.surplus > 0 then 'surplus_link' else 'missing_link' end as kind,
         case when s.surplus > 0 then 'surplus' else 'hole' end as outcome, ${blockKeyOf('b')} as id,
@@ -215,8 +207,6 @@ const COPIES_WITHIN = HOUR;
 
 /** Kind of the finding that names all copies of a block. */
 const DOUBLED = 'doubled_block';
-
-const FACTS = { check: 'blocks', dataset: 'blocks' };
 
 /**
  * The other side of the closure: every stored block of the stretch is a top or the parent of a stored block, and is
@@ -407,12 +397,7 @@ const registeredBy = ({ seqno }: Around['first']): SQL => sql`(
   where c.workchain = m.workchain and c.shard = m.child_shard and c.seqno = m.child_seqno limit 1)`;
 
 function asTable(blocks: readonly LinkedBlock[]): SQL {
-  const rows = blocks.map(({ workchain, shard, seqno, gen_utime }) => ({
-    workchain,
-    shard,
-    seqno,
-    at: gen_utime,
-  }));
+  const rows = blocks.map(({ workchain, shard, seqno, gen_utime: at }) => ({ workchain, shard, seqno, at }));
   return sql`select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
     as n (workchain int, shard text, seqno int, at int8)`;
 }

@@ -3,10 +3,18 @@ import { messages as messagesTable } from '../../tables/ton/messages.ts';
 import { transactions } from '../../tables/ton/transactions.ts';
 import type { Session } from '../../postgres/database.ts';
 import { common, HOUR, partsOf, type Range, type Stretch, stretchesOf, without } from '../../range.ts';
-import { type Check, type CheckStep, type Result, NEAR, joinByHash, splitFollowing } from './check.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import {
+  type Check,
+  type CheckStep,
+  type Result,
+  NEAR,
+  joinByHash,
+  splitFollowing,
+  resultOf,
+  type Finding,
+  findingsOf,
+} from './check.ts';
 import { countByMinute } from '../../read/table-rows.ts';
-import { countReadRows } from '../../write/seals.ts';
 import { missingTransactions } from './check-transactions.ts';
 import { floorOfTable } from '../../ledger/stored-settings.ts';
 import { during, secondAt, secondOf } from '../../postgres/sql.ts';
@@ -229,9 +237,10 @@ async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promis
         ${strays(stretch)}
       ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });
-  const counted = await countReadRows(session, messagesTable, { read: messagesOf(stretch), stretch });
-  const own = await countReadRows(session, transactions, { read: ownOf(stretch), stretch });
-  return { findings: findings.map(withTable), rows: counted.rows, readRows: [counted, own] };
+  return resultOf(session, stretch, findings.map(withTable), [
+    [messagesTable, messagesOf(stretch)],
+    [transactions, ownOf(stretch)],
+  ]);
 }
 
 /** Strays are messages. If a transaction has surplus messages, one of them may belong to another transaction. */

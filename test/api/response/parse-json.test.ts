@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isSafeNumber, LosslessNumber, parse as parseLossless } from 'lossless-json';
+import { isSafeNumber, LosslessNumber, parse as parseLossless, stringify } from 'lossless-json';
 import { expect, test, vi } from 'vitest';
 import { parseBody, parseJson } from '../../../src/api/response/parse-json.ts';
 import { BadResponseError } from '../../../src/errors.ts';
@@ -190,12 +190,12 @@ test.each([
   '1e400',
   '1E-400',
   '12e+345',
-])('%s is found among the bytes, wherever it is', (token) => {
+])('%s is found, wherever it is', (token) => {
   for (let before = 0; before < 12; before += 1) {
     const pad = 'x'.repeat(before);
     for (const text of [`{"${pad}":${token}}`, `["${pad}", ${token}]`, `["${pad}1234",[${token},5]]`]) {
-      expect(parseJson(text, Buffer.from(text))).toEqual(parseJson(text));
-      expect(parseJson(text, Buffer.from(text))).not.toEqual(JSON.parse(text));
+      expect(parseJson(text)).not.toEqual(JSON.parse(text));
+      expect(stringify(parseJson(text))).toContain(token);
     }
   }
 });

@@ -3,7 +3,7 @@ import { runBackfill, type BackfillReport } from '../../../src/backfill/run-back
 import { chooseDatasets, splitKinds } from '../../../src/dataset/dataset.ts';
 import { loadDatasets } from '../../../src/dataset/load-jobs.ts';
 import { claimCursor, releaseClaim } from '../../../src/ledger/stored-cursors.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { release } from '../../../src/write/commit.ts';
 import { actions } from '../../../src/tables/ton/actions.ts';
 import { never, openTestCrawl } from '../../support/crawl.ts';

@@ -7,7 +7,7 @@ import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/col
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { plain, rebuilt } from '../../support/rebuild/rebuild-collections.ts';
 import { some } from '../../support/thorough.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { actions } from '../../../src/tables/ton/actions.ts';
 
 const START = 1_767_225_600;

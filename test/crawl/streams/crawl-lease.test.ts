@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { crawlLease } from '../../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../../src/crawl/streams/planner.ts';
-import { readChainInfo } from '../../../src/crawl/chain-info.ts';
+import { readChainInfo } from '../../../src/crawl/source-chain.ts';
 import { isLeased } from '../../../src/ledger/leases.ts';
 import { WrongNetworkError } from '../../../src/errors.ts';
 import { errorResponse } from '../../../src/simulator/http/response.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { readChainInfo } from '../../../src/crawl/chain-info.ts';
+import { readChainInfo } from '../../../src/crawl/source-chain.ts';
 import { createWatermarkReader } from '../../../src/crawl/watermark/watermark.ts';
 import { json, startFakeApi, type FakeApi, type HttpResponse } from '../../api/fake-api.ts';
 import { never } from '../../support/crawl.ts';

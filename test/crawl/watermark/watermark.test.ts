@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
 import { createInFlight } from '../../../src/budget/in-flight.ts';
 import { systemClock } from '../../../src/clock.ts';
-import { readChainInfo } from '../../../src/crawl/chain-info.ts';
+import { readChainInfo } from '../../../src/crawl/source-chain.ts';
 import {
   createWatermarkReader,
   watermarkNotKnown,
@@ -10,7 +11,6 @@ import {
   type Watermark,
 } from '../../../src/crawl/watermark/watermark.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
-import * as z from 'zod';
 import { freeBudget } from '../../api/fake-api.ts';
 import { never, silent } from '../../support/crawl.ts';
 import { thorough } from '../../support/thorough.ts';

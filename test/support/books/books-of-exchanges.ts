@@ -1,4 +1,4 @@
-import { actionTypes } from '../../../src/records/action-types.ts';
+import { actionTypes } from '../../../jobs/actions.ts';
 import type { ActionJson } from '../../../src/simulator/json/action-json.ts';
 import type { Range } from '../../../src/range.ts';
 import { dayOf, groupBy, sum } from './facts.ts';

@@ -1,4 +1,4 @@
-import { actionTypes } from '../../../src/records/action-types.ts';
+import { actionTypes } from '../../../jobs/actions.ts';
 import type { JettonMasterJson } from '../../../src/simulator/network/entities/token-entities.ts';
 import type { Range } from '../../../src/range.ts';
 import { assetsOf, isSwap, PROXIES, type SwapAction } from './books-of-exchanges.ts';

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
 import { writeRows } from './write-rows.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { linesOfRecords } from '../../../src/write/lines.ts';
 import { ensurePartitions, inOrder } from '../../../src/write/commit.ts';
 import type { Job } from '../../../src/dataset/job.ts';

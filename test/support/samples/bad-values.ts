@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { toCopyText } from '../../../src/write/copy-buffer.ts';
+import { linesOfRows } from '../../../src/write/lines.ts';
 import { targetOf } from '../../../src/write/target.ts';
 import type { Rows, Tables } from '../../../src/dataset/declaration/row-layout.ts';
 
@@ -72,11 +72,12 @@ export function expectWritable(tables: Tables, rows: Rows): void {
   for (const [name, table] of Object.entries(tables)) {
     const columns = targetOf(table).staging.columns;
     const own = rows[name] ?? [];
-    const lines = [...toCopyText(columns, own as Record<string, unknown>[])]
-      .join('')
+    const written = linesOfRows(table, own);
+    const lines = Buffer.concat([...written.pieces()])
+      .toString()
       .split('\n')
       .slice(0, -1);
-    expect(lines).toHaveLength(own.length);
+    expect(lines).toHaveLength(written.count);
     for (const line of lines) expect(line.split('\t')).toHaveLength(columns.length);
     expect(lines.join('')).not.toContain('\0');
   }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { loadTables } from '../../../src/postgres/load-tables.ts';
 import { describeTable } from '../../../src/read/table-rows.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import type { BenchStore } from '../store.ts';
 
 /** Months of rows, so that a question about the last one has partitions to leave out. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { findRows } from '../../../src/read/find-hash.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { SPAN } from '../network.ts';
 import { monthsOf, TABLES, type BenchStore } from '../store.ts';
 

@@ -5,7 +5,7 @@ import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { commitPage, type PageCommit } from '../../../src/write/commit.ts';
 import { answersOf, identifiers } from '../../../src/postgres/sql.ts';
 import { claimLease } from '../../../src/ledger/leases.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { SPAN } from '../network.ts';
 import { countRows, type BenchStore } from '../store.ts';
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { loadTables } from '../../../src/postgres/load-tables.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { describeTable } from '../../../src/read/table-rows.ts';
 import { DAY, formatTime } from '../../../src/range.ts';
 import { SPAN } from '../network.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { loadTables } from '../../../src/postgres/load-tables.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';
 import { describeTable } from '../../../src/read/table-rows.ts';
 import { formatTime } from '../../../src/range.ts';

@@ -6,7 +6,7 @@ import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { openDatabase, type Database } from '../../../src/postgres/database.ts';
 import { migrate } from '../../../src/migrate/migrate.ts';
-import { createPartitions } from '../../../src/write/partitions.ts';
+import { createPartitions } from '../../../src/write/target.ts';
 import { formatTime, type Range } from '../../../src/range.ts';
 import {
   startSimulator,
