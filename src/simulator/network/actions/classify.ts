@@ -9,7 +9,16 @@ import { mix32 } from '../../random.ts';
 import { call, deployment, ends } from './call-details.ts';
 import { legOf, succeeded, type NetworkAction, type Leg } from './made-action.ts';
 import { contractActions } from './contract-actions.ts';
-import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from './token-actions.ts';
+import {
+  deposit,
+  jettonBurn,
+  jettonMint,
+  jettonTransfers,
+  nftMint,
+  nftTransfer,
+  swap,
+  withdrawal,
+} from './token-actions.ts';
 
 /** One in this many traces is never classified. */
 const UNCLASSIFIED = 40;
@@ -86,6 +95,9 @@ function actionsOfLeg(leg: Leg): NetworkAction[] {
 
 const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => NetworkAction[]>>> = {
   jetton_transfer: jettonTransfers,
+  dex_swap: swap,
+  dex_deposit: deposit,
+  dex_withdraw: withdrawal,
   jetton_burn: jettonBurn,
   jetton_mint: jettonMint,
   nft_mint: nftMint,

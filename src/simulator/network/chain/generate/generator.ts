@@ -209,7 +209,7 @@ export class Generator {
   /** As many wallets as asked for act at the first lt of the round. */
   private fillWithOneLt(round: Round): void {
     const { accounts } = this.world;
-    for (let index = accounts.groups; index < accounts.wallets && !round.isFull; index++) {
+    for (let index = accounts.exchanges; index < accounts.wallets && !round.isFull; index++) {
       const draft = this.opener.transferBy(round, accounts.account('wallet', index));
       if (draft !== undefined) this.mailbox.park(draft);
     }
