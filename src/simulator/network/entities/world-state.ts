@@ -93,8 +93,7 @@ export class WorldState {
   private deployed(passes: (account: number) => boolean): number[] {
     const { transactions } = this.world;
     return this.order.filter(
-      (account) =>
-        passes(account) && transactions.statusAfterOf(this.last.get(account) ?? 0) === 'active',
+      (account) => passes(account) && transactions.statusAfterOf(this.last.get(account) ?? 0) === 'active',
     );
   }
 
