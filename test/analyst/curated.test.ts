@@ -118,7 +118,9 @@ describe('trades', () => {
             : dollars !== undefined && usd !== undefined
               ? dollars / usd
               : priced;
-        const volume = dollars ?? (ton === undefined || usd === undefined ? undefined : ton * usd);
+        // Dollars are those of whole nanotons.
+        const volume =
+          dollars ?? (ton === undefined || usd === undefined ? undefined : Number(ton.toFixed(9)) * usd);
         return {
           utime,
           day: dayOf(utime),

@@ -252,11 +252,11 @@ export function contractActions(leg: Leg): NetworkAction[] {
     return [dice < 60 ? shaped(leg, 'stake_deposit', DEPOSIT) : shaped(leg, 'stake_withdrawal', WITHDRAWAL)];
   if (dice < 35) return [called];
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
-  const shapes = dice < 68 ? BASIC_SHAPES : COMPOSITE_SHAPES;
+  const shapes = dice < 60 ? BASIC_SHAPES : dice < 82 ? COMPOSITE_SHAPES : MARKET_SHAPES;
   const [type, shape] = shapes[mix32(leg.message + 22) % shapes.length] ?? ['call_contract', {}];
   const [chosen, its] = INSTEAD[type]?.[mix32(leg.message + 23) % 4] ?? [type, shape];
   const typed = shaped(leg, chosen, its);
-  return shapes === BASIC_SHAPES ? [typed] : [typed, { ...called, ancestors: [chosen] }];
+  return type in BASIC ? [typed] : [typed, { ...called, ancestors: [chosen] }];
 }
 
 function action(leg: Leg, type: string, details: () => object): NetworkAction {
@@ -337,6 +337,14 @@ const BASIC = {
 } as const satisfies Readonly<Record<string, MembersShape>>;
 
 const BASIC_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(BASIC);
+
+/** What is done with items on offer, which calls are more often than the rest. */
+const MARKET_SHAPES: readonly (readonly [string, MembersShape])[] = [
+  ['auction_bid', BASIC.auction_bid],
+  ['auction_outbid', COMPOSITE.auction_outbid],
+  ['nft_put_on_sale', COMPOSITE.nft_put_on_sale],
+  ['nft_cancel_sale', COMPOSITE.nft_cancel_sale],
+];
 
 /** What nominators do with their pools. */
 const { stake_deposit: DEPOSIT, stake_withdrawal: WITHDRAWAL } = BASIC;

@@ -105,7 +105,7 @@ export const small: Member = (leg, place) => dice(leg, place) % 250;
 
 /** Beyond 2^53: printed as a number all the same. */
 export const huge: Member = (leg, place) =>
-  (BigInt(dice(leg, place) | 1) << 31n) + BigInt(dice(leg, place + 1)) + 9_007_199_254_740_993n;
+  (BigInt((dice(leg, place) | 1) >>> 0) << 31n) + BigInt(dice(leg, place + 1)) + 9_007_199_254_740_993n;
 
 /** A number as text. */
 export const count: Member = (leg, place) => String(dice(leg, place) % 100_000);
