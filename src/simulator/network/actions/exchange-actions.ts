@@ -167,7 +167,7 @@ function depositedDetails({ world, trace }: Leg, root: number): object {
   const { accounts, messages, traces } = world;
   const pool = poolAt(accounts, traces.partner.get(trace));
   const first = world.transactions.firstOut.get(root);
-  const [one, two] = [first, first + 1].map((message) => sideOf(world, message, pool.dex));
+  const both = [first, first + 1].map((message) => sideOf(world, message, pool.dex));
   const minted = sentInTrace(world, trace).find(
     (message) =>
       messages.source.get(message) === pool.account && messages.opOf(message) === 'jetton_internal_transfer',
@@ -175,7 +175,7 @@ function depositedDetails({ world, trace }: Leg, root: number): object {
   const isPosition = !pool.hasLp;
   return {
     dex: pool.dex,
-    ...sides(one, two),
+    ...sides(both),
     source: accounts.address(traces.actor.get(trace)),
     pool: accounts.address(pool.account),
     destination_liquidity: accounts.address(pool.account),
@@ -198,15 +198,14 @@ function ticks(isPosition: boolean, trace: number): object {
     : { tick_lower: null, tick_upper: null };
 }
 
-function sides(one: Side | undefined, two: Side | undefined): object {
-  return {
-    amount_1: one?.amount ?? null,
-    amount_2: two?.amount ?? null,
-    asset_1: one?.asset ?? null,
-    asset_2: two?.asset ?? null,
-    user_jetton_wallet_1: one?.wallet ?? null,
-    user_jetton_wallet_2: two?.wallet ?? null,
-  };
+function sides(both: readonly Side[]): object {
+  return Object.fromEntries(
+    both.flatMap(({ asset, amount, wallet }, at) => [
+      [`asset_${at + 1}`, asset],
+      [`amount_${at + 1}`, amount],
+      [`user_jetton_wallet_${at + 1}`, wallet],
+    ]),
+  );
 }
 
 /** What a message gives to a pool, or a pool to a wallet. */
@@ -245,10 +244,10 @@ export function withdrawal(leg: Leg): NetworkAction[] {
   );
   const burn = pool.hasLp ? jettonBurn(leg) : [];
   if (payments.length < 2) return burn;
-  const [one, two] = payments.map((message) => sideOf(world, message, pool.dex));
+  const both = payments.map((message) => sideOf(world, message, pool.dex));
   const made = simple(leg, 'dex_withdraw_liquidity', () => ({
     dex: pool.dex,
-    ...sides(one, two),
+    ...sides(both),
     lp_tokens_burnt: String(messages.amount.get(leg.message)),
     is_refund: false,
     source: accounts.address(traces.actor.get(trace)),
