@@ -131,7 +131,7 @@ describe('a pool whose assets are kept by a router or a vault', () => {
     return { pool: leg.pool ?? '', jetton, ordered, moment };
   }
 
-  /** Its assets are not in its own wallets, and nobody has taken his share. */
+  /** Its assets are not in its own wallets, and no share of them was withdrawn. */
   const kept = (pool: string) => [
     `delete from jetton_wallets where owner = '${pool}'`,
     `delete from actions where type = 'dex_withdraw_liquidity' and details->>'pool' = '${pool}'`,

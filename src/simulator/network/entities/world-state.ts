@@ -40,7 +40,7 @@ export class WorldState {
     this.tokens.set(account, this.tokensOf(account) + change);
   }
 
-  /** A master counts what it mints and what comes back of it, and what it is told of burns. */
+  /** A master adds what it mints, and takes off what comes back to it and what was burned. */
   private countSupply(master: number, row: number): void {
     const { messages, transactions } = this.world;
     const op = this.opOf(row);

@@ -53,7 +53,7 @@ export interface MessageRow {
   readonly round: number;
   /** What a token message moves: jettons, or nanotons that stay with an exchange. */
   readonly amount: number;
-  /** Whom a token message names: the receiver of a transfer, or where its jettons come from; {@link NONE} if nobody. */
+  /** Whom a token message names: the receiver of a transfer, or where its jettons come from; {@link NONE} if it names none. */
   readonly party: number;
 }
 
