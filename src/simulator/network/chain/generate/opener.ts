@@ -262,7 +262,7 @@ export class Opener {
     return undefined;
   }
 
-  /** One who provides puts both assets into a pool, or takes a share out; undefined if he cannot. */
+  /** A provider puts both assets into a pool, or takes a share out; undefined if it cannot. */
   private provide(pool: Pool, place: number, withdraws: boolean): Intent | undefined {
     const { states } = this.executor;
     const actor = this.accounts.provider(pool.account, place);
