@@ -109,9 +109,6 @@ export const huge: Member = (leg, place) =>
 
 /** A number as text. */
 export const count: Member = (leg, place) => String(dice(leg, place) % 100_000);
-
-/** A number as text that may be below zero. */
-export const tick: Member = (leg, place) => String((dice(leg, place) % 200_000) - 100_000);
 export const second: Member = ({ world, receiver }) => world.utimeOf(receiver) + 86_400;
 export const nothing: Member = () => null;
 
