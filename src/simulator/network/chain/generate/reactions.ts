@@ -172,9 +172,7 @@ function liquidityMinted(
   const party = excess.to;
   const to = accounts.lpWalletOf(account, party);
   if (hasLp)
-    return [
-      { op: 'jetton_internal_transfer', to, value: 'rest', bounce: true, amount, party, sure: true },
-    ];
+    return [{ op: 'jetton_internal_transfer', to, value: 'rest', bounce: true, amount, party, sure: true }];
   states.addTokens(to, amount);
   return [excess];
 }
