@@ -144,7 +144,7 @@ test('one of two daemons verifies', async () => {
 });
 
 test('a hole that a second reading does not fill is a gap of the source: refused for a growing time, never verified', async () => {
-  // It has a message on each side.
+  // It came from outside, and sent one message at most.
   const gone = [...simulator.truth.transactions({ from: START + 300, to: START + 500 })].find(
     ({ in_msg, out_msgs }) => in_msg?.source === null && out_msgs.length < 2,
   )!;
