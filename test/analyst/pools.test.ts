@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import { jettonMovements, type Movement } from '../support/books/books-of-accounts.ts';
 import { dayOf, groupBy, sum } from '../support/books/facts.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { actionTypes } from '../../src/records/action-types.ts';
+import { actionTypes } from '../../jobs/actions.ts';
 import type {
   JettonMasterJson,
   JettonWalletJson,
